@@ -1,5 +1,5 @@
-//! The world and real Redis agree: a short form of `locklab confirm`, with a scenario for each way
-//! in which a real run differs from one of plain processes.
+//! The simulator and real Redis agree: a short form of `locklab confirm`, with a scenario for each
+//! way in which a real run differs from one of plain processes.
 #![cfg(target_os = "linux")]
 
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ fn kleppmann_k10() {
     agrees("kleppmann/k10");
 }
 
-/// A delayed restart that goes by a real node's clock, which jumps.
+/// A restart delayed by a real node's clock, which jumps.
 #[test]
 fn kleppmann_k12() {
     agrees("kleppmann/k12");
@@ -59,7 +59,7 @@ fn memory_evicted() {
     agrees("memory/evicted");
 }
 
-/// A scenario has the same rates in the world and on real Redis, as far as two to six runs show.
+/// Compares a scenario's rates in the simulator and on real Redis, with two to six runs.
 #[track_caller]
 fn agrees(name: &str) {
     let scenario = load(name, &[]).expect("it ships");

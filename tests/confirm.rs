@@ -253,7 +253,7 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
     }
 }
 
-/// Of every setting something is granted; how much, this test does not say.
+/// Every setting grants some locks; the test does not check how many.
 #[test]
 fn the_throughput_of_every_setting_is_measured() {
     let effort = throughput::Effort {
@@ -406,7 +406,7 @@ struct Process {
     started: u64,
 }
 
-/// Those of these processes that are still alive.
+/// The processes among these that are still alive.
 fn survivors(family: &[Process]) -> Vec<Process> {
     let mut alive = processes();
     alive.retain(|process| {

@@ -125,16 +125,16 @@ fn crash_with_an_expiry_that_waiters_postpone_keeps_the_lock() {
     check(lock, &STEPS, &HOLDING);
 }
 
-/// Redisson 3.23.5 (claim B18): a waiter that asks a moment before the lease is over then waits for a
-/// message only.
+/// Redisson 3.23.5 (claim B18): a waiter that asks shortly before the end of the lease then waits
+/// for a message only.
 #[test]
 fn crash_with_an_expiry_that_is_not_announced_may_keep_the_lock() {
     let lock = r#"name = "redisson-fair", watchdog_ms = 1000"#;
     check(lock, &STEPS, &HOLDING);
 }
 
-/// R14: a client that extends without limit and hangs holds the lock for ever and breaks no
-/// rule.
+/// R14: a client that extends without limit and hangs holds the lock without end and violates no
+/// other property.
 #[test]
 fn holder_that_extends_without_limit_is_never_followed() {
     let granted = |limit: &[String], client: &str| {
@@ -174,8 +174,8 @@ fn a_lease_a_fifth_too_long_is_found() {
     assert!(violated(1200) > 0);
 }
 
-/// A lock without a lease whose holder died is not excused by a fault that cannot block
-/// anybody: a fault of the resource's link, of another client's, or a negligible delay.
+/// A lock without a lease whose holder died is not excused by a fault that cannot block a client: a
+/// fault of the resource's link, of another client's, or a negligible delay.
 #[test]
 fn harmless_faults_excuse_no_wait() {
     for fault in [

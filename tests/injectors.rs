@@ -1,5 +1,5 @@
-//! One schedule, two fault injectors: one for processes in the world and one for real
-//! processes. Both record the same phases of the same faults on the same hosts.
+//! One schedule, two fault injectors: one for simulated processes and one for real ones. Both
+//! record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
 use locklab_history::{Event, FaultKind, Phase};

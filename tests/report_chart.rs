@@ -190,7 +190,7 @@ fn two_long_parameters_make_a_heat_map() {
     insta::assert_snapshot!(svg(&sweep, &ChartOptions::default()));
 }
 
-/// Where two lines coincide, their markers stand side by side.
+/// The markers of coinciding lines are side by side.
 #[test]
 fn markers_at_one_place_are_moved_apart() {
     let with = |lease, resource| {

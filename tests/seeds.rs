@@ -1,6 +1,5 @@
-//! What a seed determines besides latencies and faults: when servers do their periodic work,
-//! which of two ready tasks runs first, and the phase of the wall clock at the start of a
-//! run.
+//! A seed also determines, besides latencies and faults, when servers do their periodic work, which
+//! of two ready tasks runs first, and the phase of the wall clock at the start of a run.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +17,8 @@ fn run(scenario: &str, seed: u64) -> History {
     run.expect("it ends").history
 }
 
-/// A replica reports its offset once a second, and nothing else happens: the time of the
-/// report within a second, in microseconds. A replica is killed meanwhile.
+/// A replica reports its offset once a second, and nothing else happens: the time of the report
+/// within a second, in microseconds. A replica is killed during the run.
 const REPLICATION: &str = r#"
     headline = "lease"
     title = "A replica reports"

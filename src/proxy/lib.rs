@@ -1,14 +1,14 @@
 //! A TCP proxy between the processes of a real run.
 //!
 //! Every host of a run has a loopback address of its own, and every process binds its outgoing
-//! connections to that address: the peer's address tells the proxy who connects. A server
+//! connections to that address: the peer's address tells the proxy which host connects. A server
 //! listens on a *real* address that only the proxy knows, and the proxy listens on its *public*
 //! address. All data between hosts therefore passes the proxy, which treats it as the simulated
-//! network does: both go by the links of `locklab_link`, with their latency, loss, partitions and
+//! network does: both use the links of `locklab_link`, with their latency, loss, partitions and
 //! TCP's retransmission. The module `model` has connections over these links, without sockets;
 //! `relay` connects it to sockets.
 //!
-//! What one read returns, up to 64 KiB, is one segment: it arrives whole or is lost whole.
+//! The data of one read, up to 64 KiB, is one segment: it arrives whole or is lost whole.
 //!
 //! # Time
 //!
@@ -20,10 +20,10 @@
 //!
 //! # Differences from a real network
 //!
-//! - To the connector, the kernel's `connect` succeeds at once. A host with
-//!   [`Greeting::Waits`] learns from one byte when the connection is established; any other
-//!   host sees no data flow until then.
-//! - A withdrawn server refuses connections at once, even if the link to it is cut.
+//! - For the connector, the kernel's `connect` succeeds immediately. A host with
+//!   [`Greeting::Waits`] learns from one byte when the connection is established; any other host
+//!   sees no data flow until then.
+//! - A withdrawn server refuses connections immediately, even if the link to it is cut.
 //! - Where a real sender would see `ETIMEDOUT`, it sees `ECONNRESET`.
 //! - A process can always write as much as its own socket and the proxy's hold: some megabytes.
 

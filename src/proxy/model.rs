@@ -1,13 +1,14 @@
-//! The network without sockets: what happens to data between two hosts, driven by times.
+//! The network without sockets: the transmission of data between two hosts. Its caller passes the
+//! times.
 //!
-//! What a link does to a segment is decided in `locklab_link`, as it is for the simulator. The two
-//! differ in what surrounds the links:
+//! `locklab_link` decides what a link does to a segment, as for the simulator. This model differs
+//! from the simulator around the links:
 //!
-//! - It knows connections, since it has no kernels that do. A connection has two ends, each of
-//!   which sends one flow of segments.
-//! - A reset that answers a segment and does not get through leaves that segment
-//!   unacknowledged: its sender sends it again. In the world that sender waits for ever,
-//!   which is wrong; correcting it changes what seeds of `kleppmann/k16` and `k19` mean.
+//! - It models connections, since it has no kernels. A connection has two ends, and each end sends
+//!   one flow of segments.
+//! - A reset that answers a segment and does not get through leaves that segment unacknowledged:
+//!   its sender retransmits it. In the simulator that sender waits without end, which is wrong;
+//!   correcting it would change the runs of `kleppmann/k16` and `k19` for their seeds.
 //! - A server's reset before its SYN-ACK got through makes the connector send its SYN again.
 
 mod connection;

@@ -1,4 +1,4 @@
-//! What a proxy is asked to be.
+//! The options of a proxy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,9 +16,9 @@ pub struct Options {
     pub latency: Dist,
     /// The probability that one transmission is lost, 0 to 1.
     pub loss: f64,
-    /// The seed of the stream `network`, from which latency and loss are drawn.
+    /// The seed of the stream `network` for latency and loss.
     pub seed: u64,
-    /// What to keep of the data.
+    /// The data to keep.
     pub keep: Keep,
 }
 
@@ -34,14 +34,14 @@ pub struct Host {
 /// How a host learns that a connection that it opened is established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Greeting {
-    /// It reads one byte, `0x01`, before anything else. The proxy writes it when the handshake
-    /// is over.
+    /// It reads one byte, `0x01`, before anything else. The proxy writes this byte at the end of
+    /// the handshake.
     Waits,
-    /// It does not: it is a program that knows nothing of the proxy.
+    /// It does not: the program does not know about the proxy.
     None,
 }
 
-/// What a proxy keeps of the data that passes it.
+/// The data that a proxy keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// Every segment with data, for [`Proxy::take_messages`](crate::Proxy::take_messages).

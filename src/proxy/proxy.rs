@@ -1,4 +1,4 @@
-//! The handle by which a run controls its proxy.
+//! The handle with which a run controls its proxy.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -15,9 +15,9 @@ use crate::relay::{self, Command, Relay};
 
 /// A running proxy, on a thread of its own.
 ///
-/// Every call takes effect before it returns. What a process writes after that is treated
-/// according to the call; what it wrote before the call has left before, as far as the
-/// machine's loopback has delivered it and the proxy had room for it.
+/// Every call takes effect before it returns. Data that a process writes after the call is treated
+/// according to the call. Data from before the call has left already, if the machine's loopback has
+/// delivered it and the proxy had room for it.
 ///
 /// Dropping the proxy closes its sockets and ends its thread.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Proxy {
         self.call(move |relay| relay.act(|network, _| network.install(rule)))
     }
 
-    /// Ends a fault on links. What was held back is sent at its next retransmission.
+    /// Ends a fault on links. Held segments are sent at their next retransmission.
     pub fn lift(&self, rule: RuleId) {
         self.call(move |relay| relay.act(|network, _| network.lift(rule)));
     }
@@ -101,8 +101,8 @@ impl Proxy {
         self.call(move |relay| relay.act(|network, _| network.restore_power(&host)));
     }
 
-    /// Suspends `host`: arriving data waits as if in its network card, it sends nothing, and
-    /// its retransmission timers stand still. Calls count: each needs its own [`Proxy::wake`].
+    /// Suspends `host`: arriving data waits as if in its network card, it sends nothing, and its
+    /// retransmission timers stop. Each call needs its own [`Proxy::wake`].
     pub fn suspend(&self, host: &Name) {
         let host = host.clone();
         self.call(move |relay| relay.act(|network, now_ns| network.suspend(&host, now_ns)));
@@ -115,8 +115,8 @@ impl Proxy {
     }
 
     /// The segments with data since the last call, in the order in which they left; none unless
-    /// [`Keep::Messages`](crate::Keep) was asked for. One that is still under way has no time of
-    /// arrival and gets none later.
+    /// [`Keep::Messages`](crate::Keep) was asked for. A segment that is still in transit has no
+    /// time of arrival and gets none later.
     ///
     /// Not more than [`MAX_MESSAGES`](crate::MAX_MESSAGES) segments, and not more than
     /// [`MAX_MESSAGE_BYTES`](crate::MAX_MESSAGE_BYTES) of data, are kept between two calls:

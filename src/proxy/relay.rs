@@ -1,5 +1,5 @@
-//! The thread that owns the sockets: it tells the model what they do, and does to them what the
-//! model says.
+//! The thread that owns the sockets: it reports their events to the model, and executes the model's
+//! operations on them.
 //!
 //! Each socket has a task ([`port`]). The thread's main loop ([`thread`]) carries out commands,
 //! accepts connections, and waits for the model's next event.
@@ -38,7 +38,7 @@ const GREETING: Bytes = Bytes::from_static(&[1]);
 /// The most bytes that one read takes: the largest segment.
 const READ_BYTES: usize = 1 << 16;
 
-/// What the tasks of the proxy's thread share.
+/// The shared state of the tasks of the proxy's thread.
 pub(crate) struct Relay {
     hosts: BTreeMap<Name, Host>,
     names: BTreeMap<IpAddr, Name>,
@@ -47,7 +47,7 @@ pub(crate) struct Relay {
     /// The sockets at the ends of connections.
     ports: RefCell<BTreeMap<End, Rc<Port>>>,
     timer: Timer,
-    /// Where a task reads to.
+    /// The read buffer of a task.
     buffer: RefCell<Box<[u8]>>,
 }
 

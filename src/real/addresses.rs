@@ -1,9 +1,9 @@
 //! The addresses of a run's hosts: each host has a loopback address of its own.
 //!
-//! A server really listens on a hidden address. All others know its public one, where the proxy
-//! listens; and the proxy tells who connects by the address from which a connection comes. So
-//! every host needs two addresses, and all of a run are in one block of 512 that no other run on
-//! this machine uses.
+//! A server listens on a hidden address. All others know its public one, where the proxy listens;
+//! and the proxy identifies the host of a connection by its source address. So every host needs two
+//! addresses, and all addresses of a run are in one block of 512 that no other run on this machine
+//! uses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -62,17 +62,17 @@ impl Addresses {
         self.hosts.keys()
     }
 
-    /// Where the connections of this host come from, and under which address others know it.
+    /// The source address of this host's connections, which is also its public address.
     pub(super) fn ip(&self, host: &Name) -> IpAddr {
         ip(self.block, self.number(host))
     }
 
-    /// Where others find this server.
+    /// The public address of this server.
     pub(super) fn public(&self, host: &Name) -> SocketAddr {
         (self.ip(host), self.port).into()
     }
 
-    /// Where this server really listens.
+    /// The address on which this server listens.
     pub(super) fn hidden(&self, host: &Name) -> SocketAddr {
         let [a, b] = self.block;
         (ip([a, b + 1], self.number(host)), self.port).into()

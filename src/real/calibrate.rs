@@ -1,10 +1,10 @@
-//! The model's constants beside the real thing: `locklab calibrate`.
+//! Compares the model's constants with measurements: `locklab calibrate`.
 //!
-//! Where a scenario's rates agree in the world and on real Redis, the times behind them may still
-//! differ. So they are measured: what servers do regularly, the steps of a failover, what a power
-//! failure takes from a file, and when TCP sends again. The first three are taken in the same way
-//! from histories of the world and of real runs. TCP's times are the kernel's own beside
-//! [`locklab_values::tcp`], since in real runs the proxy applies that model.
+//! If a scenario's rates agree in the simulator and on real Redis, the times behind them may still
+//! differ. So they are measured: the periodic actions of servers, the steps of a failover, the data
+//! that a power failure takes from a file, and TCP's retransmissions. The first three are taken in
+//! the same way from histories of the simulator and of real runs. TCP's times are those of the
+//! kernel, compared with [`locklab_values::tcp`], since in real runs the proxy applies that model.
 
 mod kernel;
 mod observe;
@@ -44,7 +44,7 @@ const SCENARIOS: [(&str, &str, &[observe::Observed]); 2] = [
 /// A duration, in the model and for real.
 #[derive(Debug, Clone)]
 pub struct Constant {
-    /// What is measured, such as `Sentinel: +odown`.
+    /// The name of the constant, such as `Sentinel: +odown`.
     pub name: String,
     /// From when to when.
     pub meaning: String,
@@ -54,10 +54,10 @@ pub struct Constant {
     pub real: Times,
 }
 
-/// How much is measured.
+/// The number of measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// Runs of each scenario in the world.
+    /// Runs of each scenario in the simulator.
     pub world_runs: u64,
     /// Runs of each scenario on real Redis.
     pub real_runs: u64,
@@ -72,7 +72,7 @@ impl Effort {
     }
 }
 
-/// What can go wrong.
+/// The reason why a measurement failed.
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// Measures all constants; calls `ran` after each run on real Redis, of which there are

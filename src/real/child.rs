@@ -155,7 +155,7 @@ pub(super) enum ChildEvent {
     Finished,
     /// The operator's command for this fault of the schedule was accepted.
     Ordered(usize),
-    /// The process is dead, for whatever reason; the end of its output.
+    /// The process is dead, for any reason; the end of its output.
     Ended(String),
 }
 
@@ -179,7 +179,7 @@ impl Collector {
         }
     }
 
-    /// The records so far, in the order in which they were received.
+    /// The records so far, in the order of arrival.
     pub(super) fn records(&self) -> MutexGuard<'_, Vec<Record>> {
         // No code panics while the records are in an inconsistent state.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
@@ -209,7 +209,7 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
     report(ChildEvent::Ended(last_words.join(" | ")));
 }
 
-/// What a line of output means.
+/// The meaning of a line of output.
 enum Output {
     Record(Record),
     Event(ChildEvent),

@@ -59,7 +59,7 @@ pub(super) struct ClientJob {
     pub(super) sentinels: Vec<Name>,
     /// The addresses of all servers, and of the resource.
     pub(super) addresses: BTreeMap<Name, SocketAddr>,
-    /// Where its own connections come from.
+    /// The source address of its own connections.
     pub(super) source: IpAddr,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
@@ -74,7 +74,7 @@ pub(super) struct ClientJob {
 /// The job of the resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ResourceJob {
-    /// Where to listen.
+    /// The address to listen on.
     pub(super) address: SocketAddr,
     /// Its initial state.
     pub(super) register: Register,
@@ -91,9 +91,9 @@ pub(super) struct GuardJob {
     pub(super) arguments: Vec<String>,
     /// Additional environment variables.
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// What the host's wall clock has to read before the program begins, in nanoseconds; 0 for at
-    /// once. The testbed reads the clock when it starts the process, so a process that comes late
-    /// does not wait longer.
+    /// The reading of the host's wall clock at which the program begins, in nanoseconds; 0:
+    /// immediately. The testbed reads the clock when it starts the process, so a process that is
+    /// late does not wait longer.
     pub(super) until_ns: u64,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
@@ -124,6 +124,6 @@ pub(super) enum Command {
         /// Nanoseconds.
         at_ns: u64,
     },
-    /// The faults that were due at the point have struck.
+    /// The faults that were due at the failpoint have taken effect.
     GoOn,
 }

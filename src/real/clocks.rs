@@ -91,12 +91,12 @@ impl HostClocks {
         })
     }
 
-    /// The monotonic clocks of these hosts stand still.
+    /// Stops the monotonic clocks of these hosts.
     pub(super) fn freeze(&mut self, hosts: &[Name]) -> io::Result<()> {
         self.change(hosts, |clock| clock.file.freeze())
     }
 
-    /// They go on.
+    /// Resumes them.
     pub(super) fn thaw(&mut self, hosts: &[Name]) -> io::Result<()> {
         self.change(hosts, |clock| clock.file.thaw())
     }

@@ -19,8 +19,8 @@ use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injecto
 /// The longest wait for an event before the conductor sees whether it has to stop.
 const LOOK_UP: Duration = Duration::from_millis(200);
 
-/// Runs to the end of the last client's last round, or to the scenario's horizon. Returns what
-/// happened, and the longest time for which the machine stood still meanwhile, in nanoseconds.
+/// Runs to the end of the last client's last round, or to the scenario's horizon. Returns the
+/// history, and the longest stall of the machine during the run, in nanoseconds.
 pub(super) fn conduct(
     testbed: Testbed<'_>,
     scenario: &Scenario,
@@ -102,7 +102,7 @@ impl Conductor<'_> {
             ChildEvent::Reached(point) => {
                 let due = self.executor.reached(&who.host, *point);
                 self.executor.inject_due(&due, processes)?;
-                // Only now, so that the faults have struck before the client's next step.
+                // Only now, so that the faults have taken effect before the client's next step.
                 processes.testbed.tell(who, &Command::GoOn);
             }
             event if event.is_ready() => {

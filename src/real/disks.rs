@@ -1,4 +1,4 @@
-//! What a server has written, and what of it survives a loss of power: what it had synced.
+//! The files of a server after a power loss: only synced data survives.
 
 use std::ffi::OsString;
 use std::io;
@@ -32,7 +32,7 @@ impl Disks {
         locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
     }
 
-    /// Takes away what this server, which runs no more, had not synced.
+    /// Discards the unsynced data of this server, whose process has ended.
     pub(super) fn lose_power(&self, server: &Name, folder: &Folder) -> io::Result<()> {
         let files: &Path = &folder.of_host(server)?;
         locklab_shim::power::lose_unsynced(files, &log(folder, server)).map(|_| ())

@@ -104,7 +104,7 @@ pub enum ConfirmError {
         /// The time limit, in seconds.
         seconds: u64,
     },
-    /// A process ended without being struck by a fault.
+    /// A process ended without a fault.
     #[error("the process of `{host}` ended by itself ({status}); the end of its output: {said}")]
     Died {
         /// The host of the process.

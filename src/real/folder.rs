@@ -1,4 +1,4 @@
-//! The folder of a run: what its servers write, and what the testbed tells them.
+//! The folder of a run: the files of its servers, and their clock files.
 
 use std::fs;
 use std::io;
@@ -11,8 +11,8 @@ use locklab_history::Name;
 /// The folders that this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A folder that nobody else uses. Dropping it deletes it. If the testbed is killed, a process of
-/// the run does so: see [`super::process`].
+/// A folder for this run only. Dropping it deletes it. If the testbed is killed, a process of the
+/// run does so: see [`super::process`].
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -21,7 +21,7 @@ impl Folder {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("locklab-{}-{number}", process::id());
         let path = std::env::temp_dir().join(name);
-        // Of a process with the same id that the machine ended together with all its others.
+        // The folder of an earlier process with the same id.
         remove(&path)?;
         fs::create_dir(&path)?;
         Ok(Self(path))
@@ -42,7 +42,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // There is nobody to tell.
+        // An error cannot be reported here.
         let _ = remove(&self.0);
     }
 }

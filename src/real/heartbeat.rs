@@ -32,12 +32,12 @@ impl Heartbeat {
         }
     }
 
-    /// Forgets what it has noticed so far.
+    /// Forgets the stalls so far.
     pub(super) fn forget(&self) {
         self.state.longest_ns.store(0, Ordering::Relaxed);
     }
 
-    /// The longest time by which a beat was late so far, in nanoseconds.
+    /// The largest delay of a beat so far, in nanoseconds.
     pub(super) fn longest_stall_ns(&self) -> u64 {
         self.state.longest_ns.load(Ordering::Relaxed)
     }

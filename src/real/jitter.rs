@@ -1,10 +1,10 @@
-//! How late this machine is, and whether that would change what a shortened scenario shows.
+//! The jitter of this machine, and whether it would change the rates of a shortened scenario.
 //!
-//! Each run waits most of its time, and wakes up when a timer is over or a message has come. A
-//! probe does the same on as many threads as there will be runs. What it was late by is then added
-//! to every message of the scenario in the world, and what the start of a process takes to every
-//! restart. If a rate changes there, real runs at this scale would show the machine and not the
-//! lock.
+//! A run waits most of its time, and wakes up when a timer ends or a message has arrived. A probe
+//! does the same on as many threads as there will be runs. The measured delay is then added to
+//! every message of the scenario in the simulator, and the start time of a process to every
+//! restart. If a rate changes in the simulator, real runs at this scale would measure the machine
+//! and not the lock.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -89,8 +89,9 @@ impl Jitter {
     }
 }
 
-/// Why a shortened scenario must not run on real Redis, if it must not: in the world, its rates are
-/// others than those of the whole one (`full`), or jitter changes them (`late`).
+/// The reason why a shortened scenario must not run on real Redis, if there is one: in the
+/// simulator its rates differ from those of the unscaled one (`full`), or jitter changes them
+/// (`late`).
 pub fn drowned(scenario: &Scenario, full: &Cell, shortened: &Cell, late: &Cell) -> Option<String> {
     let changed = |before: &Cell, after: &Cell| {
         let all = Agreement::of(scenario, before, after).into_iter();
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_scenario_may_be_shortened_as_far_as_redis_itself_allows() {
-        // What a node syncs once a second does not get lost in a hundredth of a run.
+        // With `everysec` no write is lost in a hundredth of a run.
         let why = why("redis-docs/r12-everysec", "0.01", 0, 0).expect("the second stays a second");
         assert!(why.starts_with("shorter durations take "), "{why}");
     }

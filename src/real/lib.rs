@@ -1,13 +1,13 @@
-//! The same scenario on real Redis.
+//! Runs scenarios on real Redis.
 //!
 //! Every node, replica and Sentinel is a separate `redis-server` on the loopback interface. Every
-//! client and the resource is a separate process that runs the *same* code as in the world. All
+//! client and the resource is a separate process that runs the *same* code as in the simulator. All
 //! their connections go through a proxy (`locklab_proxy`), which adds the network's latency and
 //! injects the faults of links. A preloaded library (`locklab_shim`) sets the clocks of servers,
-//! and knows what they have synced when the power fails. Pauses, kills and restarts are signals.
+//! and logs the data that they sync, for power failures. Pauses, kills and restarts are signals.
 //! The result is a [`History`](locklab_history::History), so real runs are judged by the same
-//! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its
-//! processes share.
+//! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes
+//! share.
 //!
 //! No process outlives the testbed. However the testbed ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
@@ -129,7 +129,7 @@ pub struct RealRedis {
 }
 
 impl RealRedis {
-    /// Real servers and processes whose runs go on to their end.
+    /// Real servers and processes; runs are not interrupted.
     pub fn new(programs: Programs) -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         let stop = &NEVER;

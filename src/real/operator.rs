@@ -1,5 +1,5 @@
-//! What happens on the servers' machines without the proxy: other clients write to them, and an
-//! operator enters commands.
+//! Connections to servers without the proxy: those of clients that write other data, and of an
+//! operator who enters commands.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,7 +25,7 @@ pub(super) struct Operator {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What to do.
+/// The order.
 pub(super) enum Order {
     /// Other clients write to this server from now on.
     Write {
@@ -53,7 +53,7 @@ pub(super) enum Order {
 }
 
 impl Operator {
-    /// An operator who knows these addresses and reports to `events`.
+    /// Creates an operator with these addresses that reports to `events`.
     pub(super) fn start(
         addresses: BTreeMap<Name, SocketAddr>,
         seed: u64,

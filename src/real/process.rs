@@ -36,8 +36,8 @@ use locklab_runner::workload::adds::{Adder, FinalRead};
 use locklab_runner::workload::client::LabClient;
 use locklab_runner::workload::resource;
 
-/// Executes the job given on standard input. If it cannot, it tells the testbed why, and returns
-/// `false`.
+/// Executes the job given on standard input. If it cannot, it reports the reason to the testbed,
+/// and returns `false`.
 pub fn main() -> bool {
     let done = work();
     if let Err(error) = &done {
@@ -80,8 +80,8 @@ fn become_program(job: GuardJob) -> io::Error {
         .exec()
 }
 
-/// Waits until the host's wall clock reads this, as a service manager does: if the clock is set
-/// forward meanwhile, the wait is over.
+/// Waits until the host's wall clock shows this reading, as a service manager does: setting the
+/// clock forward ends the wait.
 fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
     let clocks = clocks(clock)?;
     let left_ns = || until_ns.saturating_sub(clocks.now_ns(ClockKind::Wall));
@@ -218,7 +218,7 @@ impl Observer for Reporter {
         )));
     }
 
-    /// Blocks the whole process at a watched point, so that a fault strikes exactly here.
+    /// Blocks the whole process at a watched failpoint, so that a fault takes effect exactly here.
     async fn reach(&self, point: Failpoint) {
         if self.watched.contains(&point) {
             say_or_end(&ChildMessage::Reached(point));

@@ -25,7 +25,7 @@ pub struct RealEnv {
     directory: Rc<BTreeMap<Name, SocketAddr>>,
     random: Rc<RefCell<Stream>>,
     points: Points,
-    /// Where its connections come from, if they go through a proxy.
+    /// The source address of its connections, if they go through a proxy.
     source: Option<IpAddr>,
     clocks: Clocks,
     sentinels: Rc<[Name]>,
@@ -163,11 +163,11 @@ impl Clocks {
         }
     }
 
-    /// Sleeps by the monotonic clock, whose rate may change meanwhile.
+    /// Sleeps by the monotonic clock, whose rate may change during the sleep.
     ///
-    /// What has arrived by the end comes first, as in the world. Otherwise a process that was
-    /// stopped would take its timers for over before it reads the replies that are there:
-    /// `epoll_wait` returns without events when a stopped process continues (signal(7)).
+    /// Data that has arrived by the end is handled first, as in the simulator. Otherwise a process
+    /// that was stopped would handle its timers before it reads the available replies: `epoll_wait`
+    /// returns without events when a stopped process continues (signal(7)).
     async fn sleep(self, duration: Duration) {
         self.sleep_alone(duration).await;
         // The runtime looks at its sockets before it continues here.

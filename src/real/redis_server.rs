@@ -32,7 +32,7 @@ pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        // A process group of its own, so that what it starts can be ended with it.
+        // A process group of its own, so that its child processes can be killed with it.
         .process_group(0)
         .spawn()
         .map_err(|source| ConfirmError::NoRedis {
@@ -44,10 +44,10 @@ pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
     thread::spawn(move || {
         let mut answer = Vec::new();
         if let Some(out) = &mut out {
-            // What could be read is the answer.
+            // The part that could be read is the answer.
             let _ = out.read_to_end(&mut answer);
         }
-        // If it comes too late, nobody waits for it.
+        // No caller waits for a late answer.
         let _ = answered.send(answer);
     });
     let answer = answer.recv_timeout(Duration::from_secs(VERSION_S));
@@ -66,8 +66,8 @@ pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
 }
 
 /// Writes the configuration of this server into `folder`, where it keeps its files; returns the
-/// arguments to start it with. A Sentinel that restarts has its own version of the file, with
-/// what it has learnt.
+/// arguments to start it with. A Sentinel that restarts has its own version of the file, with the
+/// state it has stored.
 pub(super) fn configure(
     scenario: &Scenario,
     server: &Name,
@@ -178,7 +178,7 @@ fn of_sentinel(scenario: &Scenario, server: &Name, addresses: &Addresses) -> Vec
     ]
 }
 
-/// What a line of a server's log tells the testbed.
+/// The meaning of a line of a server's log for the testbed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LogLine {
     /// The server accepts connections.

@@ -1,4 +1,5 @@
-//! Scenarios on real Redis beside the world: many runs, several at a time, and whether both agree.
+//! Scenarios on real Redis compared with the simulator: many runs, several at a time, and whether
+//! both agree.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -22,12 +23,12 @@ use locklab_runner::pool::lock;
 use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
 
-/// A run during which the machine stood still for longer than this, in nanoseconds, is discarded:
-/// what it shows may be the machine's doing. The leases of the scenarios are longer by far. Where a
-/// scenario is shortened, so is this.
+/// The longest stall of the machine in a run that counts, in nanoseconds. A run with a longer stall
+/// is discarded, because the stall may have caused its verdicts. The leases of the scenarios are
+/// much longer. It scales with a shortened scenario.
 pub const LONGEST_STALL_NS: u64 = 50_000_000;
 
-/// How often a run is tried on a machine that stands still again and again.
+/// The maximum number of attempts at a run on a machine that keeps stalling.
 const ATTEMPTS: u64 = 3;
 
 /// Below this p-value two rates are taken for different. A series compares some hundred rates.
@@ -38,13 +39,13 @@ const DOUBTFUL: f64 = 0.05;
 
 /// A run that counts, or none.
 pub struct Attempt {
-    /// How many runs were discarded, since the machine stood still.
+    /// The number of runs discarded because of stalls.
     pub discarded: u64,
     /// The run, unless all were.
     pub run: Option<Run>,
 }
 
-/// Runs a scenario, again if the machine stood still meanwhile for more than `longest_stall_ns`.
+/// Runs a scenario, and repeats the run if the machine stalled for more than `longest_stall_ns`.
 ///
 /// # Errors
 ///
@@ -73,9 +74,9 @@ pub fn attempt(
 /// How many runs of each scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Runs {
-    /// Of every scenario.
+    /// The minimum for every scenario.
     pub least: u64,
-    /// Of one for which these leave it in doubt whether world and real Redis agree.
+    /// The maximum for a scenario whose agreement is in doubt after the minimum.
     pub most: u64,
 }
 
@@ -84,7 +85,7 @@ pub struct Runs {
 pub struct Confirmed {
     /// The runs that count.
     pub real: Cell,
-    /// Runs during which the machine stood still, which do not count.
+    /// Runs discarded because of stalls.
     pub discarded: u64,
     /// Why runs failed, if some did: the first reason.
     pub failure: Option<String>,
@@ -92,20 +93,20 @@ pub struct Confirmed {
     pub seconds: f64,
 }
 
-/// The rates of one property, in the world and on real Redis.
+/// The rates of one property, in the simulator and on real Redis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
     /// The property.
     pub property: Property,
     /// The scenario's prediction.
     pub predicted: Prediction,
-    /// The counts in the world.
+    /// The counts in the simulator.
     pub world: Tally,
     /// The counts on real Redis.
     pub real: Tally,
     /// The p-value of Fisher's exact test of equal rates.
     pub p: f64,
-    /// What it says.
+    /// The finding.
     pub finding: Finding,
 }
 
@@ -176,11 +177,11 @@ pub fn explanation<'s>(scenario: &'s Scenario, agreements: &[Agreement]) -> Opti
 pub struct Series<'a> {
     /// Real Redis.
     pub backend: &'a (dyn Backend + Sync),
-    /// The scenarios, each with its runs in the world.
+    /// The scenarios, each with its runs in the simulator.
     pub scenarios: &'a [(Scenario, Cell)],
     /// How many runs of each.
     pub runs: Runs,
-    /// A run during which the machine stood still for longer, in nanoseconds, is discarded.
+    /// The longest stall of the machine in a run that counts, in nanoseconds.
     pub longest_stall_ns: u64,
     /// Set it to end the series early.
     pub stop: &'a AtomicBool,
@@ -188,9 +189,9 @@ pub struct Series<'a> {
     pub finished: &'a (dyn Fn(usize, &Confirmed) + Sync),
 }
 
-/// What is still to be done.
+/// The remaining work.
 struct Work {
-    /// Scenario and seed of each run that nobody has begun.
+    /// The scenario and seed of each run that has not begun.
     open: VecDeque<(usize, u64)>,
     /// Per scenario, the runs that have not ended.
     missing: Vec<u64>,
@@ -203,7 +204,7 @@ impl Series<'_> {
     /// Runs the scenarios of `places` on this many threads.
     pub fn run(&self, places: impl Iterator<Item = usize>, threads: usize) {
         let mut places: Vec<usize> = places.collect();
-        // The longest first, so that nobody waits for one of them at the end.
+        // The longest first, so that no thread waits for one of them at the end.
         places.sort_by_key(|place| Reverse(self.scenarios[*place].0.horizon_ms));
         let mut missing = vec![0; self.scenarios.len()];
         places
@@ -246,7 +247,7 @@ impl Series<'_> {
             drop(now);
             let run = AssertUnwindSafe(|| self.run_once(place, seed));
             let outcome = catch_unwind(run).unwrap_or_else(|panic| {
-                // Otherwise the other threads would wait for this run for ever.
+                // Otherwise the other threads would wait for this run without end.
                 self.stop.store(true, Ordering::Relaxed);
                 let _so_that_none_begins_to_wait_now = lock(work);
                 changed.notify_all();
@@ -340,8 +341,8 @@ mod tests {
     use locklab_runner::backend::World;
     use locklab_runner::batch::{self, BatchOptions, Job};
 
-    /// The world in place of real Redis, without faults if `spares`, and with a machine that
-    /// stands still in the first run of every seed if `stalls`.
+    /// The simulator in place of real Redis, without faults if `spares`, and with a stall in the
+    /// first run of every seed if `stalls`.
     struct SimulatedRedis {
         spares: bool,
         stalls: bool,
@@ -366,7 +367,7 @@ mod tests {
         ) -> Result<Run, Box<dyn Error + Send + Sync>> {
             let nothing = Schedule::default();
             let schedule = if self.spares { &nothing } else { schedule };
-            // Other seeds than those of the world it is compared with.
+            // Other seeds than those of the simulated runs it is compared with.
             let mut run = World.run(scenario, seed + 1000, schedule, keep)?;
             if lock(&self.seen).insert(seed) && self.stalls {
                 run.stall_ns = LONGEST_STALL_NS + 1;

@@ -10,8 +10,8 @@ const APART_NS: u64 = 20_000;
 /// The maximum number of attempts to read the clocks.
 const READINGS: u32 = 5;
 
-/// A record of `event` on `host`, which has these clocks, at the present time. Its true time is
-/// the machine's monotonic clock, until the testbed knows when the run began.
+/// Records `event` on `host`, which has these clocks, at the present time. Its true time is the
+/// machine's monotonic clock, until the testbed knows when the run began.
 pub(super) fn record(host: &Name, clocks: &Clocks, event: Event) -> Record {
     let mut reading = 1;
     loop {

@@ -48,8 +48,8 @@ const LEAD: Duration = Duration::from_millis(20);
 /// How often the start is tried, since another program may take a port in between.
 const ATTEMPTS: u32 = 3;
 
-/// To start processes is most of a run's work. Of several runs at a time one does so, so that the
-/// others are not disturbed.
+/// Starting processes is most of a run's work. Only one of several concurrent runs does so at a
+/// time, so that it does not disturb the others.
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// The processes of one run. Dropping it kills them.
@@ -270,7 +270,7 @@ impl<'a> Testbed<'a> {
         }
     }
 
-    /// Whether this start of the process is alive, as far as the testbed knows.
+    /// Whether this start of the process is alive according to the testbed.
     pub(super) fn runs(&mut self, who: &ProcessId) -> bool {
         self.child(who).is_some()
     }
@@ -317,7 +317,7 @@ impl<'a> Testbed<'a> {
         self.proxy.withdraw(name);
     }
 
-    /// Takes the power from the machine of `host`: it falls silent, and what it had not synced is
+    /// Cuts the power of the machine of `host`: it sends nothing more, and its unsynced data is
     /// lost.
     pub(super) fn crash(&mut self, name: &Name) -> Result<(), ConfirmError> {
         self.proxy.cut_power(name);
@@ -344,7 +344,7 @@ impl<'a> Testbed<'a> {
         self.proxy.restore_power(name);
     }
 
-    /// The machines of these hosts stand still, with their monotonic clocks; what arrives waits.
+    /// Suspends the machines of these hosts, with their monotonic clocks; arriving data waits.
     pub(super) fn suspend(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
         names.iter().for_each(|name| self.proxy.suspend(name));
         self.pause(names);
@@ -467,7 +467,7 @@ impl<'a> Testbed<'a> {
         }
     }
 
-    /// The longest time for which the machine stood still so far, in nanoseconds.
+    /// The longest stall of the machine so far, in nanoseconds.
     pub(super) fn longest_stall_ns(&self) -> u64 {
         self.heartbeat.longest_stall_ns()
     }

@@ -27,18 +27,18 @@ use locklab_env::redis::Client;
 use locklab_history::{Name, Role};
 use locklab_model::scenario::{Persistence, Scenario, parse};
 
-/// What was measured.
+/// The measured throughput.
 #[derive(Debug, Clone)]
 pub struct Throughput {
     /// The number of nodes.
     pub nodes: u32,
-    /// What they keep.
+    /// The data that the servers keep on disk.
     pub persistence: Persistence,
     /// Locks a second, in each measurement.
     pub per_second: Vec<f64>,
 }
 
-/// How much is measured.
+/// The amount of measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
     /// Clients at the same time.
@@ -49,10 +49,10 @@ pub struct Effort {
     pub lasts: Duration,
 }
 
-/// The settings: one node, and five of which three have to grant a lock.
+/// The settings: one node, and five nodes with a quorum of three.
 pub const NODES: [u32; 2] = [1, 5];
 
-/// What the nodes keep on disk.
+/// The persistence settings that are measured.
 pub const KEPT: [Persistence; 4] = [
     Persistence::None,
     Persistence::Snapshot,
@@ -60,10 +60,10 @@ pub const KEPT: [Persistence; 4] = [
     Persistence::AofAlways,
 ];
 
-/// A lease that nothing outlives here, in milliseconds.
+/// A lease that is longer than any hold here, in milliseconds.
 const LEASE_MS: &[u8] = b"30000";
 
-/// Deletes the key of whoever set it.
+/// Deletes the key if it holds the value of the client.
 const RELEASE: &[u8] = b"if redis.call('get', KEYS[1]) == ARGV[1] then \
                          return redis.call('del', KEYS[1]) else return 0 end";
 

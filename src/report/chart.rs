@@ -1,4 +1,4 @@
-//! The rate chart: how often a property was violated, over the swept parameters.
+//! The rate chart: the violation rate of a property over the swept parameters.
 //!
 //! Each point is the share of all runs of one cell that violate one property, with its 95 %
 //! Wilson interval; a grey dash is the share of inconclusive runs. The numeric parameter with
@@ -8,8 +8,8 @@
 //! as bars. A sweep that measured losses shows the loss rate instead, unless properties are
 //! requested.
 //!
-//! No reader has to tell colours apart: lines have dashes and markers of their own, and markers
-//! at one place stand side by side; heat maps have their values written into them.
+//! The chart does not rely on colours: lines have dashes and markers of their own, and markers at
+//! one place are drawn side by side; heat maps have their values written into them.
 
 mod axis_scale;
 mod backend;

@@ -1,6 +1,5 @@
-//! What a picture consists of, as plain data: shapes with their places and looks, in the order in
-//! which they are painted. [SVG](super::svg()), [PNG](super::png()) and [PDF](super::pdf()) are
-//! written from it.
+//! A picture as plain data: shapes with their places and looks, in painting order.
+//! [SVG](super::svg()), [PNG](super::png()) and [PDF](super::pdf()) are written from it.
 
 mod length;
 mod look;
@@ -98,7 +97,7 @@ pub(super) struct Text {
     pub(super) rim: bool,
 }
 
-/// The width of the outline of letters, half of which shows.
+/// The width of the outline of letters; half of it is visible.
 pub(super) const RIM: f64 = 3.0;
 
 /// The horizontal position of a text relative to its point.
@@ -136,7 +135,7 @@ pub(super) struct TextStyle {
 /// A fill of stripes on white.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Hatch {
-    /// The name by which fills refer to it.
+    /// The id that fills refer to.
     pub(super) id: String,
     pub(super) colour: Colour,
     /// The distance from one stripe to the next.
@@ -184,7 +183,7 @@ impl Drawing {
         }
     }
 
-    /// All shapes, in the order in which they are painted.
+    /// All shapes, in painting order.
     pub(super) fn shapes(&self) -> impl Iterator<Item = &Shape> {
         let body = self.items.iter().filter_map(|item| match item {
             Item::Shape(shape) => Some(shape),

@@ -28,7 +28,7 @@ pub use svg::svg;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A sweep in which no run was judged by the requested properties.
+    /// A sweep without runs judged by the requested properties.
     #[error("nothing to draw: the sweep of {scenario} has no judged run of {asked}")]
     NothingJudged {
         /// The name of the scenario.
@@ -42,7 +42,7 @@ pub enum Error {
     /// The chart library failed.
     #[error("while drawing the chart: {0}")]
     Chart(String),
-    /// A drawing in which a shape is filled with a pattern that it does not have.
+    /// A drawing that refers to a pattern it does not contain.
     #[error("while painting the drawing: there is no pattern {0}")]
     Pattern(String),
     /// A page that PDF cannot have.

@@ -11,7 +11,7 @@ pub(super) const INK: Colour = Colour::hex(0x222222);
 pub(super) const MUTED: Colour = Colour::hex(0x666666);
 /// Grids and life lines.
 pub(super) const FAINT: Colour = Colour::hex(0xc8c8c8);
-/// The background of columns in which time is compressed.
+/// The background of columns with compressed time.
 pub(super) const IDLE: Colour = Colour::hex(0xf4f4f4);
 /// A violation, and nothing else.
 pub(super) const VIOLATION: Colour = Colour::hex(0xcc1f1a);

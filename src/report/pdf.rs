@@ -102,7 +102,7 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     Ok(pdf.finish())
 }
 
-/// What a page refers to by name.
+/// The named resources of a page.
 #[derive(Default)]
 struct Used {
     /// Opacities, with the name of each.

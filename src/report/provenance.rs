@@ -1,4 +1,4 @@
-//! Where a picture comes from: in the footer, and as metadata.
+//! The provenance of a picture: in the footer, and as metadata.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::{font, palette};
 /// The program, and its version.
 pub const PRODUCER: &str = concat!("Locklab ", env!("CARGO_PKG_VERSION"));
 
-/// What was run for a picture, and where.
+/// The runs behind a picture, and their environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Provenance {
     /// The scenario, or what a table is about.

@@ -102,7 +102,7 @@ fn draw_legend(drawing: &mut Drawing, table: &Table, (width, top): (f64, f64)) -
     bottom
 }
 
-/// What a field's rectangle is painted with.
+/// The look of a field's rectangle.
 fn paint(look: Look) -> Paint {
     match look {
         Look::Holds => Paint::filled(Colour::hex(0xd9efe6)),

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use crate::record::{ClockRecord, FASTEST_PPM, SLOWEST_PPM, VERSION_AT, machine_mono_ns};
 
-/// The clocks of one host: a file that its processes read with each look at a clock. A change
-/// holds for all of them at once, from the moment the function returns.
+/// The clocks of one host: a file that its processes read whenever they read a clock. A change
+/// applies to all of them when the function returns.
 ///
 /// The host's clocks follow those of the machine, and its rate error is that of the machine plus
-/// this one. As in the simulated world, one oscillator drives both clocks, only the wall clock is
+/// this one. As in the simulator, one oscillator drives both clocks, only the wall clock is
 /// stepped, and only the monotonic clock stops while the machine is suspended.
 ///
 /// Only one process may hold this, and its own clocks must be right: it must not be started with
@@ -63,8 +63,8 @@ impl ClockFile {
         Ok(previous_ppm)
     }
 
-    /// Stops the monotonic clock, as a machine's stops while it is suspended. The wall clock
-    /// goes on. To stop the processes is the caller's part.
+    /// Stops the monotonic clock, as suspending a machine does. The wall clock continues. The
+    /// caller has to stop the processes.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl ClockFile {
         self.change(|record| record.frozen = true)
     }
 
-    /// Lets the monotonic clock go on from where it stopped; it has lost the time in between.
+    /// Resumes the monotonic clock at the reading at which it stopped.
     ///
     /// # Errors
     ///
@@ -82,14 +82,14 @@ impl ClockFile {
         self.change(|record| record.frozen = false)
     }
 
-    /// What the file says now.
+    /// The current contents of the file.
     pub fn record(&self) -> ClockRecord {
         self.record
     }
 
-    /// Readers wait while the version is odd, and so none of them reads a clock between the time
-    /// that becomes the base and the moment from which the new record holds. That is why no
-    /// change of a rate lets the monotonic clock run backwards.
+    /// Readers wait while the version is odd, so none of them reads a clock between the time that
+    /// becomes the base and the moment at which the new record takes effect. Therefore no change of
+    /// a rate makes the monotonic clock run backwards.
     fn change(&mut self, change: impl FnOnce(&mut ClockRecord)) -> io::Result<()> {
         self.write_version(self.record.version + 1)?;
         let mut next = self.record;

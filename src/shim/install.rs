@@ -17,7 +17,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 ///
 /// - `Unsupported` elsewhere than on Linux.
 /// - `InvalidInput` if the path contains a space or a colon, which separate the libraries in
-///   `LD_PRELOAD`; the loader would go on without ours.
+///   `LD_PRELOAD`; the loader would continue without ours.
 /// - If the file cannot be written.
 pub fn install(folder: &Path) -> io::Result<PathBuf> {
     if LIBRARY.is_empty() {
@@ -46,13 +46,13 @@ pub fn install(folder: &Path) -> io::Result<PathBuf> {
 
 /// The variables with which a process loads the library that [`install`] wrote.
 ///
-/// `clock` is the file of its [`ClockFile`](crate::ClockFile); without it, its clocks are right.
-/// `synced` is the log for [`lose_unsynced`](crate::power::lose_unsynced), which the process
-/// creates or continues; without it, none is written. If the process cannot open a file that is
-/// named, it ends at once with exit status 127.
+/// `clock` is the file of its [`ClockFile`](crate::ClockFile); without it, its clocks are those of
+/// the machine. `synced` is the log for [`lose_unsynced`](crate::power::lose_unsynced), which the
+/// process creates or continues; without it, none is written. If the process cannot open a given
+/// file, it ends immediately with exit status 127.
 ///
-/// What this process has in `LD_PRELOAD` is loaded after the library. All paths are made absolute,
-/// since a server may change its folder. Children of the process inherit all of it.
+/// The libraries in this process's own `LD_PRELOAD` are loaded after this one. All paths are made
+/// absolute, since a server may change its folder. Children of the process inherit all of it.
 pub fn environment(
     library: &Path,
     clock: Option<&Path>,

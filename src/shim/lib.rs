@@ -1,14 +1,14 @@
-//! Faults that a real process cannot be given from outside: wrong clocks, and a power loss.
+//! Faults that cannot be injected into a real process from outside: wrong clocks, and a power loss.
 //!
 //! A small C library (`preload/`) is loaded into the process before all others (`LD_PRELOAD`)
 //! and takes the place of a few functions of the C library:
 //!
-//! - `clock_gettime`, `gettimeofday` and `time` return what a [`ClockFile`] makes of the
-//!   machine's clocks. It may change at any time; processes that map one file are one host, and
-//!   our own processes read its clocks with a [`ClockReader`]. `pthread_cond_timedwait` waits
-//!   until the time that they show.
-//! - `fsync` and `fdatasync` note in a log how much of each file is on the disk. After the
-//!   process was killed, [`power::lose_unsynced`] takes the rest away.
+//! - `clock_gettime`, `gettimeofday` and `time` return the machine's clocks as modified by a
+//!   [`ClockFile`]. It may change at any time; processes that map one file are one host, and our
+//!   own processes read its clocks with a [`ClockReader`]. `pthread_cond_timedwait` waits by these
+//!   clocks.
+//! - `fsync` and `fdatasync` log how much of each file is on the disk. After the process was
+//!   killed, [`power::lose_unsynced`] truncates each file to that.
 //!
 //! ```no_run
 //! use std::{path::Path, process::Command};
@@ -33,14 +33,14 @@
 //! # What it does not reach
 //!
 //! - Time spent waiting: `epoll_wait`, `nanosleep` and their relatives wait in true time. Redis
-//!   sets its timers by its monotonic clock and looks again after each wait, so it obeys a slow
-//!   clock; a fast one can make it as late as its wait is long. Of the functions that wait until
-//!   a time, only the one above is known.
+//!   sets its timers by its monotonic clock and reads it again after each wait, so it follows a
+//!   slow clock; with a fast clock it can be late by the length of a wait. Of the functions that
+//!   wait until a time, only the one above is replaced.
 //! - `CLOCK_BOOTTIME`, `CLOCK_TAI`, CPU times, and time stamps that the kernel gives to files.
 //! - A Redis that reads the processor's counter: one built with `USE_PROCESSOR_CLOCK`, whose
 //!   log then does not say `monotonic clock: POSIX clock_gettime`.
 //! - Programs that are linked statically, or that make system calls themselves.
-//! - Of a power loss: see [`power`].
+//! - Limits of a power loss: see [`power`].
 //!
 //! Only Linux has it; elsewhere [`install`] fails.
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use crate::SyncedLog;
 
-/// What a file lost.
+/// The data that a file lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// The file.
@@ -31,20 +31,20 @@ pub struct Loss {
     pub bytes_kept: u64,
 }
 
-/// Cuts every regular file below `data_folder` off at what `synced_log` says is on the disk: a
-/// file that was never synced becomes empty. Returns the files that lost something, in the order
-/// of their paths. Links are not followed.
+/// Truncates every regular file below `data_folder` to its synced size according to `synced_log`: a
+/// file that was never synced becomes empty. Returns the files that lost data, in the order of
+/// their paths. Links are not followed.
 ///
-/// Every process that writes there must have been killed before, with `SIGKILL`: also a child
-/// that saves a snapshot or rewrites the append-only file, which outlives its parent. The log may
-/// be that of several processes one after the other, and serve the next one too.
+/// Every process that writes there must have been killed before, with `SIGKILL`: also a child that
+/// saves a snapshot or rewrites the append-only file, which outlives its parent. The log may be
+/// from several consecutive processes, and the next one may continue it.
 ///
 /// # Errors
 ///
 /// - `NotFound` if there is no log: then the process did not load the library.
 /// - `InvalidInput` if the log is itself below the folder.
 /// - `InvalidData` if it is no such log.
-/// - If a file cannot be read or cut off. Those before it are.
+/// - If a file cannot be read or truncated. Earlier files have been truncated.
 pub fn lose_unsynced(data_folder: &Path, synced_log: &Path) -> io::Result<Vec<Loss>> {
     let log = SyncedLog::read(synced_log)?;
     if synced_log

@@ -48,8 +48,7 @@ impl ClockReader {
         self.converted(Readings::of_machine)
     }
 
-    /// What the host's clocks showed when the machine's showed `right`, as if nothing had been
-    /// changed since.
+    /// The readings of the host's clocks when the machine's were `right`, by the current record.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! How wrong the clocks of a host are: the record that `preload/clock.c` maps, and the formula
-//! by which it, and we, turn right readings into wrong ones.
+//! The errors of the clocks of a host: the record that `preload/clock.c` maps, and the formula by
+//! which it, and we, convert right readings into wrong ones.
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -43,13 +43,13 @@ fn machine_ns(clock: ClockId) -> u64 {
     time.tv_sec().cast_unsigned() * NS_PER_S + time.tv_nsec().cast_unsigned()
 }
 
-/// How wrong the two clocks of a host are, as a linear function of the machine's own. The
-/// default is no error.
+/// The errors of the two clocks of a host, as a linear function of the machine's own. The default
+/// is no error.
 ///
 /// A file holds it in 56 bytes: eight bytes `LLCLOCK1`, then each field in the order below, in
 /// eight bytes and the machine's byte order. It may be read without a lock, at any time: the
-/// version is odd while the rest changes, and is greater after each change. Who reads one even
-/// version before and after the other fields has read fields that belong together.
+/// version is odd while the rest changes, and is greater after each change. Fields that are read
+/// between two reads of the same even version are consistent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClockRecord {
     /// Counts changes; odd while one is under way.
@@ -63,14 +63,14 @@ pub struct ClockRecord {
     /// How much faster than right both clocks have run since, in parts per million: 100 000 is
     /// 10 % fast.
     pub drift_ppm: i64,
-    /// Whether the monotonic clock has stood still since; in the file 1 or 0.
+    /// Whether the monotonic clock has been stopped since the base; in the file 1 or 0.
     pub frozen: bool,
 }
 
 /// The length of a record in a file, in bytes.
 pub(crate) const RECORD_LEN: usize = 56;
 
-/// Where in the file the version is.
+/// The offset of the version in the file, in bytes.
 pub(crate) const VERSION_AT: usize = 8;
 
 const MAGIC: [u8; 8] = *b"LLCLOCK1";
@@ -108,7 +108,7 @@ impl ClockRecord {
         })
     }
 
-    /// What the host's clocks show when the machine's show `right`. With *e* the machine's
+    /// The readings of the host's clocks when the machine's are `right`. With *e* the machine's
     /// monotonic time since the base:
     ///
     /// - wall = right wall + `wall_offset_ns` + *e* × `drift_ppm` / 1 000 000

@@ -1,4 +1,4 @@
-//! What the preloaded library has noted of syncs.
+//! The log of syncs that the preloaded library writes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 use std::{io, num};
 
-/// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a
-/// line `device inode birth_ns bytes` for each successful sync, and one with 0 bytes for each file
-/// whose name goes. Of several lines of one file the last one holds.
+/// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a line
+/// `device inode birth_ns bytes` for each successful sync, and one with 0 bytes for each file whose
+/// name is removed. The last line of a file applies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncedLog(BTreeMap<Identity, u64>);
 
-/// A file by whatever name: device, inode, and time of birth, because an inode is given to a new
-/// file soon after its last one is deleted. Redis replaces its files by new ones.
+/// The identity of a file under any name: device, inode, and time of birth, because an inode is
+/// reused soon after its file is deleted, and Redis replaces its files by new ones.
 type Identity = [u64; 3];
 
 impl SyncedLog {
@@ -49,7 +49,8 @@ fn parse(line: &str) -> Option<(Identity, u64)> {
     }
 }
 
-/// As `preload/synced.c` has it: the birth is 0 if the file system does not know it.
+/// The identity as `preload/synced.c` writes it: the birth is 0 if the file system does not record
+/// it.
 fn identity(file: &Metadata) -> Identity {
     let birth = file.created().ok();
     let birth = birth.and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -1,8 +1,7 @@
-//! What the page knows: a run as columns of numbers and a table of texts.
+//! The data of the page: a run as columns of numbers and a table of texts.
 //!
-//! Times are true time in nanoseconds since the run began. A host is its place in
-//! `Page::hosts`, a text its place in `Page::texts`: a hundred thousand messages say few
-//! different things.
+//! Times are true time in nanoseconds since the run began. A host is its place in `Page::hosts`, a
+//! text its place in `Page::texts`: a hundred thousand messages have few different texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,13 +59,13 @@ struct Records {
     host: Vec<usize>,
     kind: Vec<&'static str>,
     text: Vec<usize>,
-    /// Whose access it is, if it is one of the resource's.
+    /// The client of an access to the resource.
     client: Vec<Option<usize>>,
     /// 1 for a write.
     writes: Vec<u8>,
 }
 
-/// The messages, one entry in each column, in the order in which they were sent.
+/// The messages, one entry in each column, in sending order.
 #[derive(Debug, Default, Serialize)]
 struct Messages {
     sent: Vec<u64>,
@@ -75,7 +74,7 @@ struct Messages {
     from: Vec<usize>,
     to: Vec<usize>,
     label: Vec<usize>,
-    /// What it says, decoded; empty if only the labels are known.
+    /// The decoded content; empty if only the labels are known.
     text: Vec<usize>,
     /// 1 for background messages between servers.
     background: Vec<u8>,
@@ -256,8 +255,8 @@ pub fn page<'a>(subject: &Subject<'a>) -> Page<'a> {
     }
 }
 
-/// What each message says. A request that was sent in several segments is decoded as a whole, at
-/// the first of them.
+/// The decoded content of each message. A request in several segments is decoded as a whole, at the
+/// first of them.
 fn said(messages: &[Message], payloads: &[Vec<u8>]) -> Vec<String> {
     let way = |message: &Message| (message.sent_ns, message.from.clone(), message.to.clone());
     let mut said = Vec::new();

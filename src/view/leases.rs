@@ -1,4 +1,4 @@
-//! What the nodes held of the lock, as spans of true time that end by the node's own clock.
+//! The keys of the lock on the nodes, as spans of true time that end by the node's own clock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,13 +7,13 @@ use locklab_history::{
     ClockKind, Contents, Deadline, History, KeySnapshot, KeyState, Name, RESOURCE, Role, Topology,
 };
 
-/// A stretch for which a node held a key with one value.
+/// A period in which a node held a key with one value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Lease<'a> {
     pub(super) node: &'a Name,
     pub(super) key: &'a str,
     pub(super) value: &'a str,
-    /// The client whose request set it, if that can be told.
+    /// The client whose request set it, if it is known.
     pub(super) owner: Option<&'a Name>,
     pub(super) from_ns: u64,
     pub(super) until_ns: u64,
@@ -49,7 +49,7 @@ impl End {
     }
 }
 
-/// Everything that the nodes held, in the order in which it began.
+/// All spans on the nodes, in the order of their beginnings.
 pub(super) fn leases<'a>(
     history: &'a History,
     contents: &'a Contents,
@@ -82,7 +82,7 @@ pub(super) fn leases<'a>(
             };
             let new = begin(snapshot, &change.key, state, &mut owners);
             let lease = match before.map(|lease| close(lease, at_ns, End::Replaced, &clocks)) {
-                // Its time to live was set anew.
+                // Its time to live was set again.
                 Some(before) if before.value == new.value && before.end != End::Expired => Lease {
                     from_ns: before.from_ns,
                     owner: before.owner,
@@ -141,7 +141,7 @@ fn close<'a>(lease: Lease<'a>, at_ns: u64, end: End, clocks: &Clocks) -> Lease<'
     }
 }
 
-/// What the clocks of the nodes showed, by true time: the wall clock and the monotonic clock.
+/// The readings of the nodes' clocks, by true time: wall clock and monotonic clock.
 struct Clocks<'a>(BTreeMap<&'a Name, [Vec<(u64, u64)>; 2]>);
 
 impl<'a> Clocks<'a> {
@@ -195,7 +195,7 @@ impl<'a> Owners<'a> {
     /// How many requests are searched for a value: those that a node may have received and not
     /// yet read when it was busy or paused.
     const MOST: usize = 100;
-    /// A shorter value, such as a counter, identifies nobody.
+    /// A shorter value, such as a counter, identifies no client.
     const SHORTEST: usize = 8;
 
     fn of(history: &'a History, contents: &'a Contents, topology: &Topology) -> Self {
@@ -221,8 +221,8 @@ impl<'a> Owners<'a> {
         }
     }
 
-    /// The client whose request brought the value to the node. Of a hash, the field is what
-    /// identifies a client; its value counts.
+    /// The client whose request brought the value to the node. In a hash the field identifies the
+    /// client, and its value is a count.
     fn of_value(&mut self, value: &'a str, snapshot: &KeySnapshot) -> Option<&'a Name> {
         let identity = value.rsplit_once(": ").map_or(value, |(field, _)| field);
         if let Some(owner) = self.known.get(identity) {

@@ -21,21 +21,21 @@ use locklab_results::recording::Recording;
 pub struct Subject<'a> {
     /// The name of its scenario.
     pub scenario: &'a str,
-    /// What it shows, in a line.
+    /// The title, in one line.
     pub title: &'a str,
     /// The claim that the scenario tests.
     pub claim: Option<&'a str>,
-    /// What the scenario says of itself, in paragraphs.
+    /// The description of the scenario, in paragraphs.
     pub about: &'a str,
     /// The property that it is about.
     pub headline: Property,
     /// The hosts.
     pub topology: &'a Topology,
-    /// What happened.
+    /// The recording.
     pub recording: &'a Recording,
-    /// What it was made of, if it was repeated.
+    /// The contents of the run, if it was repeated.
     pub contents: Option<&'a Contents>,
-    /// What the reader has to know about what is missing.
+    /// A notice for the reader about missing parts.
     pub remark: &'a str,
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Subject, data};
 
-/// The scripts, in the order in which they are needed; later ones use what earlier ones define.
+/// The scripts in loading order; later ones use definitions of earlier ones.
 const SCRIPTS: &[&str] = &[
     include_str!("assets/model.js"),
     include_str!("assets/time.js"),

@@ -91,7 +91,7 @@ impl Track {
 struct Threads(BTreeMap<(usize, Track), Vec<u64>>);
 
 impl Threads {
-    /// A thread on which nothing else is going on from `from_ns`.
+    /// A thread that is free from `from_ns` on.
     fn free(&mut self, host: usize, track: Track, (from_ns, until_ns): (u64, u64)) -> usize {
         let ends = self.0.entry((host, track)).or_default();
         let free = ends.iter().position(|end_ns| *end_ns <= from_ns);
@@ -104,8 +104,8 @@ impl Threads {
     }
 }
 
-/// No two threads have the same number, whatever their process. A host rarely does two things of a
-/// kind at once, and never a thousand.
+/// No two threads have the same number, also in different processes. A host rarely does two things
+/// of a kind at the same time, and never a thousand.
 fn tid(host: usize, track: Track, place: usize) -> usize {
     10_000 * (host + 1) + 1_000 * track as usize + place
 }

@@ -1,7 +1,7 @@
 //! The bytes of a message as text: RESP as `redis-cli` shows it.
 //!
-//! A message is a TCP segment: it may hold several frames, or begin or end in the middle of one.
-//! What is no complete frame is shown as it is.
+//! A message is a TCP segment: it may hold several frames, or begin or end in the middle of one. An
+//! incomplete frame is shown unchanged.
 
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame as Frame;

@@ -1,10 +1,10 @@
-//! What a record says, as text for people.
+//! Describes records as text for people.
 
 use locklab_history::timeline::reading;
 use locklab_history::{Access, ClockKind, Event, Op, Outcome, Phase, Record};
 use locklab_report::spacetime::duration;
 
-/// The kind of a record, by which a viewer chooses its mark.
+/// The kind of a record, which determines its mark in a viewer.
 pub(super) fn kind(event: &Event) -> &'static str {
     match event {
         Event::Invoke { .. } => "call",

@@ -15,8 +15,8 @@ use locklab_history::Message;
 pub(super) const EXPRESSION: &str =
     r"(?<host>\S+) (?<clock>\{[^}]*\}) (?<date>\S+) ms (?<event>.*)";
 
-/// What happens at one host at one instant. At equal times the order is that of causes: what
-/// arrives, what the host does, what it sends, and what arrives without having taken any time.
+/// An event at one host at one instant. Events at equal times are in causal order: arrivals, the
+/// host's own events, sent messages, and arrivals of messages that took no time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Receives(usize),

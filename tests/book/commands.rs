@@ -1,4 +1,4 @@
-//! Runs the commands of a chapter, and compares what they print with what it says.
+//! Runs the commands of a chapter, and compares their output with the text.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -26,7 +26,7 @@ const UNTESTED: &[(&str, &str)] = &[
     ("cost", "takes minutes"),
 ];
 
-/// What the commands of a CI find in their environment.
+/// The environment variables of commands in CI.
 const ENVIRONMENT: [(&str, &str); 4] = [
     ("CI_NODE_INDEX", "1"),
     ("CI_NODE_TOTAL", "2"),
@@ -38,7 +38,7 @@ const ENVIRONMENT: [(&str, &str); 4] = [
 pub fn try_out(page: &Page) -> Vec<String> {
     let folder = Folder::new(page);
     let mut mistakes = Vec::new();
-    // What the commands of the block before have printed.
+    // The output of the commands of the previous block.
     let mut printed: Option<String> = None;
     for block in page.blocks() {
         let info: Vec<&str> = block.info.iter().map(String::as_str).collect();
@@ -178,7 +178,7 @@ impl Drop for Folder {
 }
 
 /// The commands of a block, each with the line in which it begins: a line that ends with a
-/// backslash goes on in the next.
+/// backslash continues in the next.
 fn commands(block: &Block) -> Vec<(usize, String)> {
     let mut commands: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;
@@ -243,7 +243,7 @@ fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with a page that has this text.
+/// The findings in a page with this text.
 fn check(name: &str, text: &str, expected: &[&str]) {
     let page = Page {
         path: format!("{name}.md").into(),

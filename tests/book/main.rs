@@ -1,6 +1,6 @@
-//! The book (`docs/`) stays true: its commands are run, what they print is compared with what it
-//! says, every chapter is in the table of contents, every link leads somewhere, and every property
-//! and every kind of fault is defined.
+//! Tests the book (`docs/`): its commands are run, their output is compared with the text, every
+//! chapter is in the table of contents, every link leads somewhere, and every property and every
+//! kind of fault is defined.
 //!
 //! In a chapter's fenced blocks,
 //!

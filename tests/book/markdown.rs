@@ -72,7 +72,7 @@ impl Page {
         prose
     }
 
-    /// The names by which its headings can be linked to.
+    /// The anchors of its headings.
     pub fn anchors(&self) -> BTreeSet<String> {
         let mut anchors = BTreeSet::new();
         for (_, line) in self.prose() {
@@ -104,7 +104,7 @@ impl Page {
     }
 }
 
-/// What follows the fence, if this line is one.
+/// The text after the fence, if this line is one.
 fn fence(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("```")
 }

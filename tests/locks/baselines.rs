@@ -1,4 +1,4 @@
-//! The baselines: locks on a database and on a coordination service, in the world.
+//! The baselines: locks on a database and on a coordination service, in the simulator.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -11,7 +11,7 @@ use locklab_locks::{LockError, Locker, Owner};
 
 use crate::stage::{lock, on_both, on_nodes};
 
-/// Keeps the events that it is told of.
+/// Collects the recorded events.
 #[derive(Clone, Default)]
 struct Notes(Rc<RefCell<Vec<Event>>>);
 

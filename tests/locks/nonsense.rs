@@ -73,7 +73,7 @@ fn assert_unexpected(error: &Error, by: &str, blamed: &str) {
     assert_eq!(error.outcome(), Outcome::Unknown);
 }
 
-/// Where it says which command is to blame, see below.
+/// The tests below check the command that the error names.
 #[test]
 fn of_every_lock_in_every_form() {
     for entry in CATALOGUE {

@@ -196,7 +196,7 @@ fn patience_is_shared_among_the_nodes_of_a_redlock_and_not_of_a_multi_lock() {
     }
 }
 
-/// A node that does not reply uses up the whole maximum wait, whatever its share is.
+/// A node that does not reply uses up the whole maximum wait, regardless of its share.
 #[test]
 fn a_node_that_is_silent_keeps_a_redlock_from_everybody() {
     on_nodes(5, 1, async |env, nodes| {

@@ -1,5 +1,5 @@
-//! `redisson-read-write`: its hash, the keys of its holds and its messages on a simulated
-//! node and on a real server; which client waits for which, in virtual time.
+//! `redisson-read-write`: its hash, the keys of its holds and its messages on a simulated node and
+//! on a real server; and the waits of clients for one another, in virtual time.
 
 use std::rc::Rc;
 use std::time::Duration;

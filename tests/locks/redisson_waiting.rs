@@ -57,8 +57,9 @@ fn a_waiter_is_woken_on_a_real_server_too() {
     on_both!(1, is_woken);
 }
 
-/// The blog text "redisson分布式锁学习" says of `tryLock(100, 10, SECONDS)` that it tries
-/// every ten seconds. Ten seconds is the lease; what it waits for is the message, or the holder's lease.
+/// The blog text "redisson分布式锁学习" says of `tryLock(100, 10, SECONDS)` that it tries every ten
+/// seconds. Ten seconds is the lease; it waits for the message, or for the end of the holder's
+/// lease.
 #[test]
 fn try_lock_waits_for_the_holder_not_for_its_own_lease() {
     for (holders_lease_ms, releases_after_ms, expected_ms) in [

@@ -56,7 +56,7 @@ fn lease_expires_by_itself_and_not_before_the_holders_deadline() {
     });
 }
 
-/// What each release deletes after another client has acquired the lock.
+/// The keys that each release deletes after another client has acquired the lock.
 #[test]
 fn only_del_deletes_anothers_lock() {
     for (release, deletes) in [
@@ -167,7 +167,7 @@ async fn counts_beside_the_key(env: impl Env, nodes: Vec<Name>) {
     assert_eq!(exists().await, Reply::Integer(1));
     assert_eq!(lock.release(&outer).await.expect("it is ours"), 1);
     assert_eq!(exists().await, Reply::Integer(0));
-    // The count outlives the lease, and the inner caller is told that it has a full lease.
+    // The count outlives the lease, and the inner caller gets a full lease.
     let outer = attempt_of(&lock, me).await.expect("the lock is free");
     call(&env, &nodes[0], &["SET", "lock", "another's"]).await;
     env.sleep(Duration::from_millis(20)).await;
@@ -208,8 +208,8 @@ fn each_kind_of_token_is_as_unique_as_its_source() {
     }
 }
 
-/// A reply takes 2 to 10 ms. If it comes too late, the second SET is refused because of the
-/// lock of the first, which no client knows of; that costs a lease.
+/// A reply takes 2 to 10 ms. If it is too late, the second SET is refused because of the lock of
+/// the first, which no client knows about; that costs a lease.
 #[test]
 fn a_set_that_is_resent_finds_its_own_lock() {
     on_nodes(1, 0, async |env, names| {

@@ -1,5 +1,5 @@
-//! The environment of the lock tests: simulated nodes or a real `redis-server`, and the
-//! resource, from which some locks get a token.
+//! The environment of the lock tests: simulated nodes or a real `redis-server`, and the resource,
+//! which issues the tokens of some locks.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -28,8 +28,7 @@ use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Runs `test` as a client of simulated nodes `n1`, `n2`, …, the last `down` of which do
-/// not run.
+/// Runs `test` as a client of simulated nodes `n1`, `n2`, …; the last `down` of them do not run.
 #[track_caller]
 pub fn on_nodes<F, Fut>(nodes: usize, down: usize, test: F)
 where

@@ -21,7 +21,7 @@ use tokio::task::spawn_local;
 /// A sentinel's configuration file.
 pub type File = Rc<RefCell<Option<SentinelFile>>>;
 
-/// Runs a sentinel on the loopback until the test is over.
+/// Runs a sentinel on the loopback until the test ends.
 pub async fn serve(listener: TcpListener, monitor: Monitor, file: File) -> io::Result<()> {
     let port = listener.local_addr()?.port();
     let mut stream = Stream::new(u64::from(port), "sentinel");

@@ -1,5 +1,4 @@
-//! What sentinels forget at a restart, and what they keep: real sentinels and servers against
-//! ours.
+//! The state that sentinels keep and forget at a restart: real sentinels and servers against ours.
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ fn cluster() -> Served {
 const SENTINELS: [usize; 3] = [3, 4, 5];
 
 impl Served {
-    /// The master that a sentinel reports, once it is not `old` any more.
+    /// The master that a sentinel reports, once it is no longer `old`.
     fn new_master(&self, sentinel: usize, old: usize) -> usize {
         let words = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"];
         let said = until(&self.port(sentinel), &words, |said| {

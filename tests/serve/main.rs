@@ -30,8 +30,7 @@ impl Served {
         Served::with_roles(&options, &vec!["master"; nodes])
     }
 
-    /// With what is printed beside each address; in place of another server's address
-    /// its number.
+    /// Includes the text beside each address; another server's address is replaced by its number.
     fn with_roles(options: &[&str], expected: &[&str]) -> Self {
         let mut child = serve(options)
             .args(["--port", "0"])
@@ -72,7 +71,7 @@ impl Served {
         Client(stream)
     }
 
-    /// What `redis-cli` prints.
+    /// The output of `redis-cli`.
     fn redis_cli(&self, node: usize, words: &[&str]) -> String {
         redis_cli(&self.port(node), words)
     }
@@ -279,7 +278,7 @@ fn expired_keys_are_deleted_without_access() {
     });
 }
 
-/// Every input here goes to a node that has to answer another client meanwhile.
+/// Every input here goes to a node that has to answer another client at the same time.
 #[test]
 fn hostile_clients_harm_themselves() {
     let served = Served::new(1, &[]);
@@ -347,8 +346,8 @@ fn endless_request_ends_the_connection() {
     assert!(served.resident_mb() < 400, "{} MB", served.resident_mb());
 }
 
-/// Many small arguments, of which the last never arrives: parsing all of them again for each
-/// piece would take minutes.
+/// Many small arguments; the last never arrives. Parsing all of them again for each piece would
+/// take minutes.
 #[test]
 fn a_request_of_many_arguments_is_read_once() {
     let served = Served::new(1, &[]);

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::shown::Shown;
 
-/// What runs before the page: it notes errors. Events made by a script have no pointer that could
-/// be captured.
+/// The script that runs before the page: it collects errors, and stubs pointer capture, which
+/// events made by a script do not support.
 const BEFORE: &str = r#"<script>
 "use strict";
 const problems = [];
@@ -63,7 +63,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the script finds out in the page; `None` without a browser.
+/// The result of the script in the page; `None` without a browser.
 fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
     let chromium = chromium()?;
     let name = format!("locklab-view-{}-{test}", std::process::id());
@@ -231,7 +231,7 @@ fn measure_a_hundred_thousand_messages() {
                 arrived_ns: message.arrived_ns.map(later),
                 ..message.clone()
             }));
-        // A fault without an end would go on in all later rounds.
+        // A fault without an end would continue in all later rounds.
         let records = (records.iter()).filter(|r| !matches!(r.event, Event::Fault { .. }));
         history.records.extend(records.map(|record| Record {
             at_ns: later(record.at_ns),

@@ -39,7 +39,7 @@ fn the_first_example_of_kleppmanns_article() {
     assert_snapshot!(serde_json::to_string_pretty(&data).expect("it is data"));
 }
 
-/// K10: the clock of n3 jumps past c1's lease, so n3 drops it at once, and grants it to c2.
+/// K10: the clock of n3 jumps past c1's lease, so n3 drops it immediately, and grants it to c2.
 #[test]
 fn a_lease_ends_by_the_nodes_own_clock() {
     let data = data_of(&Shown::of("kleppmann/k10", 3));

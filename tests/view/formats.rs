@@ -153,7 +153,7 @@ fn trace_contains_leases_and_faults() {
 
 type Clock = BTreeMap<String, u64>;
 
-/// Whether a clock knows everything that another one does.
+/// Whether a vector clock is at least another one in every component.
 fn dominates(one: &Clock, other: &Clock) -> bool {
     let count = |host| one.get(host).copied().unwrap_or(0);
     other.iter().all(|(host, known)| count(host) >= *known)
@@ -182,7 +182,7 @@ fn vector_clocks_match_happened_before() {
             let own = before.get(host).copied().unwrap_or(0);
             assert_eq!(clock[host], own + 1, "{name}: {line}");
             assert!(dominates(&clock, &before), "{name}: {line}");
-            // Nobody knows more of another host than has happened there.
+            // No host has a higher component for another host than that host itself.
             for (other, known) in clock.iter().filter(|(other, _)| *other != host) {
                 let happened = last.get(other).map_or(0, |clock| clock[other]);
                 assert!(*known <= happened, "{name}: {line}");
@@ -217,7 +217,7 @@ fn vector_clocks_match_happened_before() {
     }
 }
 
-/// What a process does when a message arrives is an effect of it, at the same instant.
+/// The actions of a process on the arrival of a message are effects of it, at the same instant.
 #[test]
 fn an_acquire_succeeds_after_the_nodes_answer() {
     let shown = Shown::of("kleppmann/k1", 3);

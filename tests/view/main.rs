@@ -1,5 +1,5 @@
-//! `locklab_view`: what the page knows of a run, what a browser makes of it, and the formats of
-//! other viewers.
+//! `locklab_view`: the data of the page, its rendering in a browser, and the formats of other
+//! viewers.
 
 mod browser;
 mod data;

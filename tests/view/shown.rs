@@ -7,7 +7,7 @@ use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use locklab_view::Subject;
 
-/// A run, and what it was made of.
+/// A run with its contents.
 pub struct Shown {
     pub scenario: Scenario,
     pub recording: Recording,

@@ -20,8 +20,8 @@ use crate::wire::memory_usage::{Chunk, MemoryUsage};
 /// The message to a client beyond the limit, before its connection is closed.
 pub const TOO_MANY_CLIENTS: &[u8] = b"-ERR max number of clients reached\r\n";
 
-/// The longest sleep until something is due. The wall clock may be set meanwhile, so, like
-/// `serverCron`, check it ten times a second.
+/// The longest sleep before the clock is read again. The wall clock may be set during a sleep, so
+/// it is read ten times a second, as `serverCron` does.
 pub const MAX_SLEEP: Duration = Duration::from_millis(100);
 
 /// How long a driver may sleep until [`Endpoint::next_wake_us`]: zero if that is in the past.
@@ -86,7 +86,7 @@ pub enum Expiry {
     /// All of them, so that their memory is freed: for a long-running server.
     #[default]
     Always,
-    /// Those whose expiry has an observer; the others are deleted on access.
+    /// Keys whose expiry has an observer; the others are deleted on access.
     WhenNoticed,
 }
 
@@ -176,7 +176,7 @@ struct Connection {
     closing: bool,
 }
 
-/// A part of the output that is not written, or not completely.
+/// A part of the output that has not been written completely.
 struct Unwritten {
     bytes: Bytes,
     /// The chunk that it is a part of.
@@ -458,7 +458,7 @@ impl Endpoint {
 }
 
 impl Connection {
-    /// What it takes, whoever shares it.
+    /// Its memory in bytes, including shared chunks.
     fn bytes(&self) -> usize {
         self.backlog_bytes + self.input_bytes
     }

@@ -1,16 +1,16 @@
 //! The server: connections, commands and their effects.
 //!
-//! In layers, each of which needs only those below it:
+//! The modules form layers; each depends only on those below it:
 //!
 //! - [`state`] is all data of a server, and knows no behaviour.
-//! - `command` is what a command is, and a call of one. `notify`, `tracking`, `pubsub`, `blocking`,
-//!   `repl`, `persist`, `propagate`, `eviction` and others are what a server does.
-//! - `execute` executes a checked command; `script` has scripts execute commands.
-//! - `cmd` has the commands, and `table` a row for each of them.
+//! - `command` defines a command and a call of one. `notify`, `tracking`, `pubsub`, `blocking`,
+//!   `repl`, `persist`, `propagate`, `eviction` and others are the mechanisms of a server.
+//! - `execute` executes a checked command; `script` executes scripts, which execute commands.
+//! - `cmd` has the commands, and `command_table` a row for each of them.
 //! - `dispatch`, `serve`, `load` and `node` bring requests to the commands.
 //!
-//! Code below `table` that executes commands is handed them, as the [`Table`](command::Table) of a
-//! call.
+//! Code below `command_table` that executes commands receives them as the [`Table`](command::Table)
+//! of a call.
 
 mod active_expiry;
 mod blocking;

@@ -1,9 +1,9 @@
 //! The connections of a server that sends little, such as a sentinel: the common part of its
 //! drivers.
 //!
-//! What is sent before a connection is established waits for that. A connection that accepts no
-//! more data is considered dead and ended. [`Lines`] does no input or output: its driver says
-//! with [`Sockets`] how to write, and whom to tell that a connection has ended.
+//! Data sent before a connection is established is queued. A connection that accepts no more data
+//! is considered dead and closed. [`Lines`] does no input or output: its driver implements
+//! [`Sockets`], which writes and notifies receivers of closed connections.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use bytes::Bytes;
 pub trait Sockets {
     /// The sending side of an established connection.
     type Writer;
-    /// Whoever waits for bytes of a connection, or for the connection itself.
+    /// The receiver of the bytes of a connection, or of the connection itself.
     type Receiver;
 
     /// Writes as much as the connection accepts without waiting, and returns how much that is.
@@ -86,14 +86,14 @@ impl<K: Ord, S: Sockets> Lines<K, S> {
         }
     }
 
-    /// Ends a connection and tells its receiver.
+    /// Closes a connection and notifies its receiver.
     pub fn end(&mut self, key: &K) {
         if let Some(line) = self.0.remove(key) {
             S::end(&line.receiver);
         }
     }
 
-    /// Drops a connection of which the receiver knows that it has ended.
+    /// Drops a connection whose receiver knows that it is closed.
     pub fn forget(&mut self, key: &K) {
         self.0.remove(key);
     }
@@ -219,7 +219,7 @@ mod tests {
         peer.sends("PING");
         peer.sends("PUBLISH");
         assert!(!peer.connected());
-        // The driver, which has asked, knows it.
+        // The driver requested it, so it is not notified.
         peer.expect("PINGPUBL", false);
     }
 

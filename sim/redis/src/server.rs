@@ -94,8 +94,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If another process has taken the port meanwhile, or the machine cannot start another
-    /// thread.
+    /// If another process has taken the port, or the machine cannot start another thread.
     pub fn restart(&mut self) -> Result<(), StartError> {
         self.thread.stop();
         let listener = listen(self.address)?;
@@ -137,7 +136,7 @@ impl Builder {
         }
     }
 
-    /// What to keep over [`Server::restart`], in memory; nothing by default.
+    /// The data to keep in memory over [`Server::restart`]; nothing by default.
     pub fn persistence(self, persistence: Persistence) -> Self {
         Builder {
             persistence,

@@ -1,4 +1,4 @@
-//! What INFO counts where no comparison with a real server is possible, or needed.
+//! Counters of INFO that cannot, or need not, be compared with a real server.
 
 use locklab_redis::{ConnId, Effect, Files, Node, NodeConfig};
 
@@ -48,7 +48,7 @@ impl Server {
 
 #[test]
 fn unblocking_with_an_error_counts_as_a_failed_call() {
-    // As observed of 7.0.15, which counts the failure for whoever unblocked it, too.
+    // As observed in 7.0.15, which also counts the failure for the client that unblocked it.
     let mut server = Server::start();
     server.say(0, "BLPOP l 0");
     assert!(

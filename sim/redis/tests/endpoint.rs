@@ -302,7 +302,7 @@ fn a_node_hands_over_much_output_before_it_makes_more() {
     let client = accept_reading(&mut endpoint);
     let value = "v".repeat(6 << 20);
     client.send(&mut endpoint, &format!("SET k {value}\r\n"), at(0));
-    // Ten replies of 6 MB, of which no more than three exist at a time.
+    // Ten replies of 6 MB; at most three exist at a time.
     endpoint.receive(client.conn, "GET k\r\n".repeat(10).as_bytes(), at(0));
     let mut rounds = 0;
     let mut read = 0;

@@ -91,7 +91,7 @@ fn a_full_server_refuses_a_lock_until_there_is_room() {
     assert_eq!(server.info("evicted_keys"), 0);
 }
 
-/// The key of a lock that nobody asks for is as old as its acquisition.
+/// The key of a lock that no client requests is as old as its acquisition.
 #[test]
 fn a_held_lock_is_evicted_once_it_is_the_least_recently_used() {
     for (policy, goes) in [
@@ -134,7 +134,7 @@ fn clients_that_poll_for_a_lock_keep_it_from_being_evicted() {
     assert!(server.info("evicted_keys") > 50);
 }
 
-/// Of a few drawn keys the best goes, so a young lock may go before older keys.
+/// The best of a few drawn keys is evicted, so a young lock may be evicted before older keys.
 #[test]
 fn seed_decides_which_keys_are_evicted() {
     let outcome = |seed| {

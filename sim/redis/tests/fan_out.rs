@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
-/// A node with a publisher and subscribers, none of which has read anything.
+/// A node with a publisher, and subscribers that have read nothing.
 struct Bench {
     node: Node,
     publisher: ConnId,
     subscribers: Vec<ConnId>,
 }
 
-/// What one request caused.
+/// The effects of one request.
 struct Caused {
     closed: BTreeSet<ConnId>,
-    /// The clients to which something was sent.
+    /// The clients that received output.
     reached: BTreeSet<ConnId>,
 }
 
@@ -39,8 +39,8 @@ impl Bench {
         }
     }
 
-    /// Publishes so many messages of 60,000 bytes to each of some channels, in turn, then one
-    /// word to the channel `quiet`: all in one request.
+    /// Publishes this many messages of 60,000 bytes to each of some channels, in turn, then one
+    /// word to the channel `quiet`, all in one request.
     fn publish(&mut self, channels: &[&str], messages: usize) -> Caused {
         let script = format!(
             "local message = string.rep('x', 60000)
@@ -82,8 +82,8 @@ fn only_as_many_clients_as_necessary_are_disconnected() {
     assert_eq!(caused.closed, BTreeSet::from([bench.subscribers[0]]));
 }
 
-/// Each of the five gets more than a client may have. When they have gone, what was theirs counts
-/// for nobody else.
+/// Each of the five gets more than a client may have. When they are disconnected, their output does
+/// not count for other clients.
 #[test]
 fn clients_with_little_output_stay_connected() {
     let mut bench = Bench::new(&["a", "b", "c", "d", "e", "quiet"]);
@@ -93,7 +93,7 @@ fn clients_with_little_output_stay_connected() {
     assert_eq!(caused.reached, BTreeSet::from([bench.publisher, quiet[0]]));
 }
 
-/// The messages exist once, whoever gets them.
+/// Each message exists once for all its receivers.
 #[test]
 fn receivers_of_the_same_messages_share_them() {
     let mut bench = Bench::new(&["a"; 10]);

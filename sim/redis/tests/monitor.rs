@@ -73,7 +73,7 @@ fn monitor_that_does_not_read_is_disconnected_like_any_client() {
     let limits = Limits {
         output_bytes: 1000,
         soft_bytes: 1000,
-        // What a replica may have, a monitor may not.
+        // A monitor may not keep as much output as a replica.
         replication_bytes: 1 << 20,
         ..Limits::PUBSUB
     };

@@ -452,7 +452,7 @@ fn failover_without_target_goes_to_the_first_replica_that_has_everything() {
 
 #[test]
 fn info_for_a_sentinel_fits_into_one_packet() {
-    /// What a packet of 1500 bytes has room for.
+    /// The payload of a packet of 1500 bytes.
     const MAX_BYTES: usize = 1460;
     let mut cluster = Cluster::of(5);
     for node in ["n1", "n2"] {

@@ -1,8 +1,8 @@
-//! A thousand hostile connections, and a client that wants no more than its lock.
+//! A thousand hostile connections, and one client that only uses its lock.
 //!
-//! `LOCKLAB_LONG=1` runs it; without, it says so. The clients are in the process of the server,
-//! so its memory is an upper bound of the server's. In release: a debug build is too slow for a
-//! thousand connections.
+//! It runs with `LOCKLAB_LONG=1` only, and prints that otherwise. The clients are in the process of
+//! the server, so its memory is an upper bound of the server's. In release: a debug build is too
+//! slow for a thousand connections.
 #![cfg(target_os = "linux")]
 
 use std::io::{ErrorKind, Read, Write};
@@ -30,7 +30,7 @@ const THREADS: usize = 2;
 /// The pause between two rounds of a thread's clients.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What some hostile clients do: what they send first, and what they send again and again after it.
+/// The behaviour of a group of hostile clients: their first input, and the input that they repeat.
 struct Attack {
     name: &'static str,
     connections: usize,
@@ -260,7 +260,7 @@ fn a_thousand_hostile_connections_take_bounded_memory_and_no_lock() {
                     for attacker in &mut attackers {
                         attacker.go_on(address, &mut buffer);
                     }
-                    // What they send is without end; the machine has other things to do.
+                    // Their input is endless; leave time for the rest of the machine.
                     thread::sleep(PAUSE);
                 }
             });

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
-/// A clock by which a node is late whenever it looks.
+/// A clock that makes a node late at every reading.
 fn clock() -> u64 {
     static NOW_US: AtomicU64 = AtomicU64::new(1_000_000);
     NOW_US.fetch_add(1_000_000, Ordering::Relaxed)
@@ -42,10 +42,10 @@ fn many_requests_of_one_client_take_several_turns() {
     node.receive(busy, &requests, 0, &mut effects);
     let first = numbers(&effects, busy);
     assert_eq!(first.len(), A_TURN);
-    // Whatever else it sends comes later.
+    // The rest of its requests is handled later.
     node.receive(busy, &command(&[b"INCR", b"n"]), 0, &mut effects);
     assert_eq!(numbers(&effects, busy), first);
-    // The other client is answered at once, and only this client.
+    // The other client is answered immediately, and only this client.
     node.receive(other, &command(&[b"INCR", b"other"]), 0, &mut effects);
     assert_eq!(numbers(&effects, other), [1]);
     assert_eq!(numbers(&effects, busy), first);

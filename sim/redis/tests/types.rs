@@ -1,4 +1,4 @@
-//! What the fake node determines where Redis leaves it to chance: the order of a scan, and
+//! Results that are random in Redis and determined in the fake node: the order of a scan, and
 //! random draws.
 
 use std::collections::BTreeSet;
@@ -31,8 +31,8 @@ impl Client {
         lines.map(str::to_owned).collect()
     }
 
-    /// Completes a scan, and calls `meanwhile` after each step; returns what was found, and
-    /// the number of steps.
+    /// Completes a scan, and calls `meanwhile` after each step; returns the elements found, and the
+    /// number of steps.
     fn scan(&mut self, command: &str, mut meanwhile: impl FnMut(&mut Self)) -> (Vec<String>, u32) {
         let (mut found, mut steps) = (Vec::new(), 0);
         let mut cursor = "0".to_owned();

@@ -1,5 +1,5 @@
-//! What a node does on its own as its clock advances: waits that end, pauses, sleeps, and
-//! keys that expire before any access.
+//! Actions of a node as its clock advances: ends of waits, pauses, sleeps, and keys that expire
+//! without access.
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
@@ -334,7 +334,7 @@ fn shutdown_checks_ten_times_a_second_whether_the_replica_has_everything() {
     say(920, writer, "SET k v");
     let (_, wake_ms) = say(1010, asker, "SHUTDOWN NOSAVE");
     assert_eq!(wake_ms, Some(1100));
-    // Where Redis ends as if it had crashed.
+    // In this case Redis crashes.
     let (effects, _) = say(1020, writer, "CLIENT UNBLOCK 1");
     let unblocked = "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
     let told = [sends(writer, ":1\r\n"), sends(asker, unblocked)].concat();

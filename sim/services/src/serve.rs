@@ -137,8 +137,8 @@ async fn refuse(mut stream: TcpStream) {
     let _ = stream.write_all(TOO_MANY_CLIENTS).await;
 }
 
-/// Sleeps until the wall clock has advanced by this duration. If the clock is stepped
-/// meanwhile, the end shifts too: only this clock measures how long the process was down.
+/// Sleeps until the wall clock has advanced by this duration. If the clock is stepped during the
+/// sleep, the end shifts too: only this clock measures how long the process was down.
 async fn wait_by_wall_clock(host: &Host, duration: Duration) {
     let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
     loop {
@@ -251,7 +251,7 @@ impl Server {
         self.set_timer();
     }
 
-    /// Shows the node to whoever watches it.
+    /// Shows the node to its watch.
     fn look(&self) {
         if let Some(watch) = &self.watch {
             watch(self.endpoint.borrow().node());

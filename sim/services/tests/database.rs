@@ -1,4 +1,4 @@
-//! The database on a simulated host: what it answers, and what survives a crash.
+//! The database on a simulated host: its answers, and its data after a crash.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! What a node finds on its disk after a restart, a kill, a loss of power.
+//! The data on a node's disk after a restart, a kill or a power loss.
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig, Parameters};
 use locklab_services::disk::Disk;

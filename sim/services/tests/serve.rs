@@ -83,7 +83,7 @@ impl Client {
     }
 }
 
-/// What clients received, and when.
+/// The replies that clients received, with their times.
 type Log = Rc<RefCell<Vec<(u64, String)>>>;
 
 fn note(log: &Log, host: &Host, text: String) {
@@ -118,8 +118,8 @@ fn a_message_reaches_a_client_that_is_only_listening() {
     assert!((1000..=1025).contains(at_ms), "{at_ms}");
 }
 
-/// The end of a wait of five seconds that begins at about 0, in milliseconds of true time, if
-/// `fault` strikes the node.
+/// The end of a wait of five seconds that begins at about 0, in milliseconds of true time, with
+/// `fault` on the node.
 fn wait_ends_ms(fault: impl FnOnce(&mut World, HostId)) -> u64 {
     let mut world = world(1);
     let node = world.hosts()[0];
@@ -291,7 +291,7 @@ fn a_replica_lags_by_its_link_and_wait_waits_for_it() {
 }
 
 /// How long a key with a lease of a second lives on a node that expires keys by `clock`, to the
-/// nearest 10 ms. `fault` strikes the node half a second after the key was set.
+/// nearest 10 ms. `fault` affects the node half a second after the key was set.
 fn lease_lasts_ms(clock: serve::Clock, fault: impl FnOnce(&mut World, HostId) + 'static) -> u64 {
     let config = Config {
         latency: Dist::Constant(1.0),

@@ -52,14 +52,14 @@ impl ConnectionId {
     }
 }
 
-/// What the kernel of an end knows of the connection.
+/// The state of the connection in the kernel of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketState {
-    /// Nothing yet: the server before it has accepted.
+    /// Not created yet: the server before it has accepted.
     NotYet,
-    /// The connection.
+    /// It exists.
     Open,
-    /// Nothing any more: what arrives is answered with a reset.
+    /// It no longer exists: arriving segments are answered with a reset.
     Gone,
 }
 
@@ -68,20 +68,20 @@ pub(super) enum SocketState {
 pub(super) struct EndState {
     pub(super) host: Name,
     pub(super) socket: SocketState,
-    /// What it sends.
+    /// The segments that it sends.
     pub(super) flow: Flow<Parcel>,
     /// Whether the end of its stream has arrived at its peer.
     pub(super) has_ended: bool,
 }
 
-/// How far a connection is.
+/// The stage of a connection.
 #[derive(Debug)]
 pub(super) enum Stage {
     /// The handshake is under way.
     Opening {
         /// The SYN at the server, from its arrival until the SYN-ACK gets through.
         syn: Option<Transit>,
-        /// What the connector sent meanwhile.
+        /// The data that the connector sent before the SYN-ACK.
         early: Vec<Content>,
     },
     /// The SYN-ACK has arrived.
@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Whether no end knows it.
+    /// Whether neither kernel has it.
     pub(super) fn is_forgotten(&self) -> bool {
         [&self.connector, &self.server]
             .iter()

@@ -1,4 +1,4 @@
-//! What the segments of a flow carry.
+//! The contents of the segments of a flow.
 
 use locklab_link::Kind;
 
@@ -6,7 +6,7 @@ use super::connection::End;
 use super::log::MessageId;
 use super::payload::Payload;
 
-/// What a segment carries.
+/// The content of a segment.
 #[derive(Debug)]
 pub(crate) enum Content {
     /// The connector wants to connect.
@@ -17,12 +17,12 @@ pub(crate) enum Content {
     Data(Payload),
     /// The end of the sender's stream.
     Fin,
-    /// The sender knows nothing of the connection, or not any more.
+    /// The sender does not have the connection, or no longer has it.
     Rst,
 }
 
 impl Content {
-    /// What its segment is to TCP.
+    /// The kind of its segment.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Content::Syn | Content::SynAck => Kind::Opening,
@@ -40,7 +40,7 @@ impl Content {
 /// A segment under way, or to be sent again.
 pub(super) type Transit = locklab_link::Transit<Parcel>;
 
-/// What the link carries for the proxy.
+/// The data of a segment on a link.
 #[derive(Debug)]
 pub(super) struct Parcel {
     /// Its sender.

@@ -119,7 +119,7 @@ impl Network {
         }
     }
 
-    /// The connection is established, and the connector sends what it has written meanwhile.
+    /// Establishes the connection; the connector sends the data that it has written so far.
     pub(super) fn syn_ack_arrived(&mut self, id: ConnectionId, now_ns: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -134,7 +134,7 @@ impl Network {
         }
     }
 
-    /// The kernel of `end` forgets the connection, and what it still had to send.
+    /// Removes the connection from the kernel of `end`, with its unsent data.
     pub(super) fn forget(&mut self, end: End, now_ns: u64) {
         let Some(connection) = self.connections.get_mut(&end.connection) else {
             return;

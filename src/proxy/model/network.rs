@@ -1,5 +1,5 @@
-//! The network between the sockets of a run: what leaves goes by the links of `locklab_link`, and
-//! what arrives becomes something to do with a socket.
+//! The network between the sockets of a run: data goes over the links of `locklab_link`, and an
+//! arrival becomes an operation on a socket.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +14,7 @@ use super::payload::Payload;
 use super::power::Suspension;
 use crate::options::Options;
 
-/// What the owner of the sockets has to do.
+/// An operation for the owner of the sockets.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Connect to the process of this server, and say so with [`Network::connected`] or
@@ -28,7 +28,7 @@ pub(crate) enum Effect {
     EndStream(End),
     /// Reset the socket of the end, if it has one.
     Reset(End),
-    /// The end's host has lost power: let its socket stand still until its process is gone.
+    /// The end's host has lost power: freeze its socket until its process has ended.
     Detach(End),
 }
 
@@ -263,8 +263,8 @@ impl Network {
         }
     }
 
-    /// The receiver of `transit` knows no such connection. If its reset is lost, nothing
-    /// acknowledges the segment, and the sender sends it again.
+    /// Answers a segment for an unknown connection with a reset. If the reset is lost, nothing
+    /// acknowledges the segment, and the sender retransmits it.
     pub(super) fn answer_with_reset(&mut self, transit: Transit, now_ns: u64) {
         let from = transit.segment.from.peer();
         let Some((sender, receiver)) = self.link(from) else {

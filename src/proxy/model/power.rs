@@ -14,9 +14,9 @@ pub(super) struct Suspension {
     since_ns: u64,
     /// How many suspensions are in force; they act as one.
     depth: u32,
-    /// What has arrived, in order.
+    /// The segments that have arrived, in order.
     pub(super) inbox: Vec<Transit>,
-    /// What it will send when it wakes, in order.
+    /// The segments that it will send when it wakes, in order.
     pub(super) outbox: VecDeque<(End, Content)>,
 }
 
@@ -107,7 +107,7 @@ impl Network {
         }
     }
 
-    /// The ends at `host` whose kernel knows the connection.
+    /// The ends at `host` whose kernel has the connection.
     fn ends_at(&self, host: &Name) -> Vec<End> {
         let mut ends = Vec::new();
         for (&connection, state) in &self.connections {

@@ -28,18 +28,18 @@ pub(super) struct Port {
     waiting: RefCell<VecDeque<Piece>>,
     /// Whether the process has ended its stream.
     has_ended: Cell<bool>,
-    /// Whether the host has lost power: nothing is read or written any more, and the process
-    /// does not notice.
+    /// Whether the host has lost power: nothing more is read or written, and the process does not
+    /// notice.
     is_detached: Cell<bool>,
     pub(super) greeting: Greeting,
-    /// What was read here and is under way.
+    /// The data that was read here and is in transit.
     pub(super) meter: Rc<Meter>,
     /// The task has to look at this again.
     changed: Rc<Notify>,
     task: RefCell<Option<AbortHandle>>,
 }
 
-/// Something to write.
+/// A pending write.
 enum Piece {
     /// Data, and how much of it has been written.
     Data(Data, usize),
@@ -103,7 +103,7 @@ impl Port {
         }
     }
 
-    /// Lets the socket stand still until the process is gone.
+    /// Freezes the socket until the process has ended.
     pub(super) fn detach(&self) {
         self.is_detached.set(true);
         self.waiting.borrow_mut().clear();
@@ -149,13 +149,13 @@ impl Port {
         !self.has_ended.get() && (self.is_detached.get() || self.meter.has_room())
     }
 
-    /// What the task waits for; `None` if nothing more can happen.
+    /// The event that the task waits for; `None` if nothing more can happen.
     fn interest(&self) -> Option<Interest> {
         let is_detached = self.is_detached.get();
         if self.has_ended.get() && (is_detached || self.write.borrow().is_none()) {
             return None;
         }
-        // A reset is an error, and comes even while the connection stands still.
+        // A reset is an error, and arrives even while the connection is frozen.
         let mut interest = Interest::ERROR;
         if self.is_readable() {
             interest |= Interest::READABLE;
@@ -173,8 +173,8 @@ enum Read {
     NothingYet,
 }
 
-/// The task of a port: reads what the process writes, and writes what the socket did not take
-/// at once.
+/// The task of a port: reads the process's data, and writes the data that the socket did not accept
+/// immediately.
 pub(super) async fn run(relay: Rc<Relay>, end: End, port: Rc<Port>) {
     while let Some(interest) = port.interest() {
         let ready = select! {
@@ -208,7 +208,7 @@ impl Relay {
     pub(super) fn read_all(self: &Rc<Self>) {
         let ports = self.ports.borrow().clone();
         for (end, port) in ports {
-            // A process that goes on writing is not waited for.
+            // The task does not wait for a process that continues to write.
             for _ in 0..MAX_READS {
                 match port.is_readable().then(|| self.read(end, &port)) {
                     Some(Ok(Read::Something)) => continue,
@@ -229,7 +229,7 @@ impl Relay {
         };
         port.has_ended.set(len == 0);
         if port.is_detached.get() {
-            // What it writes is lost.
+            // Its data is lost.
         } else if len == 0 {
             self.act(|network, now_ns| network.ended(end, now_ns));
         } else {

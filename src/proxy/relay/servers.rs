@@ -22,12 +22,12 @@ struct Server {
 }
 
 impl Servers {
-    /// Where the process of `server` listens.
+    /// The address on which the process of `server` listens.
     pub(super) fn real(&self, server: &Name) -> Option<SocketAddr> {
         self.0.get(server).map(|server| server.real)
     }
 
-    /// A connection that waits to be accepted, with the address from which it comes.
+    /// A connection that waits to be accepted, with its source address.
     pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<(TcpStream, SocketAddr, Name)> {
         for (name, server) in &self.0 {
             // If the machine has no descriptor left, the connection waits until the next event.

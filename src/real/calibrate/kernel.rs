@@ -70,7 +70,7 @@ fn established(heal_after: Duration) -> io::Result<Duration> {
     let mut reading = receiver.try_clone()?;
     let begun = Instant::now();
     thread::spawn(move || {
-        // The other end looks at the answer; there is nobody else to tell.
+        // The other end handles the answer; an error here needs no report.
         let _ = arrived.send(reading.read_exact(&mut [0]).map(|()| begun.elapsed()));
     });
     sender.write_all(b"3")?;

@@ -1,4 +1,4 @@
-//! Durations that a history shows, taken in the same way from the world's and from real Redis's.
+//! Durations in a history, taken in the same way from simulated and from real runs.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use locklab_history::{Event, History, Op, Outcome, Point, Record};
 /// Durations of one kind, in milliseconds, found in one history.
 pub type Observe = fn(&History) -> Vec<f64>;
 
-/// What is observed: its name, from when to when, and how.
+/// An observed duration: its name, its beginning and end, and the way to find them.
 pub type Observed = (&'static str, &'static str, Observe);
 
 /// A duration of the scenario `sentinels.toml`.
@@ -70,7 +70,7 @@ pub const OF_A_DISK: &[Observed] = &[(
     lost_for,
 )];
 
-/// When the fault struck, in nanoseconds.
+/// The time at which the fault took effect, in nanoseconds.
 fn struck(history: &History) -> Option<u64> {
     let mut records = history.records.iter();
     let begins = records.find(|record| record.event.is_fault_beginning())?;

@@ -60,8 +60,7 @@ impl Scale {
         }
     }
 
-    /// An axis with a step for each number, as heat maps have it. Numbers are in ascending
-    /// order.
+    /// An axis with a step for each number, as in heat maps. Numbers are in ascending order.
     pub(super) fn steps(axis: &Axis, values: &[f64]) -> Self {
         let (widest, narrowest) = gaps(values);
         Scale {
@@ -86,7 +85,7 @@ impl Scale {
         }
     }
 
-    /// The position of a value, of which this is the place in order.
+    /// The position of `value`, which has the index `place`.
     pub(super) fn position(&self, value: f64, place: usize) -> f64 {
         match self.kind {
             Kind::Proportional => value,

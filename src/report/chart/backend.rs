@@ -1,4 +1,4 @@
-//! Where `plotters` draws to: each call adds a shape to a [`Drawing`].
+//! The backend of `plotters`: each call adds a shape to a [`Drawing`].
 
 use std::convert::Infallible;
 

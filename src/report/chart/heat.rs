@@ -16,7 +16,7 @@ use super::plot::{Body, Heat, Plot};
 pub(super) const LEGEND_HEIGHT: u32 = 64;
 /// The width of that scale.
 const LENGTH: i32 = 360;
-/// A field in which no run could be judged.
+/// A field without judged runs.
 const UNKNOWN: Colour = Colour::hex(0xd9d9d9);
 
 /// The fields with their numbers, where these fit.
@@ -54,7 +54,7 @@ pub(super) struct Colours {
 }
 
 impl Colours {
-    /// Those of a chart; `None` if it has no heat map.
+    /// The colours of a chart; `None` if it has no heat map.
     pub(super) fn new(plot: &Plot) -> Option<Self> {
         let is_heat = |panel: &super::plot::Panel| matches!(panel.body, Body::Heat(_));
         plot.panels

@@ -1,4 +1,4 @@
-//! What a chart shows of each cell: the rate of a property, or the loss rate.
+//! The quantity that a chart shows for each cell: the rate of a property, or the loss rate.
 
 use super::ChartOptions;
 use locklab_check::Property;
@@ -24,7 +24,7 @@ pub(super) struct Rate {
 }
 
 impl Measure {
-    /// What is to be drawn of a sweep.
+    /// The quantities to draw for a sweep.
     pub(super) fn wanted(sweep: &Sweep, options: &ChartOptions) -> Vec<Measure> {
         let is_measured = sweep.cells.iter().any(|cell| cell.loss.is_some());
         match (&options.properties[..], is_measured) {

@@ -1,4 +1,4 @@
-//! What panels are drawn with: lines, markers and text on an area of `plotters`.
+//! Primitives for panels: lines, markers and text on an area of `plotters`.
 
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;

@@ -101,8 +101,8 @@ impl fmt::Display for Length {
     }
 }
 
-/// The whole number of parts that is nearest to a value of which 1 has so many; the even one if two
-/// are. It is exact, as `{:.1}` is: the product with `parts` alone would be rounded before.
+/// The whole number nearest to `value * parts`; the even one of two. It is exact, as `{:.1}` is,
+/// while the product alone would be rounded first.
 fn nearest(value: f64, parts: f64) -> f64 {
     debug_assert!(value.is_finite(), "a picture with a coordinate {value}");
     let below = (value * parts).floor();

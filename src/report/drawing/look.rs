@@ -1,4 +1,4 @@
-//! What shapes are painted with.
+//! The looks of shapes.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(in super::super) struct Look {
     pub(in super::super) stroke: Option<Stroke>,
 }
 
-/// What a shape is filled with.
+/// The fill of a shape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Fill {
     /// Not said: SVG's default, which is black.

@@ -26,7 +26,7 @@ struct Arrow {
     end: End,
 }
 
-/// What is drawn at the end of an arrow.
+/// The symbol at the end of an arrow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Head,
@@ -53,7 +53,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
     }
 }
 
-/// Where time is compressed, hundreds of retries would form a solid block, so only some are
+/// In columns with compressed time, hundreds of retries would form a solid block, so only some are
 /// drawn.
 fn retries(page: &mut Page, scene: &Scene) {
     let mut drawn: Vec<(&str, f64)> = Vec::new();

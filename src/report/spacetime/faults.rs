@@ -6,7 +6,7 @@ use locklab_history::{Event, Family, FaultKind, FaultyLinks, History, Phase, Rec
 /// A fault on one host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FaultSpan<'a> {
-    /// The host that the fault strikes.
+    /// The host that the fault affects.
     pub host: &'a str,
     /// True time of its beginning, in nanoseconds.
     pub from_ns: u64,
@@ -16,7 +16,7 @@ pub struct FaultSpan<'a> {
     pub family: Family,
     /// Its name, kind and amount.
     pub label: String,
-    /// The affected links, if it strikes links.
+    /// The affected links, if it affects links.
     pub links: Option<&'a FaultyLinks>,
 }
 

@@ -1,5 +1,5 @@
-//! When each client believed that it held the lock, and when two did at the same time: the
-//! timeline that the checks use, prepared for a picture.
+//! The beliefs of clients that they hold the lock, and their overlaps: the timeline of the checks,
+//! prepared for a picture.
 
 use locklab_history::timeline::{Grant, Timeline};
 
@@ -28,7 +28,7 @@ impl Hold<'_> {
     }
 }
 
-/// A stretch in which two clients believe at the same time.
+/// A period in which two clients believe at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap<'a> {
     /// Both believe that they hold the lock.
@@ -41,7 +41,7 @@ pub struct Overlap<'a> {
     pub past_deadline: bool,
 }
 
-/// All beliefs of a history, in the order in which they began.
+/// All beliefs of a history, in the order of their beginnings.
 pub fn holds<'a>(timeline: &Timeline<'a>) -> Vec<Hold<'a>> {
     let grants = timeline.grants.iter().enumerate();
     let hold = |(place, grant): (usize, &Grant<'a>)| {

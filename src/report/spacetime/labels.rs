@@ -22,15 +22,14 @@ pub(super) struct Labels {
     lines: Vec<[(f64, f64); 2]>,
 }
 
-/// The maximum number of lines that a label may cross; with more it is unclear what it belongs
-/// to.
+/// The maximum number of lines that a label may cross; with more its owner is unclear.
 const MAX_LINES_CROSSED: usize = 2;
 
 /// The distance between two labels, which their outlines need.
 const APART: f64 = 4.0;
 
 impl Labels {
-    /// Labels for a page on which nothing is occupied.
+    /// Labels for an empty page.
     pub(super) fn new(page: Area) -> Self {
         Labels {
             page,

@@ -1,4 +1,4 @@
-//! The time axis, and the columns in which time is compressed.
+//! The time axis, and the columns with compressed time.
 
 use locklab_values::units::fractional_ms_from_ns;
 

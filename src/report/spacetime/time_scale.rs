@@ -1,7 +1,7 @@
 //! Maps true time to positions on the page, with idle time compressed.
 //!
-//! The instants at which something happens form bursts. Within a burst the scale is linear; a
-//! longer gap between two bursts is idle, and has a fixed width whatever its duration.
+//! Events form bursts. Within a burst the scale is linear; a longer gap between two bursts is idle,
+//! and has a fixed width for any duration.
 
 /// The scale of one picture.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,7 +97,7 @@ impl Scale {
         }
     }
 
-    /// The stretches in which time is compressed.
+    /// The segments with compressed time.
     pub(super) fn idle(&self) -> impl Iterator<Item = &Segment> {
         self.stretches.iter().filter(|s| s.pace == Pace::Idle)
     }

@@ -194,7 +194,7 @@ impl On {
     }
 }
 
-/// The numbers of files, of this server and of its replicas, in which this is durable.
+/// The number of files in which this is durable: of this server, and of its replicas.
 fn count_files(state: &State, written: WritePosition) -> [i64; 2] {
     let durable = state.durable();
     let own = durable.is_some_and(|durable| durable.changes >= written.changes);

@@ -11,9 +11,9 @@
 //! A served node reads its machine's clock: there a script takes the time that it runs. The
 //! interpreter stops it when `busy-reply-threshold` is over, but not in its first second.
 //!
-//! Two things are known too early here. Whether a script writes is decided for the whole script,
-//! not for the part before the kill. And a message that a script publishes is sent when the node
-//! first answers again, although its time may come later.
+//! Two things happen too early here. Whether a script writes is decided for the whole script, not
+//! for the part before the kill. And a message that a script publishes is sent when the node first
+//! answers again, although its time may come later.
 
 use bytes::Bytes;
 
@@ -74,7 +74,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
     }
 }
 
-/// Whether a command has to be rejected, and with which error.
+/// The error if a command has to be rejected.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
     let busy = state.busy.as_ref()?;
     (!command.has(Flag::AllowBusy)).then(|| busy.kind.error())
@@ -123,7 +123,7 @@ pub(super) fn next_wake_us(state: &State) -> Option<u64> {
 }
 
 impl Kind {
-    /// The error for other clients meanwhile (`slowevalerr`, `slowscripterr`).
+    /// The error for other clients while a script runs (`slowevalerr`, `slowscripterr`).
     pub(super) fn error(self) -> Error {
         Error::of(match self {
             Kind::Script => {

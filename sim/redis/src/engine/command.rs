@@ -41,7 +41,7 @@ pub(super) struct Call<'a> {
     pub(super) context: Context,
 }
 
-/// Where a command is called from. Only a direct call can block.
+/// The origin of a call. Only a direct call can block.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Context {
     Direct,
@@ -67,8 +67,8 @@ impl Call<'_> {
         self.state.db.changes.reply_goes_here();
     }
 
-    /// The time that a command of a script reads where 7.0 reads the clock anew, in microseconds:
-    /// TIME, PTTL and TTL. All else goes by the time at which the script began.
+    /// The time for commands of a script that read the clock again in 7.0 (TIME, PTTL and TTL), in
+    /// microseconds. All others use the time at which the script began.
     pub(super) fn live_us(&self) -> u64 {
         match (self.context, self.state.clock) {
             (Context::Script, Some(clock)) => clock().max(self.wall_us),
@@ -226,7 +226,7 @@ impl Command {
             .collect()
     }
 
-    /// What it needs, if nothing is known of its arguments.
+    /// Its requirements, for any arguments.
     pub(super) fn needs(&self) -> Needs {
         let writes = self.has(Flag::Write);
         Needs {

@@ -1,5 +1,5 @@
-//! A look at what a node holds, for observers that are no clients: nothing expires by it, and no
-//! access is counted.
+//! Read access to the keys of a node for observers that are not clients: it expires no key and
+//! counts no access.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::store::value::Value;
 pub struct Key<'n> {
     /// Its name.
     pub name: &'n [u8],
-    /// When it is over by the node's clock, in milliseconds since the Unix epoch; `None` if it has
-    /// no time to live. A key that is over is there until somebody asks for it.
+    /// The end of its time to live by the node's clock, in milliseconds since the Unix epoch;
+    /// `None` if it has none. An expired key remains until it is accessed.
     pub expires_at_ms: Option<i64>,
     value: &'n Value,
 }

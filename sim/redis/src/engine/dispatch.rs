@@ -187,7 +187,7 @@ fn check(
     if let Some(error) = busy::refuses(state, command) {
         return Err(error);
     }
-    // Those that no pause holds back must not use that.
+    // Commands that no pause defers must not use that.
     if state.counts_as_replica(client) && needs.touches_keyspace() {
         return Err(Error::of("ERR Replica can't interact with the keyspace"));
     }

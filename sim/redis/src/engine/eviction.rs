@@ -1,9 +1,9 @@
-//! `maxmemory`: what a server does when its keys take more (`src/evict.c`).
+//! `maxmemory`: the eviction of keys when they need more memory (`src/evict.c`).
 //!
-//! Before each request a server deletes keys until the rest is within the limit. The policy says
-//! which keys may go, and which first. Redis does not look for the best one: it draws a few keys,
-//! and remembers the best of what it has drawn; a node draws with its own generator. If nothing may
-//! go, or nothing is left, commands that may need memory are refused.
+//! Before each request a server deletes keys until the rest is within the limit. The policy
+//! determines which keys may be evicted, and in which order. Redis does not look for the best one:
+//! it draws a few keys, and remembers the best of what it has drawn; a node draws with its own
+//! generator. If no key may be evicted, or none is left, commands that may need memory are refused.
 //!
 //! A lock is a key like any other: under most policies it may be deleted while it is held.
 
@@ -106,7 +106,7 @@ fn choose(state: &mut State, wall_us: u64) -> Option<(usize, Bytes)> {
 #[derive(Clone, Copy)]
 enum Keys {
     All,
-    /// Those with a time to live.
+    /// Keys with a time to live.
     Volatile,
 }
 
@@ -177,7 +177,8 @@ fn choose_best(
     }
 }
 
-/// The places of `maxmemory-samples` keys among so many: of all, if there are no more.
+/// The indices of `maxmemory-samples` keys among this number of keys: of all keys if there are
+/// fewer.
 fn draw(state: &mut State, count: usize) -> Vec<usize> {
     let samples = state.config.eviction_samples();
     match count <= samples {

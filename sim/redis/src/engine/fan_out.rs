@@ -1,4 +1,4 @@
-//! Output for many clients at once, and how much of it may exist before the driver takes it.
+//! Output for many clients, and the limit of output that the driver has not taken yet.
 //!
 //! One request may cause output for thousands of clients, a transaction or a script much more.
 //! The driver limits what it keeps for each client, but sees the output only when the request is
@@ -12,7 +12,8 @@ use super::state::State;
 use crate::wire::memory_usage::MemoryUsage;
 use crate::wire::reply::Encoded;
 
-/// With more output than this in one request, the clients with most of it are disconnected.
+/// The maximum output of one request, in bytes. Beyond it the clients with the most output are
+/// disconnected.
 const MAX_BYTES: usize = 256 << 20;
 
 /// Sends a message to several clients.

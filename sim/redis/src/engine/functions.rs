@@ -5,7 +5,7 @@ use bytes::Bytes;
 pub(super) use super::state::functions::{Functions, Library};
 use crate::wire::reply::Error;
 
-/// What to do if a library of the same name exists.
+/// The handling of an existing library of the same name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Collision {
     Refuse,

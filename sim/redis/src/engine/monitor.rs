@@ -1,10 +1,10 @@
-//! MONITOR: clients that are shown every call of a command (`replicationFeedMonitors` of
+//! MONITOR: sends every call of a command to monitors (`replicationFeedMonitors` of
 //! `src/replication.c`).
 //!
-//! A call is shown when it is over, after its reply and what it made known; that of a script when
-//! it begins, before what the script calls. Commands for administrators are not shown, nor are
-//! passwords. Redis treats a monitor as a replica in two ways: it is exempt from pauses, and may
-//! not touch the keyspace. Its output counts as that of any other client.
+//! A call is shown after it ends, after its reply and its notifications; a call of a script when it
+//! begins, before the script's calls. Commands for administrators and passwords are not shown.
+//! Redis treats a monitor as a replica in two ways: it is exempt from pauses, and may not touch the
+//! keyspace. Its output counts as that of any other client.
 
 use std::fmt::Write as _;
 

@@ -1,15 +1,15 @@
-//! What a request needs of its server, so that it may be rejected or deferred before it runs
+//! The requirements of a request, which decide whether it is rejected or deferred before it runs
 //! (`getCommandFlags`).
 //!
-//! A script or a function that declares flags needs what these say, instead of what its command
-//! might. EXEC needs what its queue does, each command as it was when it was queued.
+//! The flags that a script or a function declares replace the requirements of its command. EXEC has
+//! the requirements of its queue, each command as it was when it was queued.
 
 use super::command::{Command, Flag};
 use super::script::{self, Flags, ScriptFlag};
 use super::state::State;
 use super::state::needs::Needs;
 
-/// The requirements of this client's request, whose command is known.
+/// The requirements of this client's request for a known command.
 pub(super) fn of_request(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Needs {
     if let Some(flags) = declared_flags(state, command, args) {
         return declared(&flags);

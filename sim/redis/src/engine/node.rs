@@ -394,7 +394,7 @@ impl Node {
             && !turn::is_over(&mut self.state)
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
-            // The client may have been killed meanwhile.
+            // The client may have been killed in the mean time.
             if let Some(input) = self.inputs.get_mut(&ConnId(id))
                 && self.state.clients.contains_key(&id)
             {

@@ -1,11 +1,11 @@
-//! What is sent to replicas and written to the append-only file: the effects of commands, not the
-//! requests (`propagateNow` and its surroundings in `src/server.c`).
+//! The propagation of commands to replicas and to the append-only file: their effects, not the
+//! requests (`propagateNow` and related functions in `src/server.c`).
 //!
-//! A command that changed something is propagated as it was sent, unless it sets another form
-//! with [`Call::propagate_as`]: a time to live becomes a point in time, a random choice is named,
-//! and of a script only the commands that it called are propagated. An expired key is propagated
-//! as DEL, before the command that found it. The effects of one request are wrapped in MULTI and
-//! EXEC if they are more than one command.
+//! A command that changed something is propagated as it was sent, unless it sets another form with
+//! [`Call::propagate_as`]: a time to live becomes a point in time, a random choice becomes
+//! explicit, and a script is propagated as the commands that it called. An expired key is
+//! propagated as DEL, before the command that found it. The effects of one request are wrapped in
+//! MULTI and EXEC if they are more than one command.
 
 use bytes::Bytes;
 

@@ -125,7 +125,7 @@ fn new_id(state: &mut State) -> String {
 }
 
 impl State {
-    /// What to do with an expired key that this client finds.
+    /// The handling of an expired key that this client finds.
     pub(super) fn overdue_for(&self, client: u64) -> Overdue {
         match self.repl.role {
             _ if self.loading || self.repl.is_master(client) => Overdue::Keep,

@@ -2,12 +2,11 @@
 //!
 //! Uses real Lua 5.1, like Redis; without the feature `lua` every script and every library is
 //! rejected with an error that says so (`no_engine`). Creating an interpreter takes a sixth of a
-//! millisecond, many times a run's share, so each thread keeps one, which all its nodes use, run
-//! after run. Sharing must not be visible: the globals are read-only for scripts, and each node
-//! has its own sequence of random numbers, its own set of scripts that it *knows* (EVALSHA) and
-//! its own functions. An interpreter that fails is replaced, and the next script finds a new one.
-//! Missing compared to Redis: the settings of `cjson`, and
-//! `redis.acl_check_cmd`.
+//! millisecond, too much for each run, so each thread keeps one, which all its nodes use in all
+//! runs. Sharing must not be visible: the globals are read-only for scripts, and each node has its
+//! own sequence of random numbers, its own set of scripts that it *knows* (EVALSHA) and its own
+//! functions. An interpreter that fails is replaced, and the next script finds a new one. Missing
+//! compared to Redis: the settings of `cjson`, and `redis.acl_check_cmd`.
 
 #[cfg(feature = "lua")]
 mod api;

@@ -149,8 +149,7 @@ impl State {
         }
     }
 
-    /// Whether DEBUG SLEEP or a script suspends the server. Clears the suspension once it is
-    /// over.
+    /// Whether DEBUG SLEEP or a script suspends the server. Clears a suspension that has ended.
     pub(super) fn is_asleep(&mut self, wall_us: u64) -> bool {
         self.asleep_until_us = self.asleep_until_us.filter(|until_us| wall_us < *until_us);
         self.asleep_until_us.is_some()

@@ -1,4 +1,4 @@
-//! What INFO counts: calls, errors and synchronisations.
+//! The counters of INFO: calls, errors and synchronisations.
 //!
 //! Times are not counted: no command takes any.
 
@@ -13,7 +13,7 @@ use crate::wire::reply::{Error, Reply};
 const MAX_OF_SCRIPT: usize = 32;
 
 impl Stats {
-    /// A command is about to be called.
+    /// Prepares the counters for a call.
     pub(super) fn begin(&mut self, command: &Command) {
         self.seen = self.error_replies;
         if !self.of_script.is_empty() && command.runs_script() {
@@ -21,7 +21,7 @@ impl Stats {
         }
     }
 
-    /// A command was called, with this reply.
+    /// Counts a call with this reply.
     pub(super) fn end(&mut self, command: &Command, context: Context, reply: &Reply) {
         self.commands_processed += 1;
         let mut failed = match reply {

@@ -83,7 +83,7 @@ pub(super) fn limit(state: &mut State) {
         let index = state.choose(state.caches.readers.len());
         let drawn = state.caches.readers.get_index(index);
         if let Some(key) = drawn.map(|(key, _)| key.clone()) {
-            // Also the client whose request is to be handled now gets it at once.
+            // The client whose request is handled next also gets it immediately.
             for id in forget_key(state, &key) {
                 send_key(state, id, &key);
             }
@@ -95,7 +95,7 @@ pub(super) fn limit(state: &mut State) {
     };
 }
 
-/// What INFO counts.
+/// The counters of INFO.
 pub(super) struct Tracked {
     pub(super) keys: usize,
     /// Keys, once for each client that read them.
@@ -103,7 +103,7 @@ pub(super) struct Tracked {
     pub(super) prefixes: usize,
 }
 
-/// Counts the keys and prefixes whose changes clients are told of.
+/// Counts the keys and prefixes whose changes clients receive.
 pub(super) fn count(state: &State) -> Tracked {
     let readers = &state.caches.readers;
     let prefixes = state.clients.values().filter_map(|c| c.prefixes());

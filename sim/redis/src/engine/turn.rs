@@ -1,24 +1,24 @@
-//! How much a node does in one call.
+//! The limit of work of a node in one call.
 //!
-//! Clients may send many requests at once, with much output or, on a served node, of which each
-//! takes long. After some of them the call ends: the driver takes the output, and other clients
-//! have their turns. The rest waits for the next [`Node::wake`](super::Node::wake), which is due
-//! at once.
+//! Clients may send many requests together, with much output or, on a served node, with long
+//! execution times. After some of them the call ends: the driver takes the output, and other
+//! clients have their turns. The rest waits for the next [`Node::wake`](super::Node::wake), which
+//! is due immediately.
 
 use super::state::State;
 use super::state::busy::INSTRUCTIONS_PER_LOOK;
 
-/// After this time a call handles no further request, in microseconds.
+/// The time after which a call handles no further request, in microseconds.
 const LENGTH_US: u64 = 10_000;
 
-/// A call begins.
+/// Begins the turn of a call.
 pub(super) fn begin(state: &mut State, wall_us: u64) {
     let ends_us = |_| wall_us.saturating_add(LENGTH_US);
     state.turn.ends_us = state.clock.map(ends_us);
     state.turn.work = 0;
 }
 
-/// Whether the call has done enough.
+/// Whether the call has reached its limit.
 pub(super) fn is_over(state: &mut State) -> bool {
     let turn = &mut state.turn;
     if let Some((clock, ends_us)) = state.clock.zip(turn.ends_us)
@@ -33,7 +33,7 @@ pub(super) fn is_over(state: &mut State) -> bool {
     state.pending_output.is_enough()
 }
 
-/// The clients that waited for a turn continue.
+/// Resumes the clients that waited for a turn.
 pub(super) fn resume_queued(state: &mut State) {
     state.waiting.resumed.append(&mut state.turn.queue);
 }

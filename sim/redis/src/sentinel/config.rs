@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::file::SentinelFile;
 
-/// Where a server can be reached. A sentinel compares hosts as texts, as Redis does
-/// with `resolve-hostnames` and `announce-hostnames` on.
+/// The address of a server. A sentinel compares hosts as texts, as Redis does with
+/// `resolve-hostnames` and `announce-hostnames` on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     /// A name or an IP address.
@@ -47,7 +47,7 @@ pub struct SentinelConfig {
     pub random: Box<dyn FnMut(u64) -> u64>,
 }
 
-/// How long a sentinel has been running when it is created.
+/// The time for which a sentinel has been running when it is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Uptime {
     /// Its process starts now.

@@ -1,9 +1,9 @@
-//! What a sentinel stores in its configuration file and reads from it at a restart
+//! The state that a sentinel stores in its configuration file and reads from it at a restart
 //! (`rewriteConfigSentinelOption`).
 //!
-//! A sentinel writes the file whenever its contents have changed, and before it sends
-//! anything: a vote stays given even if the process ends. It forgets everything that is not
-//! in the file: which servers are down, a failover in progress, the candidate it voted for.
+//! A sentinel writes the file whenever its contents have changed, and before it sends anything: a
+//! vote survives the end of the process. It forgets everything that is not in the file: which
+//! servers are down, a failover in progress, the candidate it voted for.
 
 use super::command;
 use super::config::{Address, Monitor};

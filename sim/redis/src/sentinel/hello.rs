@@ -5,7 +5,7 @@ use super::config::Address;
 use super::core::Core;
 use super::master::{InstanceId, Master, Peer};
 
-/// What a sentinel announces about itself and a master.
+/// The announcement of a sentinel about itself and a master.
 pub(super) struct Hello<'a> {
     sentinel: Address,
     pub(super) run_id: &'a str,

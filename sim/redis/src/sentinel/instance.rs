@@ -18,8 +18,8 @@ pub(super) const PUBLISH_PERIOD_MS: i64 = 2_000;
 const MIN_LINK_RECONNECT_MS: i64 = 15_000;
 /// `SENTINEL_MAX_PENDING_COMMANDS`.
 const MAX_PENDING: usize = 100;
-/// The sections of INFO that a sentinel reads. Redis's asks for all of them; in the world that
-/// would be a second packet, with a latency of its own, for nothing that is read.
+/// The sections of INFO that a sentinel reads. Redis's sentinels request all of them; in the
+/// simulator that would add a second packet, with a latency of its own, of which nothing is read.
 const READ_OF_INFO: [&str; 3] = ["INFO", "server", "replication"];
 /// `SENTINEL_HELLO_CHANNEL`.
 pub(super) const HELLO_CHANNEL: &str = "__sentinel__:hello";

@@ -1,5 +1,4 @@
-//! How a sentinel lists what it monitors: `SENTINEL MASTER`, `REPLICAS`, `SENTINELS`, and
-//! INFO.
+//! The lists of monitored instances: `SENTINEL MASTER`, `REPLICAS`, `SENTINELS`, and INFO.
 
 use super::core::Core;
 use super::failover::Reason;

@@ -268,14 +268,14 @@ impl Peer {
     }
 }
 
-/// Whether the other sentinels are asked even if they were asked a moment ago.
+/// Whether the other sentinels are asked even if they were asked recently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asking {
     WhenDue,
     Now,
 }
 
-/// Whether it may act, and not only monitor. Leaves TILT mode when its time is over.
+/// Whether the sentinel may act, and not only monitor. Ends TILT mode after its period.
 fn acts(core: &mut Core) -> bool {
     let Some(since_ms) = core.tilt_since_ms else {
         return true;

@@ -91,8 +91,8 @@ impl Sentinel {
         for master in self.masters.values_mut() {
             master.handle(core);
         }
-        // A frequency of 10 to 19 Hz, drawn anew each time, so that sentinels that were
-        // started together do not keep splitting the vote.
+        // A frequency of 10 to 19 Hz, drawn each time, so that sentinels that were started together
+        // do not keep splitting the vote.
         let hz = 10 + (core.random)(10) as i64;
         self.next_tick_ms = Some(core.now_ms + 1000 / hz);
     }

@@ -285,7 +285,7 @@ impl Server {
                 sentinel.next_wake_ms()
             };
             self.carry_out(effects);
-            // The wall clock may be set meanwhile, so the wait is at most that of Redis's
+            // The wall clock may be set during the wait, so the wait is at most that of Redis's
             // timer.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             sleep(Duration::from_millis(left_ms)).await;

@@ -228,7 +228,7 @@ impl Db {
         empty
     }
 
-    /// Sets a key, whatever it held before.
+    /// Sets a key, replacing a value of any type.
     pub(crate) fn set(&mut self, key: &[u8], entry: Entry, now_ms: i64) {
         self.expire_if_needed(key, now_ms);
         match self.keys.get_mut(key) {

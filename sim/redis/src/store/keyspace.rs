@@ -1,6 +1,6 @@
 //! One database: its keys, their values and times to live, and the clients that watch them.
 //!
-//! What happens here is not recorded for anybody: that is the matter of `db`.
+//! Changes are not recorded here; `db` does that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ impl Keyspace {
                 .filter(|_| old.is_some() || new.is_some())
             {
                 match (watcher.stale, new) {
-                    // What was expired is gone, or still expired.
+                    // An expired key is deleted, or still expired.
                     (true, None) => watcher.stale = false,
                     (true, Some(_)) if expired => {}
                     // An expired key is as good as none.
@@ -164,8 +164,8 @@ impl Keyspace {
         }
     }
 
-    /// Whether a key has changed since this client watched it: also by its expiry, which nobody may
-    /// have noticed.
+    /// Whether a key has changed since this client watched it, also by an expiry that no command
+    /// has found.
     pub(crate) fn changed_since_watch(&self, key: &[u8], client: u64, now_ms: i64) -> bool {
         let mut watches = self.watches(key, client);
         watches.any(|watcher| watcher.dirty || (!watcher.stale && self.is_expired(key, now_ms)))
@@ -215,7 +215,7 @@ impl Keyspace {
 }
 
 impl Entry {
-    /// An entry that nobody accessed yet.
+    /// An entry that has not been accessed yet.
     pub(crate) fn new(value: Value, expires_at_ms: Option<i64>) -> Self {
         Entry {
             value,

@@ -1,9 +1,9 @@
-//! About how much memory keys take in a real server (`objectComputeSize` of `src/object.c`).
+//! The approximate memory of keys in a real server (`objectComputeSize` of `src/object.c`).
 //!
-//! A node's own memory is another; what it reports, and compares with `maxmemory`, is about what
-//! Redis 7.0.15 with jemalloc would take. Strings, lists and compact collections are mostly exact. In
-//! large collections, and in sets that are not of integers, five elements stand for all, as in
-//! Redis; but they are other elements than there.
+//! It differs from the node's own memory: a node reports, and compares with `maxmemory`,
+//! approximately the memory that Redis 7.0.15 with jemalloc would use. Strings, lists and compact
+//! collections are mostly exact. In large collections, and in sets that are not of integers, the
+//! size is estimated from five elements, as in Redis; but Redis draws other elements.
 
 use super::value::{List, Set, Value};
 use crate::wire::{float, number::parse_i64};
@@ -40,7 +40,7 @@ pub(crate) fn of_key(key: &[u8], value: &Value) -> usize {
     DICT_ENTRY_BYTES + string(key) + of_value(value)
 }
 
-/// What a key adds to `used_memory`, with or without a time to live.
+/// The contribution of a key to `used_memory`, with or without a time to live.
 pub(crate) fn with_places(key: &[u8], value: &Value, expires: bool) -> usize {
     let deadline = if expires { DEADLINE_BYTES } else { 0 };
     of_key(key, value) + PLACE_BYTES + deadline
@@ -102,7 +102,7 @@ fn of_list(list: &List) -> usize {
     LIST_BYTES + full * (LIST_NODE_BYTES + FULL_NODE_BYTES) + LIST_NODE_BYTES + rest
 }
 
-/// A hash table, from what each element takes beside its entry.
+/// The size of a hash table, from the size of each element without its entry.
 fn dict(len: usize, elements: impl Iterator<Item = usize>) -> usize {
     let looked_at = len.min(SAMPLES);
     let sampled: usize = elements.take(SAMPLES).sum();
@@ -161,7 +161,7 @@ fn raw_string(len: usize) -> usize {
     size_class(head + len + 1)
 }
 
-/// What jemalloc allocates for so many bytes: of its sizes there are four in each doubling.
+/// The allocation of jemalloc for this many bytes: it has four size classes in each doubling.
 fn size_class(bytes: usize) -> usize {
     match bytes {
         0..=8 => 8,

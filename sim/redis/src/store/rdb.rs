@@ -64,7 +64,8 @@ pub(crate) fn save<'a>(db: &Db, libraries: impl Iterator<Item = &'a Bytes>) -> B
     save_for_stream(db, libraries, 0)
 }
 
-/// Like [`save`], for a replica whose stream of commands goes on in this database, without SELECT.
+/// Like [`save`], for a replica whose stream of commands continues in this database, without
+/// SELECT.
 pub(crate) fn save_for_stream<'a>(
     db: &Db,
     libraries: impl Iterator<Item = &'a Bytes>,

@@ -8,7 +8,7 @@
 const NEW_KEY: u8 = 5;
 /// `lfu-log-factor`.
 const LOG_FACTOR: u32 = 10;
-/// `lfu-decay-time`: the counter falls by one in each so many minutes without access.
+/// `lfu-decay-time`: the number of minutes without access after which the counter decreases by one.
 const DECAY_MIN: i64 = 1;
 /// The clock of accesses in seconds, and that of the counter in minutes, have 24 and 16 bits.
 const CLOCK_S: i64 = 1 << 24;
@@ -65,7 +65,7 @@ impl Usage {
         (now_ms / 1000 - self.last_s).rem_euclid(CLOCK_S)
     }
 
-    /// The counter, less what it lost since the last access.
+    /// The counter, less its decay since the last access.
     pub(crate) fn frequency(&self, now_ms: i64) -> u8 {
         let minutes = now_ms / 60_000 - self.last_s / 60;
         let lost = minutes.rem_euclid(CLOCK_MIN) / DECAY_MIN;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 /// for each.
 pub(super) const SHARED_FROM: usize = 4096;
 
-/// A chunk of output as it was when it was added: the same for all who share its memory, which
-/// stays as long as one of them has a part of it.
+/// A chunk of output as it was when it was added: the same for all connections that share its
+/// memory, which stays allocated as long as one of them has a part of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Chunk {
     address: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// The chunk that these bytes are.
+    /// The chunk of these bytes.
     pub(crate) fn of(bytes: &Bytes) -> Chunk {
         Chunk {
             address: bytes.as_ptr().addr(),
@@ -26,11 +26,11 @@ impl Chunk {
     }
 }
 
-/// An amount of memory, in which what is shared counts once.
+/// An amount of memory in which shared chunks count once.
 #[derive(Default)]
 pub(crate) struct MemoryUsage {
     bytes: usize,
-    /// How many have each chunk that may be shared.
+    /// The number of holders of each chunk that may be shared.
     holders: BTreeMap<Chunk, usize>,
 }
 
@@ -40,19 +40,19 @@ impl MemoryUsage {
         self.bytes
     }
 
-    /// What took `old` bytes, which nobody shares, takes `new` bytes.
+    /// Replaces the count of `old` unshared bytes by `new` bytes.
     pub(crate) fn replace(&mut self, old: usize, new: usize) {
         self.bytes = self.bytes - old + new;
     }
 
-    /// One more has a chunk.
+    /// Adds a holder of a chunk.
     pub(crate) fn add(&mut self, chunk: Chunk) {
         if self.is_first(chunk) {
             self.bytes += chunk.len;
         }
     }
 
-    /// One of those who have a chunk has it no longer.
+    /// Removes a holder of a chunk.
     pub(crate) fn remove(&mut self, chunk: Chunk) {
         if self.was_last(chunk) {
             self.bytes -= chunk.len;

@@ -73,8 +73,8 @@ impl Parser {
         }
     }
 
-    /// How much of an incomplete request Redis would still keep: it drops what it has read, up to
-    /// the text of the argument that is incomplete.
+    /// The bytes of an incomplete request that Redis would still keep: it drops those that it has
+    /// parsed, up to the text of the incomplete argument.
     pub(crate) fn unread(&self, input: &[u8]) -> usize {
         let Some(partial) = &self.partial else {
             return input.len();

@@ -1,4 +1,4 @@
-//! Bytes that determine what several clients send to a node, in which pieces, and when.
+//! Interprets bytes as the requests of several clients to a node, with their pieces and times.
 //!
 //! Shared by the test beside it and by the target in `fuzz/`, which lets libFuzzer find
 //! the bytes.
@@ -37,11 +37,11 @@ const CLIENTS: usize = 4;
 /// The most that one input may make the node buffer for one client: the input is far smaller.
 const MAX_PENDING_BYTES: usize = 1 << 20;
 
-/// Plays an input.
+/// Runs an input.
 ///
 /// # Panics
 ///
-/// If the node panics, buffers too much, requests wake-ups for ever, or sends invalid RESP.
+/// If the node panics, buffers too much, requests wake-ups without end, or sends invalid RESP.
 pub fn play(input: &[u8]) {
     let mut player = Player::new();
     let mut input = Input(input);

@@ -1,4 +1,4 @@
-//! Scripts that take too long: what other clients get meanwhile, and how such a script ends.
+//! Scripts that take too long: the replies to other clients, and the end of such a script.
 //!
 //! A real server is busy once it has replied BUSY to another client; the node is given enough
 //! time to become busy.

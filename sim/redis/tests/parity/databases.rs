@@ -244,7 +244,7 @@ fn a_real_server_reads_an_append_only_file_of_several_databases() {
     let on = [("appendonly", "yes")];
     let mut node = Alone::start(&on, Files::default());
     STORY.iter().for_each(|line| drop(node.ask(line)));
-    // The file goes on after a restart, in a database that it does not know.
+    // After a restart the file continues in a database that it does not name.
     let mut node = Alone::start(&on, node.files);
     node.ask("SET later 1");
     node.ask("SELECT 4");
@@ -340,7 +340,7 @@ mod chains {
         until_alike(&mut master, &mut replica);
         tell(&mut master);
         until_alike(&mut master, &mut replica);
-        // Without a new snapshot, the stream goes on in its database.
+        // Without a new snapshot, the stream continues in its database.
         say(&mut master, "CLIENT KILL TYPE replica");
         say(&mut master, "SELECT 4");
         say(&mut master, "SET later 1");

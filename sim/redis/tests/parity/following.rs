@@ -89,7 +89,7 @@ impl Following {
         }
     }
 
-    /// What the node answers to a client.
+    /// The node's reply to a client.
     fn ask(&mut self, line: &str) -> String {
         let now_us = self.master.time_us();
         let line = format!("{line}\r\n");
@@ -169,7 +169,7 @@ fn a_node_has_the_databases_of_its_real_master() {
             .join(",")
     };
     assert_eq!(keys(&mut following), "7,,,,3,3,,0,8,9");
-    // The stream goes on where it was, without another SELECT.
+    // The stream continues at its offset, without another SELECT.
     following.master.request(b"CLIENT KILL TYPE replica\r\n");
     following.master.request(b"SET k after\r\n");
     following.ask("SELECT 9");

@@ -1,10 +1,10 @@
-//! INFO: its fields, and what it counts, after the same requests.
+//! INFO: its fields and counters after the same requests.
 
 use crate::pair::Pair;
 use crate::versions;
 use crate::wire::words;
 
-/// What both servers say to INFO, as lines.
+/// The replies of both servers to INFO, as lines.
 fn info(pair: &mut Pair, sections: &str) -> [Vec<String>; 2] {
     let line = words(&format!("INFO {sections}"), '"');
     let line: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();

@@ -19,9 +19,9 @@ const REGRESSIONS: &str = "tests/regressions/parity.txt";
 
 /// With each command a request to a real server: two or three seconds.
 const SEQUENCES: u32 = 500;
-/// With two connections each, of which one listens to what the other does.
+/// Two connections each; one is notified of the commands of the other.
 const HEARD_SEQUENCES: u32 = 200;
-/// Fewer than without a limit, of which this is a variant.
+/// Fewer cases than without a limit, since this is a variant.
 const FULL_SEQUENCES: u32 = 300;
 /// With a new connection each: about a second.
 const STREAMS: u32 = 2000;

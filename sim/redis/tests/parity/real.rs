@@ -115,7 +115,7 @@ impl RealClient {
         let _ = self.stream.write_all(bytes);
     }
 
-    /// What has arrived by now, and whether the server closed the connection.
+    /// The data that has arrived by now, and whether the server closed the connection.
     pub fn arrived(&mut self) -> (Vec<u8>, bool) {
         let mut bytes = std::mem::take(&mut self.unread);
         self.stream
@@ -138,7 +138,7 @@ impl RealClient {
     /// Sends any bytes, then the end of the stream; returns the whole output of the server
     /// until it closes.
     pub fn finish(mut self, bytes: &[u8]) -> Vec<u8> {
-        // A server that refuses what it has read may close before the rest.
+        // A server that rejects its input may close before it reads the rest.
         let _ = self.stream.write_all(bytes);
         let _ = self.stream.shutdown(Shutdown::Write);
         let mut answer = Vec::new();

@@ -382,9 +382,9 @@ fn the_stream_selects_the_database_of_each_command() {
 /// A master that keeps replicas waiting for an hour, real or fake, and two replicas: which of them
 /// has a snapshot after each step.
 trait Patient {
-    /// A replica says what it can, and then asks for the whole data set.
+    /// A replica reports its capabilities, and then requests the whole data set.
     fn ask(&mut self, replica: usize, capa: &str);
-    /// What the replicas received within a second and a half.
+    /// The data that the replicas received within a second and a half.
     fn heard(&mut self) -> [Vec<u8>; 2];
 
     fn story(&mut self, capas: [&str; 2]) -> Vec<[bool; 2]> {

@@ -25,7 +25,7 @@ struct Client {
     id: u64,
     real: RealClient,
     fake: ConnId,
-    /// What the fake node sent since the last comparison.
+    /// The output of the fake node since the last comparison.
     fake_sent: Vec<u8>,
     fake_closed: bool,
 }
@@ -79,7 +79,7 @@ impl Talk {
         self.differences(likeness)
     }
 
-    /// Waits; returns the differences in the output that arrived meanwhile.
+    /// Waits; returns the differences in the output during the wait.
     pub fn sleep(&mut self, duration: Duration, likeness: Likeness) -> Vec<String> {
         self.clock.pass(duration);
         self.differences(likeness)
@@ -181,7 +181,7 @@ impl Talk {
     }
 }
 
-/// What a server sent, with the times and addresses of MONITOR's lines taken out.
+/// The output of a server, without the times and addresses of MONITOR's lines.
 fn without_calls(sent: &[u8]) -> Cow<'_, [u8]> {
     let is_call = |line: &&[u8]| line.starts_with(b"+1") && line.contains(&b'[');
     if !sent.split(|b| *b == b'\n').any(|line| is_call(&line)) {

@@ -1,10 +1,9 @@
-//! Talks on several connections, one request per line, in which both servers must behave
-//! alike.
+//! Conversations on several connections, one request per line. Both servers must behave the same.
 //!
-//! A line is a request on the connection whose number it starts with, `2: PING`; on
-//! the first without one. `$2` stands for the client id of the second. Words with
-//! spaces are in double quotes, and `\n` there is a line break. With `~` only the shapes have to be alike. `sleep N`
-//! waits N milliseconds.
+//! A line is a request on the connection whose number it starts with, `2: PING`; on the first
+//! without one. `$2` stands for the client id of the second. Words with spaces are in double
+//! quotes, and `\n` there is a line break. With `~` only the types of the replies have to be equal.
+//! `sleep N` waits N milliseconds.
 
 mod blocking;
 mod clients;

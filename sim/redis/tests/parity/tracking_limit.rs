@@ -36,7 +36,7 @@ impl Both {
         both
     }
 
-    /// Sends several requests at once: the real server handles them without a tick in between.
+    /// Sends several requests together: the real server handles them without a tick in between.
     fn send(&mut self, client: usize, lines: &str) {
         let now_us = self.clock.time_us();
         self.real[client].send(lines.as_bytes());
@@ -69,7 +69,7 @@ impl Both {
         }
     }
 
-    /// What both clients of the real server and of the node heard, without the names of keys.
+    /// The messages to both clients of the real server and of the node, without the names of keys.
     fn differences(&mut self) -> [[String; 2]; 2] {
         let fake = self.heard.each_mut().map(std::mem::take);
         let real = self.real.each_mut().map(|client| client.arrived().0);

@@ -29,7 +29,7 @@ pub fn request(words: &[Vec<u8>]) -> Bytes {
 pub enum Likeness {
     /// The same bytes.
     Bytes,
-    /// Integers no further apart than this; anything else the same bytes.
+    /// Integers may differ by this; all else must be the same bytes.
     Within(i64),
     /// As [`Likeness::Within`], with arrays inside an array in any order.
     Loose(i64),

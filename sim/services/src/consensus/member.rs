@@ -40,7 +40,7 @@ pub enum Effect {
         /// A complete call.
         bytes: Bytes,
     },
-    /// Close a link. The member no longer knows it.
+    /// Close a link. The member has forgotten it.
     Hangup {
         /// The link.
         link: LinkId,

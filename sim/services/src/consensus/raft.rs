@@ -104,7 +104,7 @@ impl Raft {
         self.commit
     }
 
-    /// The leader, as far as this member knows.
+    /// The leader that this member knows.
     pub(crate) fn leader(&self) -> Option<Member> {
         match &self.role {
             Role::Follower { leader } => *leader,

@@ -147,7 +147,7 @@ impl Server {
             self.sleeps_until_ns.set(wake_ns);
             let now_ns = self.host.mono_ns();
             if wake_ns <= now_ns {
-                // Set this first: the next iteration handles whatever the wake makes due.
+                // Set this first: the next iteration handles all that the wake makes due.
                 self.sleeps_until_ns.set(0);
                 self.tell(|member, now_ns, effects| member.wake(now_ns, effects));
                 continue;

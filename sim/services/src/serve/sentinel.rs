@@ -14,7 +14,7 @@ use locklab_redis::sentinel::{
 };
 use locklab_world::{Host, HostId};
 
-/// What a sentinel's driver needs apart from its configuration.
+/// The environment of a sentinel's driver, apart from its configuration.
 pub struct Surroundings {
     /// Resolves the name of a host.
     pub resolve: Resolve,
@@ -140,7 +140,7 @@ impl Server {
                 sentinel.next_wake_ms()
             };
             self.carry_out(effects);
-            // The wall clock may be stepped meanwhile: no timer waits longer than Redis's.
+            // The wall clock may be stepped during a wait: no timer waits longer than Redis's.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             self.host.sleep(Duration::from_millis(left_ms)).await;
         }

@@ -14,14 +14,14 @@ use super::history::Shared;
 use super::locker::{look_on, take_turns};
 use super::setup::{Cluster, MS, SECOND};
 
-/// Faults strike until this time; all are over two seconds later.
+/// The end of new faults; all faults are over two seconds later.
 const ROUGH_NS: u64 = 15 * SECOND;
 /// Clients take turns until this time.
 const TURNS_NS: u64 = 20 * SECOND;
 /// When the final state is examined.
 const END_NS: u64 = 30 * SECOND;
 
-/// What is left of a disk after a loss of power.
+/// The state of a disk after a power loss.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Disks {
     /// The synced data.
@@ -101,7 +101,7 @@ fn run(seed: u64, disks: Disks) -> Outcome {
     }
 }
 
-/// Faults, one after the other or several at once; any number of members may be affected.
+/// Faults, consecutive or overlapping; any number of members may be affected.
 fn strike(cluster: &mut Cluster, seed: u64, disks: Disks) {
     let mut chance = Stream::new(seed, "faults");
     let mut at_ns = SECOND;

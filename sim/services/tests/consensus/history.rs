@@ -1,4 +1,5 @@
-//! What clients saw of the service, and what a linearizable service cannot have shown them.
+//! The observations of clients of the service, and a check for those that a linearizable service
+//! cannot produce.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub struct Listing {
     pub numbers: Vec<u64>,
 }
 
-/// A time in which a client was certain that it held the lock.
+/// A period in which a client was certain that it held the lock.
 #[derive(Debug)]
 pub struct Belief {
     pub session: u64,
@@ -48,13 +49,13 @@ pub struct Belief {
 }
 
 impl History {
-    /// Records that a client, which asked at `asked_ns`, was told that its session lives.
+    /// Records that the service confirmed the session of a client that had asked at `asked_ns`.
     pub fn session_lives(&mut self, session: u64, asked_ns: u64, timeout_ns: u64) {
         let until_ns = self.alive_until_ns.entry(session).or_default();
         *until_ns = (*until_ns).max(asked_ns + timeout_ns);
     }
 
-    /// Until when a session's client knows that the session lives.
+    /// The time until which a session's client knows that the session is alive.
     pub fn lives_until_ns(&self, session: u64) -> u64 {
         self.alive_until_ns.get(&session).copied().unwrap_or(0)
     }

@@ -1,5 +1,5 @@
-//! The consensus service on simulated hosts: what clients see of it while hosts crash, stand
-//! still and are partitioned.
+//! The consensus service on simulated hosts, seen by its clients while hosts crash, are suspended
+//! and are partitioned.
 
 mod campaign;
 mod client;

@@ -1,5 +1,5 @@
-//! What the loss of members costs: the loss of a minority costs some time, the loss of a majority
-//! costs the service, and neither loses acknowledged data.
+//! The loss of members: without a minority the service pauses, without a majority it stops, and
+//! neither loses acknowledged data.
 
 use std::cell::RefCell;
 use std::rc::Rc;

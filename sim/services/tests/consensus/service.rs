@@ -1,4 +1,4 @@
-//! What the service answers while all its members are up.
+//! The answers of the service while all its members are up.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! FAILOVER in the world: whether acknowledged writes are lost when a master hands its role to
+//! FAILOVER in the simulator: whether acknowledged writes are lost when a master hands its role to
 //! its replica while clients write.
 
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! SHUTDOWN in the world: whether acknowledged writes are lost when a master is shut down while
+//! SHUTDOWN in the simulator: whether acknowledged writes are lost when a master is shut down while
 //! clients write, and its replica is promoted as soon as the master is gone.
 
 use std::cell::RefCell;

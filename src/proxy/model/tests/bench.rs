@@ -1,4 +1,4 @@
-//! A network whose sockets answer at once, and whose time jumps to the next event.
+//! A network whose sockets answer immediately, and whose time jumps to the next event.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ use crate::options::{Keep, Options};
 pub const MS: u64 = 1_000_000;
 pub const S: u64 = 1_000 * MS;
 
-/// What happened to a socket.
+/// An event of a socket.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Seen {
     Greeted,
@@ -38,7 +38,7 @@ pub struct Bench {
     pub network: Network,
     pub now_ns: u64,
     pub process: Process,
-    /// What happened to the sockets, and when.
+    /// The events of the sockets, with their times.
     pub seen: Vec<(u64, Seen)>,
     meter: Rc<Meter>,
 }
@@ -124,7 +124,7 @@ impl Bench {
         self.run_until(self.now_ns + for_ns);
     }
 
-    /// What was seen since the last call.
+    /// Returns the events since the last call.
     pub fn take(&mut self) -> Vec<Seen> {
         let seen = std::mem::take(&mut self.seen);
         seen.into_iter().map(|(_, seen)| seen).collect()

@@ -2,7 +2,7 @@
 //! to give the same times of arrival, and the same resets.
 //!
 //! Both draw latency and loss from the stream `network` of their seed, so the times are equal to
-//! the nanosecond, whatever is random.
+//! the nanosecond.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ struct Plan<'a> {
     steps: &'a [(u64, Step)],
 }
 
-/// What a run showed.
+/// The observations of a run.
 #[derive(Debug, PartialEq, Default)]
 struct Outcome {
     /// Each segment with data: sender, number, when it left, when it arrived.
@@ -112,7 +112,7 @@ fn in_the_proxy(plan: &Plan) -> Outcome {
     }
 }
 
-/// What a process of the world has to write.
+/// The data that a process of the simulator has to write.
 type Orders = Rc<RefCell<Option<UnboundedReceiver<String>>>>;
 
 type Resets = Rc<RefCell<Vec<(u64, Side)>>>;
@@ -200,7 +200,7 @@ fn in_the_world(plan: &Plan) -> Outcome {
     }
 }
 
-/// Writes what it is ordered to, and reads until the connection ends.
+/// Writes the data of its orders, and reads until the connection ends.
 async fn talk(host: Host, stream: TcpStream, side: Side, orders: Orders, resets: Resets) {
     let Some(mut orders) = orders.borrow_mut().take() else {
         return;
@@ -339,8 +339,8 @@ fn a_sender_gives_up_at_the_same_time() {
     assert_eq!(outcome.resets, [(924_900 * MS, Server)]);
 }
 
-/// The second segment left later and was lost at once; the first was under way when the power
-/// failed. Both go on to a host that does not know them.
+/// The second segment left later and was lost immediately; the first was in transit when the power
+/// failed. Both arrive at a host that does not have their connection.
 #[test]
 fn segments_under_way_to_a_host_that_loses_power_are_sent_again_in_order() {
     let outcome = check(&[
@@ -366,7 +366,7 @@ fn suspension_stops_timers_in_proxy_and_simulator() {
         (3_000, Write(Server)),
         (3_100, Write(Connector)),
     ]);
-    // Of the 200 ms, 50 are left when it wakes.
+    // 50 of the 200 ms are left when it wakes.
     assert_eq!(arrivals_ms(&outcome), [1_055, 3_005, 3_105].map(Some));
 }
 

@@ -52,7 +52,7 @@ fn a_refusal_that_is_lost_is_repeated_when_the_syn_is() {
     bench.run_until(2 * S);
     bench.network.lift(cut);
     bench.run_until(10 * S);
-    // The second SYN is refused at 1010 ms, in vain; the third a second later.
+    // The second SYN is refused at 1010 ms, and the refusal is lost; the third a second later.
     assert_eq!(bench.seen, [(2_020 * MS, Seen::Reset(Connector))]);
 }
 

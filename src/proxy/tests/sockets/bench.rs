@@ -17,9 +17,9 @@ const WATCH: Duration = Duration::from_millis(30);
 
 pub struct Bench {
     pub proxy: Proxy,
-    /// Where the process of `n1` listens.
+    /// The address on which the process of `n1` listens.
     pub server: TcpListener,
-    /// Where the proxy listens.
+    /// The address on which the proxy listens.
     pub public: SocketAddr,
     /// The first three bytes of every address.
     net: [u8; 3],

@@ -53,7 +53,7 @@ fn a_host_that_does_not_wait_is_not_greeted_and_its_data_waits() {
 fn a_connection_to_a_process_that_is_gone_is_reset() {
     let mut bench = Bench::new(0.0);
     let gone = bench.server.local_addr().unwrap();
-    // Not the published address any more: nothing listens there.
+    // This address is no longer the published one: nothing listens there.
     bench.server = std::net::TcpListener::bind((gone.ip(), 0)).unwrap();
     // The reset may come while the client still looks at whether it is connected.
     match bench.try_connect(1) {

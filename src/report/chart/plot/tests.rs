@@ -1,4 +1,4 @@
-//! What is drawn of a sweep: axes, lines, panels and heat maps.
+//! The parts of a sweep's chart: axes, lines, panels and heat maps.
 
 use super::*;
 use locklab_check::{Loss, Property};

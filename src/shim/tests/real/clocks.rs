@@ -98,7 +98,7 @@ fn a_fast_clock_gains_and_goes_on_when_it_is_right_again() {
     assert_eq!(host.clocks.record().wall_offset_ns, offset_ns);
 }
 
-/// A lease ends by the wall clock, so a clock that almost stands still keeps it.
+/// A lease ends by the wall clock, so an almost stopped clock preserves it.
 #[test]
 fn a_slow_clock_prolongs_a_lease() {
     if !is_there() {

@@ -1,4 +1,4 @@
-//! A process that cannot be given its faults ends at once, and says why.
+//! A process without access to its fault files ends immediately, with the reason.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -35,7 +35,7 @@ fn files_that_cannot_be_used() {
     check(&folder, Some(&clock), None, "no clock file");
 }
 
-/// Readers do not wait for it for ever.
+/// Readers do not wait for it without end.
 #[test]
 fn a_writer_that_died_in_the_middle_of_a_change() {
     let folder = Folder::new("died");

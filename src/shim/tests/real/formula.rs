@@ -15,8 +15,8 @@ const S: i64 = NS_PER_S.cast_signed();
 /// Longer than a reader waits for a processor between two clocks.
 const WAIT_NS: u64 = 10 * NS_PER_S;
 
-/// A reading of C between two of Rust: the clocks move in between, except those that almost or
-/// completely stand still, and these show that no nanosecond is missing.
+/// A reading of C between two of Rust: the clocks advance in between, except those that are almost
+/// or completely stopped, and these show that no nanosecond is missing.
 #[track_caller]
 fn check(folder: &Folder, record: ClockRecord) -> (Readings, Readings) {
     let path = folder.join("clock");

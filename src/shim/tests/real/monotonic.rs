@@ -8,7 +8,7 @@ use locklab_shim::{ClockFile, ClockReader};
 use crate::folder::Folder;
 use crate::preloaded::Preloaded;
 
-/// Changes the clocks for so many rounds, and more while `more` says so.
+/// Changes the clocks for this many rounds, and longer while `more` returns true.
 fn disturb(clocks: &mut ClockFile, rounds: usize, more: impl Fn() -> bool) {
     for round in 0.. {
         if round >= rounds && !more() {

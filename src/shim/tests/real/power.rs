@@ -28,7 +28,7 @@ fn lose(plan: &Plan) -> Vec<Loss> {
     lose_unsynced(&plan.data(), plan.synced.as_ref().unwrap()).unwrap()
 }
 
-/// The file to which the server appends its commands.
+/// The append-only file of the server.
 fn increment(plan: &Plan) -> PathBuf {
     let files = fs::read_dir(plan.data().join("appendonlydir")).unwrap();
     let mut paths = files.map(|file| file.unwrap().path());
@@ -101,7 +101,7 @@ fn everysec_writes_survive_if_they_are_on_the_disk() {
     server.ask("SET lock x");
     await_sync(&plan, &increment(&plan));
     let kept = fs::metadata(increment(&plan)).unwrap().len();
-    // Redis goes on without a sync: what comes now is not on the disk.
+    // Redis continues without a sync: later writes are not on the disk.
     server.ask("CONFIG SET appendfsync no");
     server.ask("SET lock y");
     server.kill();
@@ -151,8 +151,8 @@ fn await_child(server: &Server, field: &str) {
     });
 }
 
-/// The rewritten file is synced by a child, the new increment by nobody. The files that the
-/// rewrite replaces leave their inodes to new ones, for which old lines of the log do not hold.
+/// A child syncs the rewritten file, and no process syncs the new increment. New files reuse the
+/// inodes of the replaced ones; old lines of the log must not apply to them.
 #[test]
 fn a_rewritten_append_only_file_survives_and_its_unsynced_increment_does_not() {
     if !is_there() {

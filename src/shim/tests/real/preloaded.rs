@@ -28,7 +28,7 @@ const CLOCKS: [ClockId; 6] = [
     ClockId::CLOCK_BOOTTIME,
 ];
 
-/// What this program runs as the child; in a test run of its own it does nothing.
+/// The task of this program as the child; in a normal test run it does nothing.
 #[test]
 fn child() {
     match env::var(TASK).as_deref() {
@@ -94,7 +94,7 @@ impl Preloaded {
         Self::start_noting(folder, clock, None, task)
     }
 
-    /// The same, with a log of what it syncs.
+    /// The same, with a log of syncs.
     pub fn start_noting(
         folder: &Folder,
         clock: Option<&Path>,
@@ -143,8 +143,8 @@ impl Drop for Preloaded {
     }
 }
 
-/// What a process with these clocks reads: time of day, precise and coarse; monotonic, precise,
-/// coarse and raw; and one that the library leaves alone. In nanoseconds.
+/// The readings of a process with these clocks: time of day, precise and coarse; monotonic,
+/// precise, coarse and raw; and one that the library leaves alone. In nanoseconds.
 pub fn clocks(folder: &Folder, clock: Option<&Path>) -> [u64; 6] {
     let answer = Preloaded::start(folder, clock, "clocks").finish();
     answer.try_into().expect("a reading of each clock")

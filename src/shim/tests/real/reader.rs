@@ -11,8 +11,8 @@ use crate::folder::Folder;
 
 const MILLION: u64 = 1_000_000;
 
-/// By how much the host's clocks are ahead of the machine's, in nanoseconds, apart from what
-/// passes between two readings.
+/// How far the host's clocks are ahead of the machine's, in nanoseconds, apart from the time
+/// between two readings.
 fn ahead_ns(reader: &ClockReader) -> (i64, i64) {
     let right = Readings::of_machine();
     let wrong = reader.convert(right);

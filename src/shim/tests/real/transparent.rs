@@ -68,7 +68,7 @@ fn a_sentinel_starts_with_wrong_clocks() {
     let server = plan.start_with(&configuration);
     let reader = ClockReader::open(&clock).unwrap();
     let before_us = reader.now().wall_ns / NS_PER_US;
-    // A sentinel has no TIME, but tells its time of day in INFO.
+    // A sentinel has no TIME, but INFO has its time of day.
     let time_us: u64 = server.info("server_time_usec").parse().unwrap();
     assert!((before_us..=reader.now().wall_ns / NS_PER_US).contains(&time_us));
     assert_eq!(server.info("sentinel_masters"), "0");
@@ -112,7 +112,7 @@ fn time_and_gettimeofday_are_wrong_too() {
     assert!((before_us..=after_us).contains(&us), "{us}");
 }
 
-/// `sync` calls `fsync` for what it is given, or with `-d` `fdatasync`.
+/// `sync` calls `fsync` for its arguments, or with `-d` `fdatasync`.
 #[test]
 fn only_regular_files_are_logged_as_synced() {
     let folder = Folder::new("sync");

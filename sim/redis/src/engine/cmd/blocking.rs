@@ -37,7 +37,7 @@ impl Want {
             },
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
             Want::Several(name, most) => {
-                // Replicas are told how many there were, not how many were asked for.
+                // The propagated command has the actual number of elements, not the requested one.
                 let count = (*most).min(available as usize).to_string();
                 let taken = match run(call, &[name.as_bytes(), key, count.as_bytes()]) {
                     // With scores, each pair is an array of its own in RESP2 too.

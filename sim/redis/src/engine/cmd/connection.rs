@@ -16,7 +16,7 @@ use crate::wire::reply::{Answer, Error, Reply, Resp};
 pub(in crate::engine) fn ping(call: &mut Call<'_>) -> Answer {
     let only_listens = call.session().only_listens();
     match call.args {
-        // In RESP2 a reply cannot be told from a message by its type, so it is labelled.
+        // In RESP2 a reply and a message have the same type, so the reply is labelled.
         [_] | [_, _] if only_listens => Ok(Reply::Array(vec![
             Reply::bulk("pong"),
             Reply::bulk(call.args.get(1).unwrap_or(&&b""[..])),

@@ -1,5 +1,5 @@
-//! INFO: the sections, and the fields that a fake node can fill in. What only a machine could
-//! measure is constant.
+//! INFO: the sections, and the fields that a fake node can fill in. Fields that only a machine
+//! could measure are constant.
 
 use std::fmt::Write as _;
 

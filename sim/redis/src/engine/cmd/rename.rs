@@ -66,7 +66,7 @@ pub(in crate::engine) fn copy(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(copied.into()))
 }
 
-/// What to do with an existing destination.
+/// The handling of an existing destination.
 #[derive(PartialEq)]
 enum Existing {
     Keep,

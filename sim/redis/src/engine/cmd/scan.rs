@@ -33,7 +33,7 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
         if keys == 0 {
             return Ok(Reply::Nil);
         }
-        // Where keys are not deleted, and all may be expired, the last draw is returned.
+        // If keys are not deleted and all may be expired, the last draw is returned.
         draws += 1;
         let is_last =
             draws >= MAX_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
@@ -61,7 +61,7 @@ pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {
     let (next, batch) = batch(all, cursor, options.count);
     let mut found = Vec::new();
     for (key, ()) in batch {
-        // Accessing a key deletes it if it is expired, whatever its type.
+        // Accessing an expired key of any type deletes it.
         let type_name = db.peek(&key, now_ms).map(|entry| entry.value.type_name());
         let wanted = type_name.is_some_and(|name| options.wants_type(name));
         if wanted && options.wants(&key) {

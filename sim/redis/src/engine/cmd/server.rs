@@ -41,11 +41,11 @@ pub(in crate::engine) fn command_list(call: &mut Call<'_>) -> Answer {
 /// The commands that COMMAND LIST returns.
 enum Listed {
     All,
-    /// Those of a module: there are none.
+    /// The commands of a module; there are none.
     OfModule,
-    /// Those of an ACL category.
+    /// The commands of an ACL category.
     InCategory(String),
-    /// Those whose names match a pattern.
+    /// The commands whose names match a pattern.
     Matching(Vec<u8>),
 }
 

@@ -50,7 +50,7 @@ pub(in crate::engine) fn psync(
         return;
     }
     if state.repl.backlog.is_none() {
-        // No replica knows the history so far.
+        // No replica has the previous history.
         state.repl.id = new_id(state);
         state.repl.former = None;
         begin_backlog(state);
@@ -59,8 +59,8 @@ pub(in crate::engine) fn psync(
     state.repl.replicas.insert(client, replica);
     match state.repl.readers_to_mark.contains(&client) {
         true => start_due_syncs(state, wall_us),
-        // It needs a snapshot of known length, from a file: one is made at once, and serves
-        // whoever waits.
+        // It needs a snapshot of known length, from a file: one is made immediately, for all
+        // waiting replicas.
         false => sync_waiting(state, wall_us),
     }
 }
@@ -99,7 +99,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
 
 /// Sends a snapshot to all replicas that wait for one.
 fn sync_waiting(state: &mut State, wall_us: u64) {
-    // Of a replica, the stream that follows goes on as its master's.
+    // The stream after the snapshot of a replica continues that of its master.
     let stream_db = state.repl.link().map_or(0, |_| state.repl.stream_db);
     let snapshot = rdb::save_for_stream(&state.db, state.functions.codes(), stream_db);
     let head = format!(

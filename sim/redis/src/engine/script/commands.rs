@@ -86,7 +86,7 @@ impl Commands {
     }
 
     fn reply_to(&self, lua: &Lua, values: MultiValue) -> mlua::Result<Reply> {
-        // What the script has written is kept for replicas and files until it ends.
+        // The script's writes are kept for replicas and files until it ends.
         memory::afford(lua, self.lent.borrow().state.db.effects.bytes())?;
         let given = values.len();
         let reply = match Arguments::read(values) {
@@ -113,7 +113,7 @@ impl Commands {
     }
 }
 
-/// The time in which commands have a node. It ends also if what runs meanwhile panics.
+/// The guard of a loan: commands have access to the node until it is dropped, also by a panic.
 pub(super) struct Loan<'a, 'b> {
     commands: &'a Commands,
     /// The number of the selected database. A script that selects another does so for itself.

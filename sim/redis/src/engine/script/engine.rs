@@ -370,7 +370,7 @@ pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Erro
 
 fn interpreter_error(error: mlua::Error) -> Error {
     match error {
-        // The form in which Redis reports an error that its own handler did not see.
+        // The format of errors in Redis that did not pass its own handler.
         mlua::Error::MemoryError(_) => Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)),
         error => Error::new(format!("ERR Lua: {error}")),
     }

@@ -1,9 +1,9 @@
 //! Function libraries: FUNCTION LOAD creates them from a text, FCALL calls their functions.
 //!
-//! A function is a Lua closure, and the local variables of its library live as long as the
-//! library. So each node has closures of its own, though all nodes of a thread share one
-//! interpreter. If the interpreter had to be renewed, the library is run again, and its variables
-//! begin anew.
+//! A function is a Lua closure, and the local variables of its library live as long as the library.
+//! So each node has closures of its own, though all nodes of a thread share one interpreter. If the
+//! interpreter had to be replaced, the library is run again, and its variables have their initial
+//! values.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! The memory of scripts: the limit, and bytes that count against it before Lua has them.
+//! The memory of scripts: the limit, and buffers that count towards it before Lua has their bytes.
 //!
-//! Lua's own allocator counts what a script's values take. What a library function makes on the
-//! way to such a value grows in a [`Buffer`], which asks first whether there is room for it.
+//! Lua's own allocator counts the memory of a script's values. A library function builds such a
+//! value in a [`Buffer`], which checks for room before it grows.
 
 use mlua::{Lua, LuaString};
 
@@ -11,9 +11,10 @@ use super::error;
 /// limited by the machine's memory.
 pub(super) const MAX_BYTES: usize = 256 << 20;
 
-/// The garbage after a script, in bytes, that is collected at once: Lua 5.1 does not collect when
-/// it meets a limit, so the next script would find no room. Smaller amounts can wait until Lua
-/// collects them by itself, for a collection takes a hundred times as long as a short script.
+/// The amount of garbage after a script that is collected immediately, in bytes: Lua 5.1 does not
+/// collect when it meets a limit, so the next script would find no room. Smaller amounts can wait
+/// until Lua collects them by itself, for a collection takes a hundred times as long as a short
+/// script.
 pub(super) const COLLECT_FROM_BYTES: usize = MAX_BYTES / 4;
 
 /// The bytes that may remain after a collection. They belong to the local variables of libraries;
@@ -23,14 +24,14 @@ pub(super) const MAX_KEPT_BYTES: usize = MAX_BYTES / 2;
 /// The text of Lua's error (`MEMERRMSG`).
 pub(super) const NOT_ENOUGH: &str = "not enough memory";
 
-/// What a string of a table takes beside its text.
+/// The memory of a string in a table in addition to its text, in bytes.
 pub(super) const STRING_BYTES: usize = 64;
 
-/// Whether there is room for this many bytes beside the values of the running script.
+/// Checks for room for this many bytes in addition to the values of the running script.
 ///
 /// # Errors
 ///
-/// There is none: then Lua's own error, for the script.
+/// Lua's own error for the script, if there is none.
 pub(super) fn afford(lua: &Lua, bytes: usize) -> mlua::Result<()> {
     match has_room(lua, bytes) {
         true => Ok(()),

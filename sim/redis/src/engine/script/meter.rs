@@ -1,8 +1,8 @@
 //! Counts the instructions of a script, and ends a script that runs for too long.
 //!
 //! A node measures a script's time in instructions, so their number has to be the same in every
-//! run: the count starts anew with each script, and a command counts as a number of instructions.
-//! A node that reads a clock ends a script by the clock instead.
+//! run: the count starts at zero with each script, and a command counts as a number of
+//! instructions. A node that reads a clock ends a script by the clock instead.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -34,7 +34,7 @@ struct Count {
 /// How long a script may run.
 #[derive(Clone, Copy)]
 pub(super) enum Limit {
-    /// By what it does: the same in every run.
+    /// By the number of instructions, which is the same in every run.
     Instructions(u64),
     /// Until a clock reads this.
     Clock { clock: Clock, until_us: u64 },

@@ -64,7 +64,8 @@ impl EvictionPolicy {
         found.map_or("", |(name, _)| name)
     }
 
-    /// Whether it goes by frequency of use: then OBJECT FREQ is answered, and IDLETIME is not.
+    /// Whether it uses the frequency of accesses: then OBJECT FREQ is answered, and IDLETIME is
+    /// not.
     pub(in crate::engine) fn is_by_frequency(self) -> bool {
         use EvictionPolicy::{AllKeysLfu, VolatileLfu};
         matches!(self, AllKeysLfu | VolatileLfu)
@@ -80,9 +81,9 @@ pub(in crate::engine) struct Eviction {
     pub(in crate::engine) next_db: usize,
     /// The limit or the policy has changed: see to it before the next request.
     pub(in crate::engine) is_due: bool,
-    /// Whether memory was short when the last request began for which there was a limit
-    /// (`pre_command_oom_state`). If a transaction sets a limit and then runs a script, the script
-    /// goes by an earlier request, as in Redis.
+    /// Whether memory was short when the last request with a limit began (`pre_command_oom_state`).
+    /// If a transaction sets a limit and then runs a script, the state of an earlier request
+    /// applies to the script, as in Redis.
     pub(in crate::engine) was_short: bool,
     /// The running script declared `allow-oom`.
     pub(in crate::engine) script_may_exceed: bool,

@@ -17,7 +17,7 @@ pub(in crate::engine) struct Deadline {
     pub(in crate::engine) then: AtDeadline,
 }
 
-/// What to do if the replica does not have everything in time.
+/// The action if the replica does not have everything in time.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum AtDeadline {
     GiveUp,

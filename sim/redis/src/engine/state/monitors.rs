@@ -3,7 +3,7 @@
 /// The monitors.
 #[derive(Default)]
 pub(in crate::engine) struct Monitors {
-    /// In the order in which they asked.
+    /// In the order of registration.
     pub(in crate::engine) clients: Vec<u64>,
     /// The lines that follow the reply to the running command.
     pub(in crate::engine) after_reply: Vec<String>,
@@ -24,7 +24,7 @@ impl Monitors {
         self.clients.contains(&client)
     }
 
-    /// A client is no monitor any more.
+    /// Removes a monitor.
     pub(in crate::engine) fn forget(&mut self, client: u64) {
         self.clients.retain(|monitor| *monitor != client);
     }

@@ -1,4 +1,4 @@
-//! What a request needs of its server.
+//! The requirements of a request.
 
 use std::ops::BitOr;
 

@@ -1,10 +1,11 @@
 //! The output that the driver has not taken yet.
 
-/// With more output than this, the next request waits until the driver has taken it.
+/// The maximum output before the next request, in bytes: beyond it requests wait until the driver
+/// has taken the output.
 pub(in crate::engine) const ENOUGH_BYTES: usize = 16 << 20;
 
-/// An upper bound of the output since the driver last took it, in bytes. What clients share
-/// counts once.
+/// An upper bound of the output since the driver last took it. Output shared by clients counts
+/// once.
 #[derive(Default)]
 pub(in crate::engine) struct PendingOutput {
     pub(in crate::engine) bytes: usize,

@@ -1,4 +1,4 @@
-//! What a node writes to its disk, and what it has written.
+//! The writes of a node to its disk, and their state.
 
 use bytes::{Bytes, BytesMut};
 

@@ -1,4 +1,4 @@
-//! Who subscribes to what.
+//! The subscriptions of clients.
 
 use std::collections::BTreeMap;
 

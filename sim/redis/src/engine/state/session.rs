@@ -89,7 +89,7 @@ pub(in crate::engine) struct Transaction {
     pub(in crate::engine) queue: Vec<Vec<Bytes>>,
     /// The memory of the queue.
     pub(in crate::engine) bytes: usize,
-    /// What the commands in the queue need.
+    /// The requirements of the commands in the queue.
     pub(in crate::engine) needs: Needs,
     /// A command was rejected instead of queued, so EXEC will reject the transaction.
     pub(in crate::engine) refused: bool,
@@ -273,7 +273,7 @@ impl Session {
         }
     }
 
-    /// Sends a message that is no reply to a request, whatever the CLIENT REPLY mode.
+    /// Sends a message that is not a reply to a request, in any CLIENT REPLY mode.
     pub(in crate::engine) fn push(&mut self, message: &Reply) {
         if !self.ended {
             self.append(message);
@@ -327,7 +327,7 @@ impl Session {
         (ip, self.announced_port)
     }
 
-    /// The memory that it takes apart from its output and its unhandled input.
+    /// Its memory without its output and its unhandled input, in bytes.
     pub(in crate::engine) fn kept_bytes(&self) -> usize {
         let queued = self.transaction.as_ref().map_or(0, |queued| queued.bytes);
         let blocked = match self.blocked {

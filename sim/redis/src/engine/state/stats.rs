@@ -1,4 +1,4 @@
-//! What INFO counts.
+//! The counters of INFO.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How much a node has done in the current call.
+//! The amount of work of a node in the current call.
 
 use std::collections::VecDeque;
 
@@ -17,17 +17,17 @@ pub(in crate::engine) struct Turn {
 }
 
 impl Turn {
-    /// A request was handled.
+    /// Counts a request.
     pub(in crate::engine) fn count_request(&mut self) {
         self.work += INSTRUCTIONS_PER_COMMAND;
     }
 
-    /// A script has run, for so many instructions.
+    /// Counts a script of this many instructions.
     pub(in crate::engine) fn count_script(&mut self, instructions: u64) {
         self.work = self.work.saturating_add(instructions);
     }
 
-    /// A client's requests wait for the next turn.
+    /// Defers a client's requests to the next turn.
     pub(in crate::engine) fn queue(&mut self, client: u64) {
         self.queue.push_back(client);
     }

@@ -1,6 +1,6 @@
-//! How far a server has come.
+//! The position of a server in its writes.
 
-/// The progress of the server: clients wait until replicas or the disk have reached it.
+/// A position in the writes of a server. Clients wait until replicas or the disk have reached it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::engine) struct WritePosition {
     /// The end of the replication stream (`woff`), which replicas acknowledge.

@@ -22,7 +22,7 @@ pub(crate) struct Listpack {
 }
 
 impl Listpack {
-    /// The limits for elements that are in a listpack already, whatever their length.
+    /// The limits for elements of any length that are in a listpack already.
     pub(crate) fn of_any_length(self) -> Self {
         Listpack {
             bytes: usize::MAX,

@@ -1,5 +1,5 @@
-//! Encodings, and the parameters that bound the compact ones: HSCAN and its relatives return all
-//! of a compact value, whatever their COUNT.
+//! Encodings, and the parameters that bound the compact ones: HSCAN and its relatives return all of
+//! a compact value for any COUNT.
 
 use super::check;
 

@@ -1,4 +1,4 @@
-//! Keys, whatever they hold: TYPE, OBJECT, RENAME, COPY, KEYS, SCAN.
+//! Keys of any type: TYPE, OBJECT, RENAME, COPY, KEYS, SCAN.
 
 use super::check;
 

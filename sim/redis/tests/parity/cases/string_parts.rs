@@ -1,4 +1,4 @@
-//! Strings: several at once, parts of them, and floating-point counters.
+//! Strings: several keys in one command, parts of values, and floating-point counters.
 
 use super::check;
 

@@ -174,7 +174,7 @@ fn a_pause_of_writes_lets_scripts_through_that_do_not_write() {
         })
         .collect();
     check(&cases.iter().map(String::as_str).collect::<Vec<_>>());
-    // What a transaction needs is what it needed when it was queued.
+    // A transaction has the requirements of its commands when they were queued.
     check(&[&format!(
         "2: MULTI
          2: EVALSHA {sha} 0

@@ -1,4 +1,4 @@
-//! Several databases: who is told what, and who waits where.
+//! Several databases: notifications and blocked clients in each.
 
 use super::check;
 

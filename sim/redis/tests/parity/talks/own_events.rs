@@ -3,7 +3,7 @@
 
 use super::check;
 
-/// Talks in which the first connection subscribes to its own events.
+/// Conversations in which the first connection subscribes to its own events.
 fn check_own(talks: &[&str]) {
     let listens = "CONFIG SET notify-keyspace-events EAn
          DEBUG SET-ACTIVE-EXPIRE 0

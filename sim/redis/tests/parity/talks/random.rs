@@ -104,7 +104,7 @@ fn line() -> impl Strategy<Value = String> {
         ]),
         3 => any(&["MULTI", "EXEC", "EXEC", "DISCARD", "WATCH KEY"]),
         3 => any(&["HELLO 3", "HELLO 3", "RESET", "PING", "CLIENT REPLY SKIP", "CLIENT KILL ID $3"]),
-        // Not SWAPDB: in which order it serves several keys is random in Redis.
+        // Not SWAPDB: the order in which it serves several keys is random in Redis.
         3 => any(&[
             "SELECT 1", "SELECT 0", "MOVE KEY 1", "MOVE LIST 1", "MOVE LIST 0", "FLUSHDB",
             "COPY LIST LIST DB 1", "COPY KEY KEY DB 0 REPLACE",

@@ -13,7 +13,7 @@ const MAX_NESTING: usize = 16;
 /// thousand.)
 const MAX_UNPACKED_NESTING: usize = 200;
 
-/// What needs room on the stack when a value is unpacked.
+/// The stack space that unpacking a value needs.
 const TOO_MANY: &str = "too many return values at once; use unpack_one or unpack_limit instead.";
 
 pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
