@@ -1,4 +1,4 @@
-//! Failover in the simulated world: fake nodes, our sentinels, and the locks' client.
+//! Failover in the simulator: fake nodes, our sentinels, and the locks' client.
 
 use locklab_history::{Event, History, Op, Outcome, Phase, Point};
 use locklab_model::fault::expand;

@@ -22,7 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
 
-/// Why this history proves nothing about a property that holds in it, if so.
+/// The reason why this history proves nothing about a property that holds in it; `None` if it is
+/// conclusive.
 pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     missed(timeline)
         .or_else(|| unsupported(timeline))
@@ -34,7 +35,7 @@ pub fn struck(history: &History) -> bool {
     missed_in(&history.records).is_none()
 }
 
-/// The doubt that a fault never took effect, if so.
+/// The doubt if a fault never took effect.
 pub(super) fn missed(timeline: &Timeline) -> Option<String> {
     missed_in(timeline.all_records())
 }
@@ -60,8 +61,8 @@ fn missed_in(records: &[Record]) -> Option<String> {
     Some(format!("fault {fault} never took effect"))
 }
 
-/// The doubt that the lock could not do what a client asked of it, if so: then this was another run
-/// than the scenario describes.
+/// The doubt if the lock does not support an operation that a client requested: then the run
+/// differs from the scenario.
 fn unsupported(timeline: &Timeline) -> Option<String> {
     let mut records = timeline.all_records().iter();
     records.find_map(|record| match &record.event {
@@ -82,14 +83,14 @@ fn repeated(fault: &str) -> &str {
     }
 }
 
-/// The doubt that the clients never contended while a fault could matter, if so.
+/// The doubt if the clients never contended while a fault could matter.
 fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     let mut records = timeline.all_records().iter();
     let has_faults = records.any(|record| record.event.is_fault_beginning());
     let asks_again = asks_again(timeline);
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
-    // For each fault that began: until when it matters.
+    // For each fault that began: the time until which it matters.
     let mut matters_ns: BTreeMap<&Name, u64> = BTreeMap::new();
     let mut ever = false;
     for (index, host, record) in timeline.records() {

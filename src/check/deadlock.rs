@@ -295,8 +295,8 @@ impl<'h> RequestTracker<'h> {
         }
     }
 
-    /// The first of the waits that exceeded their bound and are of the wanted kind; what is
-    /// before `since_ns` does not count.
+    /// The first wait that exceeded its bound and for which `is_wanted` is true. The time before
+    /// `since_ns` does not count.
     fn first(
         &self,
         timeline: &Timeline,

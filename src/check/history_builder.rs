@@ -104,7 +104,7 @@ impl HistoryBuilder {
         self
     }
 
-    /// The lock's tokens come from the resource.
+    /// Makes the resource the source of the lock's tokens.
     pub fn with_tokens_of_the_resource(mut self) -> Self {
         self.bounds.resource = ResourceRole::GivesTokens;
         self
@@ -122,29 +122,29 @@ impl HistoryBuilder {
         self
     }
 
-    /// The client calls `acquire`.
+    /// Records that the client calls `acquire`.
     pub fn tries(self, ms: u64, client: &'static str) -> Self {
         self.invokes(ms, client, Op::Acquire)
     }
 
-    /// The client's `acquire` is refused.
+    /// Records that the client's `acquire` is refused.
     pub fn fails(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
-    /// The client is granted the lock after having tried.
+    /// Records that the client is granted the lock after having tried.
     pub fn granted(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, None)
     }
 
-    /// The client is granted the lock in shared mode after having tried.
+    /// Records that the client is granted the lock in shared mode after having tried.
     pub fn granted_to_read(self, ms: u64, client: &'static str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins_in(ms, client, None, None, true)
     }
 
-    /// The client asks for a longer lease of a lock that cannot give one.
+    /// Records that the client asks for a longer lease of a lock that cannot give one.
     pub fn cannot_extend(self, ms: u64, client: &'static str) -> Self {
         let refused = Event::Complete {
             call: 0,
@@ -156,12 +156,12 @@ impl HistoryBuilder {
             .tell(ms, client, refused)
     }
 
-    /// The client waits for its turn.
+    /// Records that the client waits for its turn.
     pub fn waits(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::Waiting))
     }
 
-    /// The client gives up.
+    /// Records that the client gives up.
     pub fn gives_up(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::GivingUp))
     }
@@ -172,7 +172,8 @@ impl HistoryBuilder {
             .begins(ms, client, None, Some(token))
     }
 
-    /// The client begins to believe that it holds the lock, without a call of `acquire`.
+    /// Records that the client begins to believe that it holds the lock, without a call of
+    /// `acquire`.
     pub fn holds(self, ms: u64, client: &'static str) -> Self {
         self.begins(ms, client, None, None)
     }
@@ -182,7 +183,7 @@ impl HistoryBuilder {
         self.begins(ms, client, Some((clock, lease_ms)), None)
     }
 
-    /// The client extends its last grant by `lease_ms` from now.
+    /// Records that the client extends its last grant by `lease_ms` from now.
     pub fn prolongs(
         mut self,
         ms: u64,
@@ -199,30 +200,30 @@ impl HistoryBuilder {
         self.tell(ms, client, event)
     }
 
-    /// The client calls `release` for its last grant.
+    /// Records that the client calls `release` for its last grant.
     pub fn releases(mut self, ms: u64, client: &'static str) -> Self {
         let grant = self.last_grant(client);
         self.releases_grant(ms, client, grant)
     }
 
-    /// The client calls `release` for the grant of this number.
+    /// Records that the client calls `release` for the grant of this number.
     pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Self {
         self.invokes(ms, client, Op::Release)
             .tell(ms, client, Event::BeliefEnds { grant })
     }
 
-    /// The client is about to send the command that deletes its lock.
+    /// Records that the client is about to send the command that deletes its lock.
     pub fn deletes(self, ms: u64, client: &'static str) -> Self {
         self.tell(ms, client, Event::reached(Failpoint::Deleting))
     }
 
-    /// The release of the client's last grant returns.
+    /// Records that the release of the client's last grant returns.
     pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Self {
         let grant = self.last_grant(client);
         self.released_grant(ms, client, grant, removed)
     }
 
-    /// The release of the grant of this number returns.
+    /// Records that the release of the grant of this number returns.
     pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Self {
         self.completes(ms, client, Op::Release, Outcome::Ok).tell(
             ms,
@@ -231,19 +232,20 @@ impl HistoryBuilder {
         )
     }
 
-    /// The client's read of this version, under its last grant, is served.
+    /// Records that the client's read of this version, under its last grant, is served.
     pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Self {
         let grant = self.last_grant(client);
         self.accesses(ms, client, grant, Access::Read { version }, true)
     }
 
-    /// The client's write, under its last grant, is accepted and makes the next version.
+    /// Records that the client's write, under its last grant, is accepted and makes the next
+    /// version.
     pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.writes_under(ms, client, grant, based_on)
     }
 
-    /// The client writes under the grant of this number.
+    /// Records that the client writes under the grant of this number.
     pub fn writes_under(
         mut self,
         ms: u64,
@@ -256,13 +258,13 @@ impl HistoryBuilder {
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
-    /// The client's write is refused.
+    /// Records that the client's write is refused.
     pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.refused_writing_under(ms, client, grant, based_on)
     }
 
-    /// The client's write under the grant of this number is refused.
+    /// Records that the client's write under the grant of this number is refused.
     pub fn refused_writing_under(
         self,
         ms: u64,
@@ -280,13 +282,13 @@ impl HistoryBuilder {
         )
     }
 
-    /// The client adds an element to the set, and gets this outcome immediately.
+    /// Records that the client adds an element to the set, and gets this outcome immediately.
     pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Self {
         self.invokes(ms, client, Op::Add)
             .completes(ms, client, Op::Add, outcome)
     }
 
-    /// The client reads the set: these elements, by client and call, in that order.
+    /// Records that the client reads the set: these elements, by client and call, in that order.
     pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Self {
         let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
         for (client, call) in found {
@@ -295,32 +297,32 @@ impl HistoryBuilder {
         self.tell(ms, client, Event::Members { members })
     }
 
-    /// A fault of this name, and of the kind that the name says, takes effect.
+    /// Records that a fault of this name, and of the kind that the name says, takes effect.
     pub fn fault_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Begins)
     }
 
-    /// One of a fault's instances takes effect: a pause of this name.
+    /// Records that one of a fault's instances takes effect: a pause of this name.
     pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), FaultKind::Pause), Phase::Begins)
     }
 
-    /// The fault of this name ends on the host.
+    /// Records that the fault of this name ends on the host.
     pub fn fault_ends(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Ends)
     }
 
-    /// The fault of this name never took effect.
+    /// Records that the fault of this name never took effect.
     pub fn fault_missed(self, ms: u64, host: &'static str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Missed)
     }
 
-    /// A fault of this name affects the links between two hosts.
+    /// Records that a fault of this name affects the links between two hosts.
     pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Begins)
     }
 
-    /// A fault of this name affects the packets from the first host to the second.
+    /// Records that a fault of this name affects the packets from the first host to the second.
     pub fn one_way_fails(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         let links = FaultyLinks {
             both_ways: false,
@@ -329,7 +331,7 @@ impl HistoryBuilder {
         self.links_change(ms, name, on, links, Phase::Begins)
     }
 
-    /// The fault of the links ends.
+    /// Records that the fault of the links ends.
     pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Ends)
     }
@@ -359,14 +361,14 @@ impl HistoryBuilder {
         self
     }
 
-    /// The host's wall clock is stepped.
+    /// Records that the host's wall clock is stepped.
     pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Self {
         self.turns(ms, host, FaultKind::ClockStep, Phase::Begins, |host| {
             host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
         })
     }
 
-    /// Both clocks of the host drift from now on, or stop drifting at 0.
+    /// Records that both clocks of the host drift from now on, or stop drifting at 0.
     pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Self {
         let phase = if drift_ppm == 0 {
             Phase::Ends
@@ -378,27 +380,27 @@ impl HistoryBuilder {
         })
     }
 
-    /// The host is suspended, its monotonic clock too.
+    /// Records that the host is suspended, its monotonic clock too.
     pub fn suspends(self, ms: u64, host: &'static str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
-    /// The suspended host resumes.
+    /// Records that the suspended host resumes.
     pub fn resumes(self, ms: u64, host: &'static str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Ends, |host| {
             host.suspended = false
         })
     }
 
-    /// The run ends.
+    /// Records that the run ends.
     pub fn ends(mut self, ms: u64) -> Self {
         self.history.end_ns = ms * MS;
         self
     }
 
-    /// The history so far.
+    /// Returns the history so far.
     pub fn history(self) -> History {
         self.history
     }

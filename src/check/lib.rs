@@ -1,7 +1,7 @@
 //! The properties, and the judgement of a history by each of them.
 //!
-//! One file per property. A check is a plain function from a history to a verdict; it depends
-//! on neither locks nor worlds. All checks read one `Timeline`, which goes through the records
+//! One file per property. A check is a plain function from a history to a verdict; it depends on
+//! neither locks nor the simulator. All checks read one `Timeline`, which goes through the records
 //! once and derives who held the lock from when to when.
 
 use std::collections::BTreeMap;

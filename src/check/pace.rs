@@ -6,7 +6,7 @@ use locklab_history::{Event, History, Phase};
 
 use super::recovery::healed_ns;
 
-/// The grants of a lock in a part of a run.
+/// The number of grants of a lock in a part of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Part {
     /// How long the part is, in nanoseconds.

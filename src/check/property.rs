@@ -25,7 +25,7 @@ macro_rules! properties {
             /// Every property, in the order in which reports list them.
             pub const ALL: [Property; [$($name),*].len()] = [$(Property::$Property),*];
 
-            /// Its name as scenarios, options and files spell it.
+            /// The name in scenarios, options and files.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Property::$Property => $name,)*

@@ -99,7 +99,7 @@ fn in_doubt(written: &Record, client: &Name, other: &Name) -> String {
     )
 }
 
-/// In which order two grants were given.
+/// The order of two grants.
 enum Order {
     /// The order in which their calls returned.
     AsTold,

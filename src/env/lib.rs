@@ -1,8 +1,8 @@
-//! The environment of a lock, as far as the lock can observe it: two clocks, sleep,
-//! connections, tasks and random numbers.
+//! A lock's only access to its environment: two clocks, sleep, connections, tasks and random
+//! numbers.
 //!
-//! Lock code uses its environment through [`Env`] alone, so the same code runs in a simulated
-//! world and on a real machine. This crate depends on neither.
+//! Lock code uses its environment through [`Env`] alone, so the same code runs in a simulator
+//! and on a real machine. This crate depends on neither.
 
 use std::fmt;
 use std::future::Future;
@@ -43,13 +43,13 @@ pub trait Env: Clone + 'static {
         Target::Node(name.clone())
     }
 
-    /// Runs a task beside the caller, until the process ends.
+    /// Runs a task concurrently with the caller, until the process ends.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
 
-    /// 64 bits of this process's own random stream.
+    /// Draws 64 bits from this process's own random stream.
     fn random(&self) -> u64;
 
-    /// The algorithm has reached a [`Failpoint`], a named point between two of its steps. The
+    /// Marks a [`Failpoint`] of the algorithm, a named point between two of its steps. The
     /// failpoint is recorded, and a fault may be injected exactly here.
     fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 }
@@ -57,7 +57,7 @@ pub trait Env: Clone + 'static {
 /// The callback for the failpoints that a process reaches.
 pub type Points = Rc<dyn Fn(Failpoint) -> Pin<Box<dyn Future<Output = ()>>>>;
 
-/// No observer: for a process outside the laboratory.
+/// A callback that does nothing, for a process outside the laboratory.
 pub fn no_points() -> Points {
     Rc::new(|_| Box::pin(std::future::ready(())))
 }

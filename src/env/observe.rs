@@ -12,11 +12,11 @@ pub trait Observer: Clone + 'static {
     /// Records an event, with true time and the clocks of the process's host.
     fn record(&self, event: Event);
 
-    /// The program has reached its own failpoint `point`. A fault that is placed here takes
-    /// effect before this returns.
+    /// Marks the program's own failpoint `point`. A fault that is placed here takes effect before
+    /// this returns.
     fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
 
-    /// This observer as a callback for an [`Env`](crate::Env), for the failpoints inside an
+    /// Returns this observer as a callback for an [`Env`](crate::Env), for the failpoints inside an
     /// algorithm; these are recorded.
     fn points(&self) -> Points {
         let observer = self.clone();
@@ -36,7 +36,7 @@ pub trait Observer: Clone + 'static {
     fn next_grant(&self) -> u32;
 }
 
-/// No observer: for a program outside the laboratory.
+/// An observer that does nothing, for a program outside the laboratory.
 #[derive(Debug, Clone, Copy)]
 pub struct NoopObserver;
 

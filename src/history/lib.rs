@@ -25,7 +25,7 @@ pub use self::topology::{RESOURCE, Role, Server, Topology};
 /// The name of a host or process: `c1` (client), `n1` (node), `resource`.
 pub type Name = Arc<str>;
 
-/// One event, stamped with true time and with what the host's own clocks said.
+/// One event, with true time and the readings of the host's own clocks.
 ///
 /// Whenever the course of a host's clocks changes (a step, a rate, a suspension), one record of
 /// that host comes directly before the change and one directly after it. Between two records of
@@ -116,7 +116,7 @@ pub enum Event {
         /// The fencing token presented, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<u64>,
-        /// Whether the resource carried it out.
+        /// Whether the resource executed it.
         accepted: bool,
     },
     /// A client read the set that clients add to: per client, the numbers of the calls whose
@@ -335,7 +335,7 @@ pub struct History {
 mod tests {
     use super::*;
 
-    /// Writes the record and reads it again; returns what a file has of the event.
+    /// Writes the record and reads it again; returns the event's keys in the file.
     fn written(event: Event) -> String {
         let record = Record {
             at_ns: 1,

@@ -10,7 +10,7 @@ use super::{ClockKind, Deadline, Event, History, Name, Op, Record};
 
 /// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
-    /// Every grant of the lock, in the order in which the clients learned of them.
+    /// Every grant of the lock, in the order in which the clients received them.
     pub grants: Vec<Grant<'h>>,
     /// The number of hosts; hosts are numbered from 0.
     pub hosts: usize,
@@ -420,8 +420,7 @@ mod tests {
         }
     }
 
-    /// The number of each grant, from when to when its client believes in it, and until when it
-    /// may.
+    /// The number of each grant, its beginning, its end by the deadline, and its end.
     fn believed(history: &History) -> Vec<(u32, u64, u64, u64)> {
         let grants = Timeline::of(history).grants.into_iter();
         let outline = |it: Grant| (it.number, it.begins_ns, it.lapses_ns, it.ends_ns);

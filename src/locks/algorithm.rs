@@ -88,9 +88,9 @@ pub(super) const EXPIRY_MS: u64 = 1;
 pub enum Servers {
     /// Redis servers.
     Redis,
-    /// One relational database, in the simulated world only.
+    /// One relational database, in the simulator only.
     Database,
-    /// The members of a replicated coordination service, in the simulated world only.
+    /// The members of a replicated coordination service, in the simulator only.
     Consensus,
 }
 

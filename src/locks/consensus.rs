@@ -11,7 +11,7 @@
 //!
 //! The recipe gives its user no deadline: the service notifies a client that its session has
 //! ended, but a client that is partitioned or paused does not get this notification. Runs in
-//! the simulated world only.
+//! the simulator only.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

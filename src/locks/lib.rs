@@ -1,7 +1,7 @@
 //! The locks: one file per algorithm, and what they share.
 //!
-//! A lock uses its environment through [`Env`] alone, so the same code runs in the simulated
-//! world and on real Redis.
+//! A lock uses its environment through [`Env`] alone, so the same code runs in the simulator
+//! and on real Redis.
 
 use std::rc::Rc;
 

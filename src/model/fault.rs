@@ -1,9 +1,9 @@
 //! Fault schedules: their description in a scenario, and their expansion.
 //!
-//! A scenario *describes* faults, some of their numbers as distributions; before a
-//! run, every number is drawn from the run's own `faults` stream and the result is
-//! a [`Schedule`](locklab_history::Schedule), which the runner executes, a recording stores
-//! and a shrinker may edit. Nothing is drawn while a run is under way.
+//! A scenario *describes* faults, some of their numbers as distributions; before a run, every
+//! number is drawn from the run's own `faults` stream and the result is a
+//! [`Schedule`](locklab_history::Schedule), which the runner executes, a recording stores and a
+//! shrinker may edit. Nothing is drawn during a run.
 
 mod expand;
 mod fault_table;

@@ -167,7 +167,7 @@ pub enum Ending {
     /// It releases the lock.
     #[default]
     Release,
-    /// It forgets the lock: the guard is dropped, and the process lives on.
+    /// It forgets the lock: the guard is dropped, and the process continues.
     Forget,
 }
 

@@ -67,7 +67,7 @@ pub struct Header {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Environment {
-    /// In the simulated world.
+    /// In the simulator.
     World,
     /// On real Redis servers.
     Redis,

@@ -1,4 +1,4 @@
-//! Backends for runs: the simulated world, or real servers.
+//! Backends for runs: the simulator, or real servers.
 
 use std::error::Error;
 
@@ -30,7 +30,7 @@ pub trait Backend {
     ) -> Result<Run, Box<dyn Error + Send + Sync>>;
 }
 
-/// The simulated world: a run is a function of scenario, seed and schedule.
+/// The simulator: a run is a function of scenario, seed and schedule.
 pub struct World;
 
 impl Backend for World {

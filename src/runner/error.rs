@@ -1,4 +1,4 @@
-//! Errors of a run: its scenario cannot be run to the end.
+//! Errors of a run whose scenario cannot be run to its end.
 
 use locklab_values::units::fractional_ms_from_ns;
 use locklab_world::{MAX_MESSAGES, MAX_STEPS};

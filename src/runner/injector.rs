@@ -1,4 +1,4 @@
-//! The fault injector of the simulated world.
+//! The fault injector of the simulator.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

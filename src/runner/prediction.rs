@@ -20,7 +20,7 @@ pub struct Comparison {
     pub tally: Tally,
     /// The judgement of the comparison.
     pub judgement: Judgement,
-    /// If the judgement is inconclusive: how many more runs would decide.
+    /// If the judgement is inconclusive: the number of additional runs that would decide.
     pub more_runs: Option<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Converts a recording back to something that can be run. Recordings are files that can be
-//! edited, so impossible values are reported, not run.
+//! Converts a recording back to a scenario and a schedule. Recordings are files that can be edited,
+//! so impossible values are reported and not run.
 
 use locklab_values::units::NS_PER_S;
 

@@ -21,7 +21,7 @@ pub(super) struct Recorder {
     topology: Topology,
     /// The number of process starts of each server.
     starts: RefCell<BTreeMap<Name, u32>>,
-    /// Whether processes are being killed: what is dropped then was not forgotten by a client.
+    /// Whether processes are being killed. Guards dropped then do not count as forgotten.
     killing: Cell<bool>,
     /// Clients that have not finished their rounds and are not dead for good.
     working: RefCell<BTreeSet<Name>>,
@@ -31,7 +31,7 @@ impl Recorder {
     pub(super) fn new(directory: Directory, topology: &Topology, clients: &[Name]) -> Rc<Self> {
         Rc::new(Self {
             directory,
-            // As many as a short run has.
+            // The number of records in a short run.
             records: RefCell::new(Vec::with_capacity(64)),
             clients: clients.iter().cloned().collect(),
             topology: topology.clone(),
@@ -51,8 +51,8 @@ impl Recorder {
         self.topology.role(name)
     }
 
-    /// Notes a start of the server `name` and returns a random stream for it. Each start of
-    /// each server has its own stream, so no two are alike.
+    /// Notes a start of the server `name` and returns a random stream for it. Each start of each
+    /// server has its own stream.
     pub(super) fn starts(&self, name: &Name, host: &Host) -> Stream {
         let mut starts = self.starts.borrow_mut();
         let nth = starts.entry(name.clone()).or_default();
@@ -86,7 +86,7 @@ impl Recorder {
         self.records.borrow().len() >= MAX_RECORDS
     }
 
-    /// Runs `kill`, which drops the values of processes, without recording what that causes.
+    /// Runs `kill`, which drops the values of processes, without recording the dropped guards.
     pub(super) fn without_recording(&self, kill: impl FnOnce()) {
         self.killing.set(true);
         kill();

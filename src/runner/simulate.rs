@@ -1,4 +1,4 @@
-//! One run in the simulated world.
+//! One run in the simulator.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! [`Env`] in the simulated world.
+//! [`Env`] in the simulator.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -5,7 +5,7 @@ use nix::time::{ClockId, clock_gettime};
 
 use locklab_values::units::NS_PER_S;
 
-/// The lowest rate error: a clock never stops completely, as in the simulated world.
+/// The lowest rate error: a clock never stops completely, as in the simulator.
 pub const SLOWEST_PPM: i64 = 1 - MILLION;
 
 /// The highest rate error: a clock that runs a thousand times as fast as it should.

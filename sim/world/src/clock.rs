@@ -1,4 +1,4 @@
-//! A host's two clocks. Each is linear over virtual time until a fault changes its course.
+//! A host's two clocks. Each is a linear function of virtual time until a fault changes it.
 //!
 //! The *wall* clock shows the time of day: it may have an offset and a rate error, and may be
 //! stepped; Redis expires keys by it. The *monotonic* clock has the same rate error, since one

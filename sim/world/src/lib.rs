@@ -1,4 +1,4 @@
-//! The deterministic world: hosts, clocks, a network, and time that jumps.
+//! The deterministic simulator: hosts, clocks, a network, and virtual time.
 //!
 //! [`turmoil_net`] gives each host a kernel with real TCP. The [`World`] is the harness around
 //! it: it polls the hosts' tasks on one thread, takes outbound packets, delays them as the
@@ -114,8 +114,8 @@ impl Default for Config {
 pub enum TaskOrder {
     /// In the order in which they became ready.
     FirstInFirstOut,
-    /// Drawn from the random stream `order`. The order of two processes is not determined by
-    /// anything, so every seed gives its own.
+    /// Drawn from the random stream `order`. The order of two processes is undefined, so every seed
+    /// has its own.
     Shuffled,
 }
 
@@ -128,7 +128,7 @@ pub struct HostConfig {
     pub drift_ppm: i64,
 }
 
-/// A simulated world.
+/// A simulation.
 pub struct World {
     core: Rc<Core>,
     network: Network,
@@ -263,7 +263,7 @@ impl World {
         self.core.now_ns.get()
     }
 
-    /// The view of the host that a program on it has.
+    /// The interface of the host for programs on it.
     pub fn host(&self, id: HostId) -> Host {
         Host {
             core: self.core.clone(),
@@ -276,8 +276,8 @@ impl World {
         self.core.schedule(at_ns, Event::Callback(Box::new(act)));
     }
 
-    /// Runs until a program calls [`Host::stop_world`], no event is left, or virtual time
-    /// reaches `horizon_ns`; or until a limit shows that the run would never end.
+    /// Runs until a program calls [`Host::stop_world`], no event is left, or virtual time reaches
+    /// `horizon_ns`; or until the run exceeds a limit and would not end.
     pub fn run(&mut self, horizon_ns: u64) -> Ending {
         loop {
             self.run_ready_tasks();

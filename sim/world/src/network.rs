@@ -37,7 +37,7 @@ pub struct SentMessage {
     pub payload: Bytes,
 }
 
-/// A packet in transit, or to be sent again.
+/// A packet in transit, or to be retransmitted.
 pub(super) type Transit = locklab_link::Transit<Parcel>;
 
 /// The data of a segment on a link.
@@ -84,8 +84,7 @@ pub(super) struct Network {
     directions: BTreeMap<Route, Direction>,
     /// Suspended hosts, and since when.
     suspended: BTreeMap<HostId, u64>,
-    /// Routes to connections that a killed process left behind and that its kernel was made to
-    /// forget.
+    /// Routes to connections of a killed process that were removed from its kernel.
     orphans: BTreeSet<Route>,
     messages: Option<Vec<SentMessage>>,
     /// Bytes of data in transit.
@@ -224,9 +223,8 @@ impl Network {
         self.orphans.retain(|route| route.to != host);
     }
 
-    /// Whether an acknowledgement along `route` is for a connection that was forgotten here,
-    /// but that on a real machine would outlive its process and wait only for this
-    /// acknowledgement.
+    /// Whether an acknowledgement along `route` is for a connection that was removed here, but that
+    /// on a real machine would outlive its process and wait only for this acknowledgement.
     pub(super) fn ends_at_orphan(&self, route: Route) -> bool {
         self.orphans.contains(&route)
     }
@@ -255,7 +253,7 @@ impl Network {
         Some(acknowledgement(route, ack, u16::MAX))
     }
 
-    /// An acknowledgement was sent along `route`.
+    /// Notes an acknowledgement along `route`, which ends the handshake.
     pub(super) fn handshake_ended(&mut self, route: Route) {
         if let Some(direction) = self.directions.get_mut(&route.reverse()) {
             direction.half_open = None;

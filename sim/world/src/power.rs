@@ -1,4 +1,4 @@
-//! Faults: operations on a host or a link while a world runs.
+//! Faults: operations on a host or a link during a run.
 
 use std::future::Future;
 

@@ -14,7 +14,7 @@ use super::HostId;
 /// A future that the world polls; it stays on the world's thread.
 pub(super) type BoxFuture = Pin<Box<dyn Future<Output = ()>>>;
 
-/// The index of a place in a [`Slots`], with the generation of the value in it.
+/// The index of a slot in [`Slots`], with the generation of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Key {
     index: u32,
@@ -66,7 +66,7 @@ impl<T> Slots<T> {
         Some(removed)
     }
 
-    /// All values with their keys, in the order of their places.
+    /// All values with their keys, in the order of their slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.slots
             .iter()
@@ -106,7 +106,7 @@ impl TaskWaker {
         })
     }
 
-    /// The task is about to be polled: later wakes queue it again.
+    /// Resets the waker before a poll: later wakes queue the task again.
     pub(super) fn reset(&self) {
         self.queued.store(false, Ordering::Relaxed);
     }

@@ -18,7 +18,7 @@ pub struct TraceEvent {
     pub hash: u64,
 }
 
-/// The numbers of an event, as they are hashed: its time, what identifies it, and the length of its
+/// The hashed numbers of an event: its time, its two identifying numbers, and the length of its
 /// contents.
 const HEAD: usize = 32;
 

@@ -7,7 +7,7 @@ use super::RequestTracker;
 use crate::ResourceRole;
 use locklab_history::{FaultKind, FaultyLinks, Name, PacketFault, RESOURCE, Record, Symptom};
 
-/// Which faults excuse that a client does not get a free lock.
+/// The faults that excuse a client's wait for a free lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excuse {
     /// Those of its own host, of the lock's servers, and of the links among them.
@@ -207,7 +207,7 @@ impl<'h> RequestTracker<'h> {
         }
     }
 
-    /// The effect of a fault of links on the clients beside them.
+    /// The effect of a fault of links on the clients at their ends.
     fn effect(&self, links: &FaultyLinks) -> Effect {
         let round_trip_ns = match links.packets {
             PacketFault::Cut => return Effect::Cuts,

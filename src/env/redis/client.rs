@@ -1,5 +1,5 @@
-//! A client of one node: connects when needed, times out, and reports what is known about a
-//! failed command.
+//! A client of one node: connects when needed, times out, and reports whether a failed command may
+//! have been executed.
 
 use std::io;
 use std::time::Duration;
@@ -52,8 +52,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the command may still have been executed. An unexpected reply shows neither that
-    /// it was nor that it was not.
+    /// Whether the command may have been executed, or may still be. After an unexpected reply that
+    /// is unknown.
     pub fn may_have_happened(&self) -> bool {
         match self {
             Error::Unanswered { .. } | Error::Unexpected { .. } => true,
@@ -103,7 +103,7 @@ impl<E: Env> Client<E> {
         &self.node
     }
 
-    /// Connects now rather than with the first command.
+    /// Connects immediately rather than with the first command.
     ///
     /// # Errors
     /// [`Error::NotSent`] if that fails.

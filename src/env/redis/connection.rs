@@ -76,8 +76,8 @@ impl Reply {
         }
     }
 
-    /// The value of a key, or that the key is absent. `None` for invalid UTF-8, which no client
-    /// here writes.
+    /// The value of a key; `Some(None)` if the key is absent, `None` for invalid UTF-8, which no
+    /// client here writes.
     pub fn value(&self) -> Option<Option<String>> {
         match self {
             Reply::Nil => Some(None),

@@ -54,7 +54,7 @@ pub(super) struct Discovery<E: Env> {
     first: usize,
     /// The number of switches that the sentinels have published.
     switches: Rc<Cell<u64>>,
-    /// That number at the last search for the master.
+    /// The number of switches at the last search for the master.
     known: u64,
     listens: bool,
 }

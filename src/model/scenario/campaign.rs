@@ -38,9 +38,9 @@ pub struct Campaign {
     pub duration_ms: Dist,
     /// The time between two faults of one family, in milliseconds.
     pub quiet_ms: Dist,
-    /// By how much the wall clock of a host jumps, forwards or backwards, in milliseconds.
+    /// The distance of a jump of a host's wall clock, forwards or backwards, in milliseconds.
     pub step_ms: Dist,
-    /// By how much the packets of a slow link are delayed, in milliseconds.
+    /// The extra delay of a slow link, in milliseconds.
     pub extra_ms: Dist,
     /// The largest drift of a clock, in parts per million.
     pub drift_ppm: u32,
@@ -90,8 +90,8 @@ pub struct Drawn<'s> {
 }
 
 impl Scenario {
-    /// Settles everything that is left to chance before a run: what is drawn of a campaign, and
-    /// the numbers of the faults.
+    /// Draws everything random before a run: the choices of a campaign, and the numbers of the
+    /// faults.
     pub fn drawn(&self, seed: u64) -> Drawn<'_> {
         let scenario = match &self.campaign {
             Some(campaign) => Cow::Owned(campaign.draw(self, seed)),
@@ -197,7 +197,7 @@ impl Campaign {
 /// The shortest quiet time, in nanoseconds: without one, the faults of a family might never end.
 const MIN_QUIET_NS: u64 = NS_PER_MS;
 
-/// A constant number of milliseconds, as a person would write it.
+/// A constant duration in whole milliseconds, as a person would write it.
 fn whole_ms(ns: u64) -> Dist {
     Dist::Constant((ns / NS_PER_MS) as f64)
 }

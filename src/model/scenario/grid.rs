@@ -27,7 +27,7 @@ pub struct GridError {
     pub what: String,
 }
 
-/// A grid has at most this many cells; more is likely a typing error, and would exhaust the
+/// The maximum number of cells of a grid; more is likely a typing error, and would exhaust the
 /// memory.
 const MAX_CELLS: usize = 1_000_000;
 
@@ -194,7 +194,7 @@ impl std::error::Error for GridError {}
 mod tests {
     use super::*;
 
-    /// The values of an axis, or what is wrong with it.
+    /// The values of an axis, or the error.
     fn check(axis: &str, expected: Result<&[&str], &str>) {
         let values = match Axis::parse(axis) {
             Ok(axis) => Ok(axis.values),

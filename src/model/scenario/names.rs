@@ -1,21 +1,21 @@
-//! How little of a shipped scenario's name has to be written.
+//! Finds a shipped scenario by its name, a part of it, or its claim.
 
 use super::shipped::SHIPPED;
 
 /// The reason why a name does not identify a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LookupError {
-    /// No scenario is called so.
+    /// No scenario matches.
     None,
-    /// Several are.
+    /// Several scenarios match.
     Several(Vec<String>),
 }
 
 /// Decides whether the wanted name means a scenario with this name and text.
 type Matcher<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// Name and text of the shipped scenario that is called so: by its whole name, or else by the last
-/// part of it, or else by the number of its claim, if no other is; in capital or small letters.
+/// Returns name and text of the shipped scenario with this name, or else with this last part of its
+/// name, or else with this number of its claim, if it is the only one. Ignores case.
 pub(super) fn find(wanted: &str) -> Result<(&'static str, &'static str), LookupError> {
     let by_name = |name: &str, _: &str| name.eq_ignore_ascii_case(wanted);
     let by_last_part = |name: &str, _: &str| {

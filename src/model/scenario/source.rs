@@ -9,7 +9,7 @@ use super::error::{Place, ScenarioError};
 use super::names;
 use super::shipped::SHIPPED;
 
-/// The names under which standard input is asked for.
+/// The names of standard input.
 const STANDARD_INPUT: [&str; 2] = ["-", "/dev/stdin"];
 
 /// The largest scenario, in bytes. The largest that ships has a few thousand.
@@ -26,7 +26,7 @@ pub struct Source {
 
 impl Source {
     /// The scenario in a file, on standard input (`-`), or the shipped one of this name; see
-    /// `names.rs` for how little of it has to be written.
+    /// `names.rs` for its short forms.
     ///
     /// # Errors
     ///

@@ -137,8 +137,7 @@ impl Executor {
         }
     }
 
-    /// A fault whose injection was pending has taken effect on a host; returns the event to
-    /// record there.
+    /// Completes the pending injection of a fault on a host; returns the event to record there.
     pub fn begun(&mut self, index: usize) -> Event {
         self.began[index] = true;
         self.event(index, Phase::Begins)

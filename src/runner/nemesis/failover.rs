@@ -1,4 +1,4 @@
-//! A manual failover: the command of an operator, and where it is typed.
+//! A manual failover: the command of an operator, and the server that receives it.
 
 use locklab_env::redis::MASTER;
 use locklab_history::Role;

@@ -1,10 +1,10 @@
-//! A fault of links, as the model of a link takes it.
+//! Converts a fault of links into a rule of the link model.
 
 use locklab_link::{LinkEffect, LinkRule};
 
 use locklab_history::{FaultyLinks, Name, PacketFault};
 
-/// The rule for these links; `host` says what its user calls a host.
+/// The rule for these links; `host` converts a name into the user's type of host.
 pub fn link_rule<H>(links: &FaultyLinks, host: impl Fn(&Name) -> H) -> LinkRule<H> {
     LinkRule {
         from: links.from.iter().map(&host).collect(),

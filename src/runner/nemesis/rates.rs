@@ -1,7 +1,7 @@
 //! The rate errors of one host's clocks. Several may be in effect at a time.
 
-/// The rate errors of one host, each with the fault that brought it. The clocks go with the most
-/// recent one still in force, and without any as they did at the beginning.
+/// The rate errors of one host, each with its fault. The most recent one still in effect applies;
+/// without any, the host's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rates {
     /// The host's own error, in parts per million.
@@ -11,7 +11,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Clocks whose own rate error is this, in parts per million.
+    /// Creates the rates of a host whose own error is this, in parts per million.
     pub fn new(own_ppm: i64) -> Self {
         Self {
             own_ppm,
@@ -19,17 +19,17 @@ impl Rates {
         }
     }
 
-    /// A fault begins that brings this error.
+    /// Begins a fault with this error.
     pub fn begin(&mut self, fault: usize, drift_ppm: i64) {
         self.faults.push((fault, drift_ppm));
     }
 
-    /// That fault ends.
+    /// Ends a fault.
     pub fn end(&mut self, fault: usize) {
         self.faults.retain(|(begun, _)| *begun != fault);
     }
 
-    /// The error of the clocks now, in parts per million.
+    /// The current error of the clocks, in parts per million.
     pub fn now_ppm(&self) -> i64 {
         self.faults.last().map_or(self.own_ppm, |(_, ppm)| *ppm)
     }

@@ -1,10 +1,10 @@
-//! Which faults take effect when a client reaches a point of its program.
+//! The triggers of faults that take effect when a client reaches a failpoint.
 
 use std::collections::BTreeMap;
 
 use locklab_history::{Failpoint, Name, Schedule, Start};
 
-/// Counts the points that clients reach, and finds the faults that are placed there.
+/// Counts the failpoints that clients reach, and finds the faults that are placed there.
 #[derive(Debug, Default)]
 pub struct Triggers {
     /// Per client and point: how often it was reached, and its faults.
@@ -23,7 +23,7 @@ struct PointState {
 pub struct DueFault {
     /// Its index in the schedule.
     pub fault: usize,
-    /// How much later it takes effect, in nanoseconds; 0: immediately.
+    /// The delay until it takes effect, in nanoseconds; 0: none.
     pub delay_ns: u64,
 }
 

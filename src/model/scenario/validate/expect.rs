@@ -37,7 +37,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
 }
 
 impl Scenario {
-    /// Why no run of it is judged by a property; `None` if each is. See
+    /// The reason why runs of the scenario are not judged by a property; `None` if they are. See
     /// [`judge`](locklab_check::judge).
     pub fn why_not_judged(&self, property: Property) -> Option<String> {
         let adds = self.workload.kind == WorkloadKind::Adds;
