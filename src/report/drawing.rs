@@ -22,7 +22,7 @@ pub struct Drawing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// Diagrams and tables: attributes only where they differ from SVG's defaults.
-    Brief,
+    Compact,
     /// Charts: every attribute, in the order of the SVG backend of `plotters`.
     Plotters,
 }
@@ -152,7 +152,7 @@ impl Drawing {
         Drawing {
             width: Length::of(width),
             height: Length::default(),
-            dialect: Dialect::Brief,
+            dialect: Dialect::Compact,
             items: Vec::new(),
             footer: None,
         }

@@ -1,6 +1,6 @@
 //! Writes drawings as SVG.
 
-mod brief;
+mod compact;
 mod plotters;
 
 use super::drawing::{Dialect, Drawing, Item};
@@ -12,7 +12,7 @@ pub fn svg(drawing: &Drawing) -> String {
     let size = format!(r#"width="{width}" height="{height}" viewBox="0 0 {width} {height}""#);
     const XML: &str = r#"xmlns="http://www.w3.org/2000/svg""#;
     let mut text = match drawing.dialect {
-        Dialect::Brief => format!("<svg {XML} {size} font-family=\"{}\">\n", font::FAMILY),
+        Dialect::Compact => format!("<svg {XML} {size} font-family=\"{}\">\n", font::FAMILY),
         Dialect::Plotters => format!("<svg {size} {XML}>\n"),
     };
     if let Some(footer) = &drawing.footer {
@@ -21,14 +21,14 @@ pub fn svg(drawing: &Drawing) -> String {
     }
     for item in &drawing.items {
         text += &match (item, drawing.dialect) {
-            (Item::Hatch(hatch), _) => brief::hatch(hatch),
-            (Item::Shape(shape), Dialect::Brief) => brief::shape(shape),
+            (Item::Hatch(hatch), _) => compact::hatch(hatch),
+            (Item::Shape(shape), Dialect::Compact) => compact::shape(shape),
             (Item::Shape(shape), Dialect::Plotters) => plotters::shape(shape),
         };
         text.push('\n');
     }
     for shape in drawing.footer.iter().flat_map(|footer| &footer.shapes) {
-        text += &brief::shape(shape);
+        text += &compact::shape(shape);
         text.push('\n');
     }
     text + "</svg>\n"
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn text_cannot_leave_its_element() {
-        for dialect in [Dialect::Brief, Dialect::Plotters] {
+        for dialect in [Dialect::Compact, Dialect::Plotters] {
             let svg = svg(&of_text(HOSTILE, dialect));
             let document = Document::parse(&svg).expect("well-formed");
             let read = document.root_element().descendants();
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn svg_dialects_draw_the_same_shapes() {
-        let brief = svg(&of_text("'", Dialect::Brief));
+        let brief = svg(&of_text("'", Dialect::Compact));
         assert!(
             brief.ends_with(
                 "<text x=\"1\" y=\"2\" font-size=\"10.5\" text-anchor=\"end\" fill=\"#000000\">'</text>\n</svg>\n"

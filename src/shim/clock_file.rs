@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::record::{ClockRecord, FASTEST_PPM, SLOWEST_PPM, VERSION_AT, machine_mono_ns};
+use crate::clock_record::{ClockRecord, FASTEST_PPM, SLOWEST_PPM, VERSION_AT, machine_mono_ns};
 
 /// The clocks of one host: a file that its processes read whenever they read a clock. A change
 /// applies to all of them when the function returns.

@@ -45,14 +45,14 @@
 //! Only Linux has it; elsewhere [`install`] fails.
 
 mod clock_file;
+mod clock_reader;
+mod clock_record;
 mod install;
 pub mod power;
-mod reader;
-mod record;
 mod synced;
 
 pub use clock_file::ClockFile;
+pub use clock_reader::ClockReader;
+pub use clock_record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
 pub use install::{environment, install};
-pub use reader::ClockReader;
-pub use record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
 pub use synced::SyncedLog;

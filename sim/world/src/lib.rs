@@ -32,13 +32,13 @@
 
 pub mod clock;
 mod host;
+mod kernel_io;
 mod network;
 mod packet;
 mod power;
 mod task;
 mod trace;
 mod window;
-mod wire;
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

@@ -1,11 +1,11 @@
 //! `redisson-multi`: Redisson's `RedissonMultiLock`, as its release 3.23.5 has it.
 //!
 //! One `redisson` lock on each of N independent nodes; all of them are needed. The steps are in
-//! `redisson/many.rs`. Release: one after the other; the first failure ends it.
+//! `redisson/multi_lock.rs`. Release: one after the other; the first failure ends it.
 
 use std::rc::Rc;
 
-use super::many::{self, Kind, Many};
+use super::multi_lock::{self, Kind, MultiLock};
 use crate::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use crate::lock::DynLock;
 use locklab_env::Env;
@@ -19,11 +19,11 @@ params! {
 
 impl Algorithm for Params {
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
-        Rc::new(Many::new(env, nodes, self.shared(), Kind::All))
+        Rc::new(MultiLock::new(env, nodes, self.shared(), Kind::All))
     }
 
     fn bound(&self, topology: &Topology) -> Bound {
-        many::bound(&self.shared(), topology.nodes)
+        multi_lock::bound(&self.shared(), topology.nodes)
     }
 
     fn check(&self, _: &Topology) -> Result<(), InvalidParams> {

@@ -1,13 +1,13 @@
 //! `redisson-redlock`: Redisson's `RedissonRedLock`, as its release 3.23.5 has it.
 //!
 //! One `redisson` lock on each of N independent nodes; N/2 + 1 of them are needed. The steps
-//! are in `redisson/many.rs`. Unlike `redlock`, it has no per-node timeout that is small
+//! are in `redisson/multi_lock.rs`. Unlike `redlock`, it has no per-node timeout that is small
 //! against the lease, no comparison of the elapsed time with the lease, and no allowance for
 //! drift. Release: on all nodes, even if some fail.
 
 use std::rc::Rc;
 
-use super::many::{self, Kind, Many};
+use super::multi_lock::{self, Kind, MultiLock};
 use crate::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use crate::lock::DynLock;
 use locklab_env::Env;
@@ -21,11 +21,11 @@ params! {
 
 impl Algorithm for Params {
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
-        Rc::new(Many::new(env, nodes, self.shared(), Kind::Majority))
+        Rc::new(MultiLock::new(env, nodes, self.shared(), Kind::Majority))
     }
 
     fn bound(&self, topology: &Topology) -> Bound {
-        many::bound(&self.shared(), topology.nodes)
+        multi_lock::bound(&self.shared(), topology.nodes)
     }
 
     fn check(&self, _: &Topology) -> Result<(), InvalidParams> {

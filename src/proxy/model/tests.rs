@@ -1,7 +1,7 @@
 //! Tests of the model, in virtual time.
 
-mod bench;
 mod beside_the_world;
+mod fixture;
 mod handshake;
 mod links;
 mod power;

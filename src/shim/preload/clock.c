@@ -1,6 +1,6 @@
 /*
  * Wrong clocks. LOCKLAB_CLOCK names a file with a record of how wrong they are, which may change
- * at any time. The layout and the formula are those of record.rs; a test compares the two.
+ * at any time. The layout and the formula are those of clock_record.rs; a test compares the two.
  *
  * The coarse clocks and CLOCK_MONOTONIC_RAW are answered from the precise clocks, so that none
  * of them runs backwards. All clock ids that are not named here are the machine's own.

@@ -3,7 +3,7 @@
 
 use super::categories::Category;
 use super::state::State;
-use super::state::needs::Needs;
+use super::state::requirements::Requirements;
 use super::state::session::Session;
 use crate::store::changes::Class;
 use crate::wire::number::parse_i64;
@@ -227,9 +227,9 @@ impl Command {
     }
 
     /// Its requirements, for any arguments.
-    pub(super) fn needs(&self) -> Needs {
+    pub(super) fn requirements(&self) -> Requirements {
         let writes = self.has(Flag::Write);
-        Needs {
+        Requirements {
             writes,
             fresh_data: !self.has(Flag::Stale),
             replicates: writes || self.has(Flag::MayReplicate),

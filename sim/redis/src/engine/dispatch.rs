@@ -10,9 +10,9 @@ use super::execute::{
 };
 use super::propagate::{self, Unit};
 use super::state::State;
-use super::state::needs::Needs;
+use super::state::requirements::Requirements;
 use super::state::session::Closing;
-use super::{busy, eviction, needs, tracking};
+use super::{busy, eviction, requirements, tracking};
 use crate::wire::reply::{Error, Reply};
 
 /// The outcome of a request.
@@ -42,17 +42,17 @@ pub(super) fn process(
         return Processed::Done;
     }
     match check(table, state, client, args, wall_us) {
-        Ok((command, needs)) if state.is_paused(client, needs) => {
+        Ok((command, requirements)) if state.is_paused(client, requirements) => {
             state.current = None;
             let session = state.client(client);
             session.postponed = true;
             session.last_command = command.name;
             return Processed::Postponed;
         }
-        Ok((command, needs)) => {
+        Ok((command, requirements)) => {
             let session = state.client(client);
             if session.transaction.is_some() && !command.has(Flag::Unqueued) {
-                queue(state, client, args, needs);
+                queue(state, client, args, requirements);
             } else {
                 session.last_command = command.name;
                 let mut call = Call {
@@ -95,7 +95,7 @@ fn is_http(word: &[u8]) -> bool {
 
 /// `queueMultiCommand`: a transaction that has failed already keeps no further command, and so does
 /// not need what that would.
-fn queue(state: &mut State, client: u64, args: &[&[u8]], needs: Needs) {
+fn queue(state: &mut State, client: u64, args: &[&[u8]], requirements: Requirements) {
     let session = state.client(client);
     let watched = std::mem::take(&mut session.watched);
     let is_touched = watched.iter().any(|(db, key)| {
@@ -109,7 +109,7 @@ fn queue(state: &mut State, client: u64, args: &[&[u8]], needs: Needs) {
         && !transaction.refused
         && !is_touched
     {
-        transaction.push(args, needs);
+        transaction.push(args, requirements);
     }
     session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
 }
@@ -148,7 +148,7 @@ fn check(
     client: u64,
     args: &[&[u8]],
     wall_us: u64,
-) -> Result<(&'static Command, Needs), Error> {
+) -> Result<(&'static Command, Requirements), Error> {
     let command = table.find(args).ok_or_else(|| unknown(table, args))?;
     if !has_right_arity(command, args) {
         return Err(wrong_arity(command.name));
@@ -163,15 +163,15 @@ fn check(
     let only_listens = session.only_listens();
     let in_transaction = session.transaction.is_some() && !command.has(Flag::EndsTransaction);
     let is_short = eviction::make_room(state, wall_us);
-    let needs = needs::of_request(state, client, command, args);
-    if is_short && (needs.memory || in_transaction) {
+    let requirements = requirements::of_request(state, client, command, args);
+    if is_short && (requirements.memory || in_transaction) {
         return Err(eviction::OUT_OF_MEMORY);
     }
     tracking::limit(state);
-    if needs.writes && too_few_replicas(state, wall_us) {
+    if requirements.writes && too_few_replicas(state, wall_us) {
         return Err(NO_REPLICAS);
     }
-    if needs.writes && is_read_only(state, client) {
+    if requirements.writes && is_read_only(state, client) {
         return Err(READ_ONLY);
     }
     if only_listens && !command.has(Flag::WhileSubscribed) {
@@ -181,15 +181,15 @@ fn check(
             command.name
         )));
     }
-    if needs.fresh_data && is_stale(state) {
+    if requirements.fresh_data && is_stale(state) {
         return Err(MASTER_DOWN);
     }
     if let Some(error) = busy::refuses(state, command) {
         return Err(error);
     }
     // Commands that no pause defers must not use that.
-    if state.counts_as_replica(client) && needs.touches_keyspace() {
+    if state.counts_as_replica(client) && requirements.touches_keyspace() {
         return Err(Error::of("ERR Replica can't interact with the keyspace"));
     }
-    Ok((command, needs))
+    Ok((command, requirements))
 }

@@ -60,7 +60,7 @@ fn check_in_script(call: &mut Call<'_>, command: &Command, access: Access) -> Re
     }
     // `scriptVerifyWriteCommandAllow`: what is sent to replicas counts as a write, so that
     // read-only scripts may run while writes are paused.
-    if access == Access::ReadOnly && command.needs().replicates {
+    if access == Access::ReadOnly && command.requirements().replicates {
         return Err(Error::of(
             "ERR Write commands are not allowed from read-only scripts.",
         ));

@@ -2,8 +2,8 @@
 //! or SHUTDOWN waits for replicas.
 
 use super::state::State;
-use super::state::needs::Needs;
 pub(super) use super::state::pause::{Pause, Whom};
+use super::state::requirements::Requirements;
 use super::state::session::Peer;
 
 impl State {
@@ -18,9 +18,9 @@ impl State {
     }
 
     /// Whether a request of this client is deferred. A replica's never is.
-    pub(super) fn is_paused(&self, client: u64, needs: Needs) -> bool {
+    pub(super) fn is_paused(&self, client: u64, requirements: Requirements) -> bool {
         let whom = self.paused().filter(|_| !self.counts_as_replica(client));
-        whom.is_some_and(|whom| whom == Whom::All || needs.replicates)
+        whom.is_some_and(|whom| whom == Whom::All || requirements.replicates)
     }
 
     /// Whether a client is a replica to Redis (`CLIENT_SLAVE`): a monitor is.

@@ -16,7 +16,7 @@ use locklab_world::{Config, Host, HostConfig, TaskOrder, TcpStream, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::bench::{Bench, MS, S, Seen, Ways};
+use super::fixture::{Fixture, MS, S, Seen, Ways};
 use crate::model::connection::Side::{self, Connector, Server};
 
 /// When a run is compared: after the longest wait for a retransmission.
@@ -71,32 +71,36 @@ fn name(side: Side) -> &'static str {
 }
 
 fn in_the_proxy(plan: &Plan) -> Outcome {
-    let mut bench = Bench::seeded(plan.latency, 0.0, plan.seed);
-    let id = bench.open();
+    let mut fixture = Fixture::seeded(plan.latency, 0.0, plan.seed);
+    let id = fixture.open();
     let mut rules: BTreeMap<usize, RuleId> = BTreeMap::new();
     for (number, (at_ms, step)) in plan.steps.iter().enumerate() {
-        bench.run_until(at_ms * MS);
+        fixture.run_until(at_ms * MS);
         match *step {
-            Write(Connector) => bench.wrote(id.connector(), &number.to_string()),
-            Write(Server) => bench.wrote(id.server(), &number.to_string()),
+            Write(Connector) => fixture.wrote(id.connector(), &number.to_string()),
+            Write(Server) => fixture.wrote(id.server(), &number.to_string()),
             Install(fault, side, ways, effect) => {
-                let id = bench.install(name(side), name(other(side)), ways, effect);
+                let id = fixture.install(name(side), name(other(side)), ways, effect);
                 rules.insert(fault, id);
             }
-            Lift(fault) => bench.network.lift(rules[&fault]),
-            CutPower(side) => bench.act(|network, now| network.cut_power(&name(side).into(), now)),
-            RestorePower(side) => bench.act(|network, _| network.restore_power(&name(side).into())),
-            Suspend(side) => bench.act(|network, now| network.suspend(&name(side).into(), now)),
-            Wake(side) => bench.act(|network, now| network.wake(&name(side).into(), now)),
+            Lift(fault) => fixture.network.lift(rules[&fault]),
+            CutPower(side) => {
+                fixture.act(|network, now| network.cut_power(&name(side).into(), now))
+            }
+            RestorePower(side) => {
+                fixture.act(|network, _| network.restore_power(&name(side).into()))
+            }
+            Suspend(side) => fixture.act(|network, now| network.suspend(&name(side).into(), now)),
+            Wake(side) => fixture.act(|network, now| network.wake(&name(side).into(), now)),
         }
     }
-    bench.run_until(END_NS);
-    let resets = bench.seen.iter().filter_map(|(at_ns, seen)| match seen {
+    fixture.run_until(END_NS);
+    let resets = fixture.seen.iter().filter_map(|(at_ns, seen)| match seen {
         Seen::Reset(side) => Some((*at_ns, *side)),
         _ => None,
     });
     let resets = resets.collect();
-    let messages = bench.network.take_messages().into_iter();
+    let messages = fixture.network.take_messages().into_iter();
     let segments = messages.map(|message| {
         let from = if &*message.from == "c1" {
             Connector

@@ -6,49 +6,49 @@ use std::net::{SocketAddr, TcpListener};
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_values::dist::Dist;
 
-use super::bench::{Bench, end_with_reset, expect, n1};
+use super::fixture::{Fixture, end_with_reset, expect, n1};
 
 #[test]
 fn a_withdrawn_server_refuses_connections_and_keeps_those_it_has() {
-    let bench = Bench::new(0.0);
-    let (mut client, mut server) = bench.connected();
-    bench.proxy.withdraw(&n1());
-    let refused = bench.try_connect(2).map_err(|error| error.kind());
+    let fixture = Fixture::new(0.0);
+    let (mut client, mut server) = fixture.connected();
+    fixture.proxy.withdraw(&n1());
+    let refused = fixture.try_connect(2).map_err(|error| error.kind());
     assert_eq!(refused.err(), Some(ErrorKind::ConnectionRefused));
     client.write_all(b"still").unwrap();
     expect(&mut server, b"still");
-    bench.publish();
-    bench.connected();
+    fixture.publish();
+    fixture.connected();
 }
 
 #[test]
 fn a_server_can_move() {
-    let mut bench = Bench::new(0.0);
-    bench.server = TcpListener::bind("127.0.0.1:0").unwrap();
-    bench.server.set_nonblocking(true).unwrap();
-    bench.publish();
-    bench.connected();
-    let before = bench.public;
+    let mut fixture = Fixture::new(0.0);
+    fixture.server = TcpListener::bind("127.0.0.1:0").unwrap();
+    fixture.server.set_nonblocking(true).unwrap();
+    fixture.publish();
+    fixture.connected();
+    let before = fixture.public;
     let taken = TcpListener::bind((before.ip(), 0)).unwrap();
-    bench.public = taken.local_addr().unwrap();
+    fixture.public = taken.local_addr().unwrap();
     drop(taken);
-    bench.publish();
-    bench.connected();
+    fixture.publish();
+    fixture.connected();
     TcpListener::bind(before).expect("the proxy listens there no more");
 }
 
 #[test]
 fn impossible_wishes_are_refused() {
-    let bench = Bench::new(0.0);
-    let real = bench.server.local_addr().unwrap();
+    let fixture = Fixture::new(0.0);
+    let real = fixture.server.local_addr().unwrap();
     let kind = |result: std::io::Result<()>| result.map_err(|error| error.kind());
-    let unknown = bench.proxy.publish(&"n2".into(), bench.public, real);
+    let unknown = fixture.proxy.publish(&"n2".into(), fixture.public, real);
     assert_eq!(kind(unknown), Err(ErrorKind::InvalidInput));
-    let taken = bench.proxy.publish(&"c1".into(), bench.public, real);
+    let taken = fixture.proxy.publish(&"c1".into(), fixture.public, real);
     assert_eq!(kind(taken), Err(ErrorKind::AddrInUse));
-    bench.proxy.withdraw(&"n2".into());
-    bench.proxy.wake(&"n2".into());
-    bench.connected();
+    fixture.proxy.withdraw(&"n2".into());
+    fixture.proxy.wake(&"n2".into());
+    fixture.connected();
 
     let host = Host {
         ip: real.ip(),
@@ -79,25 +79,25 @@ fn impossible_wishes_are_refused() {
 
 #[test]
 fn commands_do_not_mind_connections_that_break() {
-    let bench = Bench::new(0.0);
+    let fixture = Fixture::new(0.0);
     for _ in 0..50 {
-        let (client, server) = bench.connected();
-        let (mut other, broken) = bench.connected();
+        let (client, server) = fixture.connected();
+        let (mut other, broken) = fixture.connected();
         drop(client);
         end_with_reset(broken, &mut other);
-        bench.proxy.suspend(&"c1".into());
+        fixture.proxy.suspend(&"c1".into());
         drop(server);
-        bench.proxy.wake(&"c1".into());
+        fixture.proxy.wake(&"c1".into());
     }
-    bench.connected();
+    fixture.connected();
 }
 
 #[test]
 fn dropping_the_proxy_ends_everything() {
-    let bench = Bench::new(0.0);
-    let (mut client, mut server) = bench.connected();
-    let public: SocketAddr = bench.public;
-    drop(bench);
+    let fixture = Fixture::new(0.0);
+    let (mut client, mut server) = fixture.connected();
+    let public: SocketAddr = fixture.public;
+    drop(fixture);
     for end in [&mut client, &mut server] {
         let read = end.read(&mut [0; 16]);
         assert!(matches!(read, Ok(0) | Err(_)), "{read:?}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use locklab_link::LinkEffect::Cut;
 
-use super::bench::{Bench, Ways, expect, expect_at_least, expect_end};
+use super::fixture::{Fixture, Ways, expect, expect_at_least, expect_end};
 
 /// `len` bytes with a period that no buffer's size is a multiple of.
 fn pattern(len: usize) -> Vec<u8> {
@@ -16,8 +16,8 @@ fn pattern(len: usize) -> Vec<u8> {
 
 #[test]
 fn data_passes_both_ways() {
-    let bench = Bench::new(0.0);
-    let (mut client, mut server) = bench.connected();
+    let fixture = Fixture::new(0.0);
+    let (mut client, mut server) = fixture.connected();
     client.write_all(b"request").unwrap();
     expect(&mut server, b"request");
     server.write_all(b"reply").unwrap();
@@ -26,8 +26,8 @@ fn data_passes_both_ways() {
 
 #[test]
 fn megabytes_pass_both_ways_at_once() {
-    let bench = Bench::new(1.0);
-    let (client, server) = bench.connected();
+    let fixture = Fixture::new(1.0);
+    let (client, server) = fixture.connected();
     let data = pattern(8 << 20);
     let exchange = |stream: &TcpStream| {
         let mut writer = stream.try_clone().unwrap();
@@ -52,16 +52,16 @@ fn megabytes_pass_both_ways_at_once() {
 
 #[test]
 fn latency_is_never_less_than_asked() {
-    let bench = Bench::new(20.0);
+    let fixture = Fixture::new(20.0);
     let start = Instant::now();
-    let (mut client, mut server) = bench.connected();
+    let (mut client, mut server) = fixture.connected();
     // One way for the SYN, one for the SYN-ACK, one for the data.
     expect_at_least(start, 60);
     let start = Instant::now();
     server.write_all(b"x").unwrap();
     expect(&mut client, b"x");
     expect_at_least(start, 20);
-    let messages = bench.proxy.take_messages();
+    let messages = fixture.proxy.take_messages();
     let payloads: Vec<&[u8]> = messages.iter().map(|m| &*m.payload).collect();
     assert_eq!(payloads, [&b"hello"[..], b"x"]);
     for message in &messages {
@@ -72,9 +72,9 @@ fn latency_is_never_less_than_asked() {
 
 #[test]
 fn a_sender_is_held_up_when_too_much_is_under_way() {
-    let bench = Bench::new(0.0);
-    let (mut client, mut server) = bench.connected();
-    let cut = bench.install("c2", "n1", Ways::Both, Cut);
+    let fixture = Fixture::new(0.0);
+    let (mut client, mut server) = fixture.connected();
+    let cut = fixture.install("c2", "n1", Ways::Both, Cut);
     let data = pattern(1 << 20);
     client.set_nonblocking(true).unwrap();
     let (mut written, mut refusals) = (0, 0);
@@ -93,7 +93,7 @@ fn a_sender_is_held_up_when_too_much_is_under_way() {
             }
         }
     }
-    bench.proxy.lift(cut);
+    fixture.proxy.lift(cut);
     drop(client);
     let mut total = 0;
     let mut read = vec![0; 1 << 16];

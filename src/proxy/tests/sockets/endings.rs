@@ -6,12 +6,14 @@ use std::net::Shutdown;
 use locklab_link::LinkEffect::Cut;
 use locklab_testing::until;
 
-use super::bench::{Bench, Ways, end_with_reset, expect, expect_end, expect_nothing, expect_reset};
+use super::fixture::{
+    Fixture, Ways, end_with_reset, expect, expect_end, expect_nothing, expect_reset,
+};
 
 #[test]
 fn the_end_of_a_stream_passes_and_the_other_stream_goes_on() {
-    let bench = Bench::new(1.0);
-    let (mut client, mut server) = bench.connected();
+    let fixture = Fixture::new(1.0);
+    let (mut client, mut server) = fixture.connected();
     client.write_all(b"request").unwrap();
     client.shutdown(Shutdown::Write).unwrap();
     expect(&mut server, b"request");
@@ -24,31 +26,31 @@ fn the_end_of_a_stream_passes_and_the_other_stream_goes_on() {
 
 #[test]
 fn the_end_of_a_stream_does_not_pass_a_cut() {
-    let bench = Bench::new(0.0);
-    let (mut client, server) = bench.connected();
-    let cut = bench.install("n1", "c2", Ways::One, Cut);
+    let fixture = Fixture::new(0.0);
+    let (mut client, server) = fixture.connected();
+    let cut = fixture.install("n1", "c2", Ways::One, Cut);
     drop(server);
     expect_nothing(&mut client);
-    bench.proxy.lift(cut);
+    fixture.proxy.lift(cut);
     expect_end(&mut client);
 }
 
 #[test]
 fn reset_reaches_a_stopped_peer() {
-    let bench = Bench::new(1.0);
-    let (mut client, server) = bench.connected();
+    let fixture = Fixture::new(1.0);
+    let (mut client, server) = fixture.connected();
     end_with_reset(server, &mut client);
     expect_reset(&mut client);
 }
 
 #[test]
 fn a_reset_that_meets_a_cut_is_lost() {
-    let bench = Bench::new(0.0);
-    let (mut client, server) = bench.connected();
-    let cut = bench.install("n1", "c2", Ways::One, Cut);
+    let fixture = Fixture::new(0.0);
+    let (mut client, server) = fixture.connected();
+    let cut = fixture.install("n1", "c2", Ways::One, Cut);
     end_with_reset(server, &mut client);
     expect_nothing(&mut client);
-    bench.proxy.lift(cut);
+    fixture.proxy.lift(cut);
     expect_nothing(&mut client);
     client.write_all(b"x").unwrap();
     expect_reset(&mut client);
@@ -56,8 +58,8 @@ fn a_reset_that_meets_a_cut_is_lost() {
 
 #[test]
 fn data_to_a_process_that_has_closed_is_answered_with_a_reset() {
-    let bench = Bench::new(0.0);
-    let (client, mut server) = bench.connected();
+    let fixture = Fixture::new(0.0);
+    let (client, mut server) = fixture.connected();
     drop(client);
     expect_end(&mut server);
     server.write_all(b"too late").unwrap();

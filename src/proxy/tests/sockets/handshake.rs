@@ -5,16 +5,16 @@ use std::time::Instant;
 
 use locklab_link::LinkEffect::Cut;
 
-use super::bench::{
-    Bench, Ways, expect, expect_at_least, expect_end, expect_nothing, expect_reset, n1,
+use super::fixture::{
+    Fixture, Ways, expect, expect_at_least, expect_end, expect_nothing, expect_reset, n1,
 };
 
 #[test]
 fn the_greeting_comes_after_both_latencies_and_before_anything_else() {
-    let bench = Bench::new(20.0);
+    let fixture = Fixture::new(20.0);
     let start = Instant::now();
-    let mut client = bench.try_connect(1).unwrap();
-    let mut server = bench.accept();
+    let mut client = fixture.try_connect(1).unwrap();
+    let mut server = fixture.accept();
     server.write_all(b"hello").unwrap();
     expect(&mut client, b"\x01");
     expect_at_least(start, 40);
@@ -23,40 +23,40 @@ fn the_greeting_comes_after_both_latencies_and_before_anything_else() {
 
 #[test]
 fn the_greeting_comes_only_when_the_path_is_open() {
-    let bench = Bench::new(0.0);
-    let cut = bench.install("c1", "n1", Ways::Both, Cut);
+    let fixture = Fixture::new(0.0);
+    let cut = fixture.install("c1", "n1", Ways::Both, Cut);
     let start = Instant::now();
-    let mut client = bench.try_connect(1).unwrap();
+    let mut client = fixture.try_connect(1).unwrap();
     expect_nothing(&mut client);
-    bench.proxy.lift(cut);
+    fixture.proxy.lift(cut);
     expect(&mut client, b"\x01");
     expect_at_least(start, 1_000);
-    let mut server = bench.accept();
+    let mut server = fixture.accept();
     client.write_all(b"x").unwrap();
     expect(&mut server, b"x");
 }
 
 #[test]
 fn a_host_that_does_not_wait_is_not_greeted_and_its_data_waits() {
-    let bench = Bench::new(0.0);
-    bench.proxy.suspend(&n1());
-    let mut client = bench.try_connect(2).unwrap();
+    let fixture = Fixture::new(0.0);
+    fixture.proxy.suspend(&n1());
+    let mut client = fixture.try_connect(2).unwrap();
     client.write_all(b"early").unwrap();
     expect_nothing(&mut client);
-    bench.proxy.wake(&n1());
-    let mut server = bench.accept();
+    fixture.proxy.wake(&n1());
+    let mut server = fixture.accept();
     expect(&mut server, b"early");
     expect_nothing(&mut client);
 }
 
 #[test]
 fn a_connection_to_a_process_that_is_gone_is_reset() {
-    let mut bench = Bench::new(0.0);
-    let gone = bench.server.local_addr().unwrap();
+    let mut fixture = Fixture::new(0.0);
+    let gone = fixture.server.local_addr().unwrap();
     // This address is no longer the published one: nothing listens there.
-    bench.server = std::net::TcpListener::bind((gone.ip(), 0)).unwrap();
+    fixture.server = std::net::TcpListener::bind((gone.ip(), 0)).unwrap();
     // The reset may come while the client still looks at whether it is connected.
-    match bench.try_connect(1) {
+    match fixture.try_connect(1) {
         Ok(mut client) => expect_reset(&mut client),
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
     }
@@ -64,17 +64,17 @@ fn a_connection_to_a_process_that_is_gone_is_reset() {
 
 #[test]
 fn a_stranger_is_turned_away() {
-    let bench = Bench::new(0.0);
-    let mut stranger = bench.try_connect(77).unwrap();
+    let fixture = Fixture::new(0.0);
+    let mut stranger = fixture.try_connect(77).unwrap();
     expect_end(&mut stranger);
-    assert!(bench.server.accept().is_err());
+    assert!(fixture.server.accept().is_err());
 }
 
 #[test]
 fn a_server_s_whole_stream_passes_although_it_ends_at_once() {
-    let bench = Bench::new(5.0);
-    let mut client = bench.try_connect(1).unwrap();
-    let mut server = bench.accept();
+    let fixture = Fixture::new(5.0);
+    let mut client = fixture.try_connect(1).unwrap();
+    let mut server = fixture.accept();
     server.write_all(b"busy").unwrap();
     drop(server);
     let mut read = Vec::new();

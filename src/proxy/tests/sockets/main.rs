@@ -1,9 +1,9 @@
 //! The proxy between real sockets. Tests assert orders and what has not happened yet, never
 //! that something is fast.
 
-mod bench;
 mod control;
 mod data;
 mod endings;
 mod faults;
+mod fixture;
 mod handshake;

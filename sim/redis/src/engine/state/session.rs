@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use bytes::Bytes;
 
 use super::blocked::Blocked;
-use super::needs::Needs;
+use super::requirements::Requirements;
 use super::tracking::Tracking;
 use super::write_position::WritePosition;
 use crate::wire::outbox::Outbox;
@@ -90,15 +90,15 @@ pub(in crate::engine) struct Transaction {
     /// The memory of the queue.
     pub(in crate::engine) bytes: usize,
     /// The requirements of the commands in the queue.
-    pub(in crate::engine) needs: Needs,
+    pub(in crate::engine) requirements: Requirements,
     /// A command was rejected instead of queued, so EXEC will reject the transaction.
     pub(in crate::engine) refused: bool,
 }
 
 impl Transaction {
     /// Appends a command to the queue.
-    pub(in crate::engine) fn push(&mut self, args: &[&[u8]], needs: Needs) {
-        self.needs = self.needs | needs;
+    pub(in crate::engine) fn push(&mut self, args: &[&[u8]], requirements: Requirements) {
+        self.requirements = self.requirements | requirements;
         self.bytes += args.iter().map(|arg| copy_bytes(arg)).sum::<usize>();
         let copy = args.iter().map(|arg| Bytes::copy_from_slice(arg));
         self.queue.push(copy.collect());

@@ -15,7 +15,7 @@ use tokio::net::TcpSocket;
 /// How long a test watches that nothing arrives.
 const WATCH: Duration = Duration::from_millis(30);
 
-pub struct Bench {
+pub struct Fixture {
     pub proxy: Proxy,
     /// The address on which the process of `n1` listens.
     pub server: TcpListener,
@@ -25,7 +25,7 @@ pub struct Bench {
     net: [u8; 3],
 }
 
-impl Bench {
+impl Fixture {
     /// `c1` waits for a greeting, `c2` and `n1` do not; `n1` is published.
     pub fn new(latency_ms: f64) -> Self {
         let [a, b, ..] = RandomState::new().hash_one(0).to_ne_bytes();
@@ -48,14 +48,14 @@ impl Bench {
         };
         let server = TcpListener::bind((address(net, 4), 0)).unwrap();
         server.set_nonblocking(true).unwrap();
-        let bench = Self {
+        let fixture = Self {
             proxy: Proxy::start(options).unwrap(),
             public: free(address(net, 3)),
             server,
             net,
         };
-        bench.publish();
-        bench
+        fixture.publish();
+        fixture
     }
 
     pub fn publish(&self) {

@@ -4,7 +4,7 @@ use std::ops::BitOr;
 
 /// The requirements of a request.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-pub(in crate::engine) struct Needs {
+pub(in crate::engine) struct Requirements {
     /// It may change the keyspace.
     pub(in crate::engine) writes: bool,
     /// It does not work on a replica without its master.
@@ -18,18 +18,18 @@ pub(in crate::engine) struct Needs {
     pub(in crate::engine) memory: bool,
 }
 
-impl Needs {
+impl Requirements {
     /// Whether it uses the keyspace in any way.
     pub(in crate::engine) fn touches_keyspace(self) -> bool {
         self.replicates || self.reads
     }
 }
 
-impl BitOr for Needs {
-    type Output = Needs;
+impl BitOr for Requirements {
+    type Output = Requirements;
 
-    fn bitor(self, other: Needs) -> Needs {
-        Needs {
+    fn bitor(self, other: Requirements) -> Requirements {
+        Requirements {
             writes: self.writes || other.writes,
             fresh_data: self.fresh_data || other.fresh_data,
             replicates: self.replicates || other.replicates,

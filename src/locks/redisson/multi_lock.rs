@@ -60,14 +60,14 @@ impl Kind {
 }
 
 /// Several locks combined, as used by one process.
-pub(crate) struct Many<E: Env> {
+pub(crate) struct MultiLock<E: Env> {
     env: E,
     kind: Kind,
     lease: Lease,
     members: Vec<Member<E>>,
 }
 
-impl<E: Env> Many<E> {
+impl<E: Env> MultiLock<E> {
     /// A lock on each of `nodes`.
     pub(crate) fn new(env: E, nodes: &[Name], shared: Shared, kind: Kind) -> Self {
         let member = |node| Member::new(env.clone(), node, KEY, shared);
@@ -143,7 +143,7 @@ impl<E: Env> Many<E> {
     }
 }
 
-impl<E: Env> Lock for Many<E> {
+impl<E: Env> Lock for MultiLock<E> {
     async fn connect(&self) {
         join_all(self.members.iter().map(Member::connect)).await;
     }
@@ -208,7 +208,7 @@ impl<E: Env> Lock for Many<E> {
     }
 }
 
-impl<E: Env> Many<E> {
+impl<E: Env> MultiLock<E> {
     fn is_enough(&self, count: usize) -> bool {
         self.members.len() - count <= self.kind.may_fail(self.members.len())
     }

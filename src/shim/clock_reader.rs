@@ -8,7 +8,7 @@ use std::thread;
 
 use locklab_values::units::NS_PER_MS;
 
-use crate::record::{ClockRecord, RECORD_LEN, Readings, machine_mono_ns};
+use crate::clock_record::{ClockRecord, RECORD_LEN, Readings, machine_mono_ns};
 
 /// Reads the clocks of a host, as a process with the preloaded library does, but in a process
 /// without it: one whose own clocks are right.

@@ -34,7 +34,7 @@ pub enum Process {
     Hesitates,
 }
 
-pub struct Bench {
+pub struct Fixture {
     pub network: Network,
     pub now_ns: u64,
     pub process: Process,
@@ -43,7 +43,7 @@ pub struct Bench {
     meter: Rc<Meter>,
 }
 
-impl Bench {
+impl Fixture {
     /// Hosts `c1` and `n1`; latency is constant, in milliseconds.
     pub fn new(latency_ms: f64) -> Self {
         Self::with(Dist::Constant(latency_ms), 0.0)

@@ -7,25 +7,30 @@
 use super::command::{Command, Flag};
 use super::script::{self, Flags, ScriptFlag};
 use super::state::State;
-use super::state::needs::Needs;
+use super::state::requirements::Requirements;
 
 /// The requirements of this client's request for a known command.
-pub(super) fn of_request(state: &State, client: u64, command: &Command, args: &[&[u8]]) -> Needs {
+pub(super) fn of_request(
+    state: &State,
+    client: u64,
+    command: &Command,
+    args: &[&[u8]],
+) -> Requirements {
     if let Some(flags) = declared_flags(state, command, args) {
         return declared(&flags);
     }
-    let own = command.needs();
+    let own = command.requirements();
     let session = state.clients.get(&client);
     match session.and_then(|session| session.transaction.as_ref()) {
-        Some(transaction) if command.has(Flag::RunsQueue) => own | transaction.needs,
+        Some(transaction) if command.has(Flag::RunsQueue) => own | transaction.requirements,
         _ => own,
     }
 }
 
 /// `scriptFlagsToCmdFlags`.
-fn declared(flags: &Flags) -> Needs {
+fn declared(flags: &Flags) -> Requirements {
     let writes = !flags.contains(&ScriptFlag::NoWrites);
-    Needs {
+    Requirements {
         writes,
         fresh_data: !flags.contains(&ScriptFlag::AllowStale),
         replicates: writes,
