@@ -30,7 +30,7 @@ pub fn loss(history: &History) -> Option<Loss> {
 }
 
 /// Whether clients of this history add elements to a set.
-pub(super) fn concerns(timeline: &Timeline) -> bool {
+pub(super) fn applies_to(timeline: &Timeline) -> bool {
     let is_add = |record: &Record| matches!(record.event, Event::Invoke { op: Op::Add, .. });
     timeline.records().any(|(_, _, record)| is_add(record))
 }

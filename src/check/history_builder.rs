@@ -153,17 +153,17 @@ impl HistoryBuilder {
             detail: "this lock does not support extend".into(),
         };
         self.invokes(ms, client, Op::Extend)
-            .tell(ms, client, refused)
+            .record(ms, client, refused)
     }
 
     /// Records that the client waits for its turn.
     pub fn waits(self, ms: u64, client: &'static str) -> Self {
-        self.tell(ms, client, Event::reached(Failpoint::Waiting))
+        self.record(ms, client, Event::reached(Failpoint::Waiting))
     }
 
     /// Records that the client gives up.
     pub fn gives_up(self, ms: u64, client: &'static str) -> Self {
-        self.tell(ms, client, Event::reached(Failpoint::GivingUp))
+        self.record(ms, client, Event::reached(Failpoint::GivingUp))
     }
 
     /// The same as [`HistoryBuilder::granted`], with a fencing token.
@@ -197,7 +197,7 @@ impl HistoryBuilder {
             token: None,
             shared: false,
         };
-        self.tell(ms, client, event)
+        self.record(ms, client, event)
     }
 
     /// Records that the client calls `release` for its last grant.
@@ -209,12 +209,12 @@ impl HistoryBuilder {
     /// Records that the client calls `release` for the grant of this number.
     pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Self {
         self.invokes(ms, client, Op::Release)
-            .tell(ms, client, Event::BeliefEnds { grant })
+            .record(ms, client, Event::BeliefEnds { grant })
     }
 
     /// Records that the client is about to send the command that deletes its lock.
     pub fn deletes(self, ms: u64, client: &'static str) -> Self {
-        self.tell(ms, client, Event::reached(Failpoint::Deleting))
+        self.record(ms, client, Event::reached(Failpoint::Deleting))
     }
 
     /// Records that the release of the client's last grant returns.
@@ -225,7 +225,7 @@ impl HistoryBuilder {
 
     /// Records that the release of the grant of this number returns.
     pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Self {
-        self.completes(ms, client, Op::Release, Outcome::Ok).tell(
+        self.completes(ms, client, Op::Release, Outcome::Ok).record(
             ms,
             client,
             Event::Released { grant, removed },
@@ -294,7 +294,7 @@ impl HistoryBuilder {
         for (client, call) in found {
             members.entry((*client).into()).or_default().push(*call);
         }
-        self.tell(ms, client, Event::Members { members })
+        self.record(ms, client, Event::Members { members })
     }
 
     /// Records that a fault of this name, and of the kind that the name says, takes effect.
@@ -356,7 +356,7 @@ impl HistoryBuilder {
                 phase,
                 links: Some(links.clone()),
             };
-            self = self.tell(ms, host, event);
+            self = self.record(ms, host, event);
         }
         self
     }
@@ -409,7 +409,7 @@ impl HistoryBuilder {
         let host = self.host(client);
         host.calls += 1;
         let call = host.calls;
-        self.tell(ms, client, Event::Invoke { call, op })
+        self.record(ms, client, Event::Invoke { call, op })
     }
 
     fn completes(mut self, ms: u64, client: &'static str, op: Op, outcome: Outcome) -> Self {
@@ -421,7 +421,7 @@ impl HistoryBuilder {
             outcome,
             detail,
         };
-        self.tell(ms, client, event)
+        self.record(ms, client, event)
     }
 
     fn begins(
@@ -445,7 +445,7 @@ impl HistoryBuilder {
         let deadline = lease.map(|(clock, lease_ms)| self.deadline(ms, client, clock, lease_ms));
         self.host(client).tokens.push(token);
         let grant = self.last_grant(client);
-        self.tell(
+        self.record(
             ms,
             client,
             Event::BeliefBegins {
@@ -495,7 +495,7 @@ impl HistoryBuilder {
             token,
             accepted,
         };
-        self.tell(ms, "resource", event)
+        self.record(ms, "resource", event)
     }
 
     fn fault(self, ms: u64, host: &'static str, kind: FaultKind, phase: Phase) -> Self {
@@ -516,7 +516,7 @@ impl HistoryBuilder {
             phase,
             links,
         };
-        self.tell(ms, host, event)
+        self.record(ms, host, event)
     }
 
     /// A change of a clock's rate or offset, with a record directly before and after it.
@@ -544,7 +544,7 @@ impl HistoryBuilder {
         self.host(client).tokens.len() as u32
     }
 
-    fn tell(mut self, ms: u64, host: &'static str, event: Event) -> Self {
+    fn record(mut self, ms: u64, host: &'static str, event: Event) -> Self {
         let at_ns = ms * MS;
         let last_ns = self.history.records.last().map_or(0, |last| last.at_ns);
         assert!(last_ns <= at_ns, "told out of order: {ms} ms");

@@ -70,7 +70,7 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
             Property::Deadlock => deadlock::check(&timeline, bounds, Excuse::Servers),
             Property::Availability => deadlock::check(&timeline, bounds, Excuse::OwnHost),
             Property::Recovery => recovery::check(&timeline, bounds, bounds.settle_ns?),
-            Property::AcknowledgedLost if !acknowledged_lost::concerns(&timeline) => return None,
+            Property::AcknowledgedLost if !acknowledged_lost::applies_to(&timeline) => return None,
             Property::AcknowledgedLost => {
                 let missed = conclusive::missed(&timeline);
                 return Some(doubted(

@@ -41,7 +41,7 @@ const MEMBERS: [(&str, u32); 13] = [
 type Step = (u8, usize, u64);
 
 /// A history of clients that do anything at any time, and of faults that affect them.
-fn tell(steps: &[Step]) -> HistoryBuilder {
+fn build(steps: &[Step]) -> HistoryBuilder {
     let mut now_ms = 0;
     let mut builder = HistoryBuilder::default();
     for &(what, who, after_ms) in steps {
@@ -81,5 +81,5 @@ fn tell(steps: &[Step]) -> HistoryBuilder {
 
 /// Any history of such clients.
 pub fn histories() -> impl Strategy<Value = History> {
-    vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| tell(&steps).history())
+    vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| build(&steps).history())
 }

@@ -30,7 +30,7 @@ impl Interval {
     }
 
     /// Whether the interval and the range overlap.
-    pub fn meets(&self, range: &RangeInclusive<f64>) -> bool {
+    pub fn overlaps(&self, range: &RangeInclusive<f64>) -> bool {
         self.low <= *range.end() && *range.start() <= self.high
     }
 }

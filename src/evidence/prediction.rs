@@ -114,8 +114,8 @@ impl Prediction {
             Prediction::Violated { rate: Some([a, b]) } => {
                 let showing = rate.interval();
                 let is_narrow = showing.width() <= b - a;
-                let is_shown = tally.violated > 0 && is_narrow && showing.meets(&(a..=b));
-                (is_shown, !excluding.meets(&(a..=b)))
+                let is_shown = tally.violated > 0 && is_narrow && showing.overlaps(&(a..=b));
+                (is_shown, !excluding.overlaps(&(a..=b)))
             }
         };
         match (is_excluded, is_shown) {

@@ -383,7 +383,7 @@ mod tests {
     use super::*;
 
     /// The names of the kinds that satisfy a predicate.
-    fn those(is_one: impl Fn(&FaultKind) -> bool) -> Vec<&'static str> {
+    fn names_where(is_one: impl Fn(&FaultKind) -> bool) -> Vec<&'static str> {
         let all = FaultKind::ALL.iter().filter(|kind| is_one(kind));
         all.map(FaultKind::name).collect()
     }
@@ -425,13 +425,13 @@ mod tests {
 
     #[test]
     fn a_process_ends_with_a_kill_or_a_crash() {
-        assert_eq!(those(FaultKind::ends_process), ["kill", "crash"]);
+        assert_eq!(names_where(FaultKind::ends_process), ["kill", "crash"]);
     }
 
     #[test]
     fn a_suspension_a_step_and_a_rate_bend_clocks() {
         assert_eq!(
-            those(FaultKind::bends_clocks),
+            names_where(FaultKind::bends_clocks),
             ["suspend", "clock-step", "clock-rate"]
         );
     }
@@ -440,15 +440,15 @@ mod tests {
     fn links_are_struck_by_what_peers_notice_on_links() {
         let links = ["partition", "slow-link", "loss"];
         let aims_at_links = |kind: &FaultKind| matches!(kind.aim(), Aim::Links(_));
-        assert_eq!(those(aims_at_links), links);
-        assert_eq!(those(|kind| kind.symptom() == Symptom::Links), links);
-        assert_eq!(those(|kind| kind.family() == Family::Network), links);
+        assert_eq!(names_where(aims_at_links), links);
+        assert_eq!(names_where(|kind| kind.symptom() == Symptom::Links), links);
+        assert_eq!(names_where(|kind| kind.family() == Family::Network), links);
     }
 
     #[test]
     fn a_step_and_a_failover_have_no_duration() {
         assert_eq!(
-            those(|kind| kind.span() == Span::Momentary),
+            names_where(|kind| kind.span() == Span::Momentary),
             ["clock-step", "failover"]
         );
     }

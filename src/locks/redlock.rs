@@ -293,7 +293,7 @@ impl Params {
     }
 
     /// How many nodes the client waits for one after the other when it asks all of them.
-    pub(super) fn in_turn(&self, topology: &Topology) -> u32 {
+    pub(super) fn sequential_nodes(&self, topology: &Topology) -> u32 {
         match self.order {
             Order::Sequential => topology.nodes,
             Order::Parallel => 1,
@@ -319,7 +319,7 @@ impl Algorithm for Params {
     }
 
     fn bound(&self, topology: &Topology) -> Bound {
-        let in_turn = self.in_turn(topology);
+        let in_turn = self.sequential_nodes(topology);
         // The client asks all nodes, and once more to release after an attempt that failed.
         Bound {
             by_clock_ms: self.ttl_ms + EXPIRY_MS + self.retry().longest_ms(),

@@ -191,7 +191,7 @@ impl Algorithm for Params {
     /// Redlock's bound, plus the time to draw a token, and to release a lock that got no token.
     fn bound(&self, topology: &Topology) -> Bound {
         let redlock = self.redlock();
-        let (bound, in_turn) = (redlock.bound(topology), redlock.in_turn(topology));
+        let (bound, in_turn) = (redlock.bound(topology), redlock.sequential_nodes(topology));
         let (drawing, time_outs) = match self.counter {
             Counter::Resource => (1, 0),
             Counter::Majority => (in_turn, in_turn),

@@ -123,7 +123,7 @@ impl Relay {
         {
             port.reset();
             self.ports.borrow_mut().remove(&end);
-            self.network.borrow_mut().broke(end, now_ns());
+            self.network.borrow_mut().on_broken(end, now_ns());
         }
     }
 
@@ -166,11 +166,11 @@ impl Relay {
     }
 
     /// The process at `end` has written what is in the first `len` bytes of the buffer.
-    fn wrote(self: &Rc<Self>, end: End, len: usize, port: &Port) {
+    fn on_write(self: &Rc<Self>, end: End, len: usize, port: &Port) {
         let bytes = self.buffer.borrow().get(..len).map(Bytes::copy_from_slice);
         if let Some(bytes) = bytes {
             let payload = Payload::new(bytes, &port.meter);
-            self.act(|network, now_ns| network.wrote(end, payload, now_ns));
+            self.act(|network, now_ns| network.on_write(end, payload, now_ns));
         }
     }
 

@@ -59,7 +59,7 @@ impl Child {
     }
 
     /// Sends it a command. If it is dead, the listener on its output reports that.
-    pub(super) fn tell(&mut self, command: &Command) {
+    pub(super) fn send(&mut self, command: &Command) {
         self.write(command);
     }
 
@@ -81,7 +81,7 @@ impl Child {
     }
 
     /// Continues it (SIGCONT).
-    pub(super) fn go_on(&self) {
+    pub(super) fn resume(&self) {
         self.signal(Signal::SIGCONT);
     }
 
@@ -196,7 +196,7 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
         let _ = collector.event.send((who.clone(), event));
     };
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        match format.understand(&line) {
+        match format.parse(&line) {
             Some(Output::Record(record)) => collector.records().push(record),
             Some(Output::Event(event)) => report(event),
             Some(Output::Words(words)) => last_words.push(words),
@@ -218,7 +218,7 @@ enum Output {
 }
 
 impl OutputFormat {
-    fn understand(self, line: &str) -> Option<Output> {
+    fn parse(self, line: &str) -> Option<Output> {
         let message = serde_json::from_str(line).ok();
         match (self, message) {
             (OutputFormat::Json, Some(message)) => Some(message.into()),

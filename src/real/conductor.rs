@@ -103,14 +103,14 @@ impl Conductor<'_> {
                 let due = self.executor.reached(&who.host, *point);
                 self.executor.inject_due(&due, processes)?;
                 // Only now, so that the faults have taken effect before the client's next step.
-                processes.testbed.tell(who, &Command::GoOn);
+                processes.testbed.send(who, &Command::GoOn);
             }
             event if event.is_ready() => {
                 processes.testbed.publish(&who.host)?;
                 if let Some(fault) = processes.starting.remove(who) {
                     processes.record(&who.host, self.executor.ended(fault));
                     // A restarted client begins immediately; servers ignore the command.
-                    processes.testbed.tell(who, &Command::Begin { at_ns: 0 });
+                    processes.testbed.send(who, &Command::Begin { at_ns: 0 });
                 }
             }
             ChildEvent::Finished => {

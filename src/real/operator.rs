@@ -63,7 +63,7 @@ impl Operator {
         let (orders, received) = mpsc::unbounded_channel();
         let thread = thread::spawn(move || {
             let env = RealEnv::new(addresses, seed, "operator");
-            LocalSet::new().block_on(&runtime, obey(env, seed, received, events));
+            LocalSet::new().block_on(&runtime, execute_orders(env, seed, received, events));
         });
         Ok(Self {
             orders: Some(orders),
@@ -90,7 +90,7 @@ impl Drop for Operator {
     }
 }
 
-async fn obey(
+async fn execute_orders(
     env: RealEnv,
     seed: u64,
     mut orders: UnboundedReceiver<Order>,

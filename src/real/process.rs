@@ -42,7 +42,7 @@ pub fn main() -> bool {
     let done = work();
     if let Err(error) = &done {
         // If the testbed is gone, the message is not needed.
-        let _ = say(&ChildMessage::Failed(error.to_string()));
+        let _ = send_message(&ChildMessage::Failed(error.to_string()));
     }
     done.is_ok()
 }
@@ -159,14 +159,14 @@ async fn client(job: ClientJob) -> io::Result<()> {
             adder.run(final_read).await;
         }
     }
-    say(&ChildMessage::Finished)?;
+    send_message(&ChildMessage::Finished)?;
     // The process lives on, with what the lock has left running, until the testbed ends it.
     std::future::pending().await
 }
 
 /// Reports that this client is ready, and waits for the time at which all begin.
 fn await_begin() -> io::Result<()> {
-    say(&ChildMessage::Ready)?;
+    send_message(&ChildMessage::Ready)?;
     if let Command::Begin { at_ns } = receive()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
         thread::sleep(Duration::from_nanos(left_ns));
@@ -191,7 +191,7 @@ async fn serve(job: ResourceJob) -> io::Result<()> {
         calls: Rc::default(),
         grants: Rc::default(),
     };
-    say(&ChildMessage::Ready)?;
+    send_message(&ChildMessage::Ready)?;
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
@@ -243,8 +243,8 @@ fn increment(number: &Cell<u32>) -> u32 {
 }
 
 /// Writes and flushes a message: it reaches the testbed even if the process dies now.
-fn say(said: &ChildMessage) -> io::Result<()> {
-    let mut line = serde_json::to_vec(said)?;
+fn send_message(message: &ChildMessage) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut out = io::stdout().lock();
     out.write_all(&line)?;
@@ -253,7 +253,7 @@ fn say(said: &ChildMessage) -> io::Result<()> {
 
 /// Writes a message; if the testbed no longer reads, ends the process.
 fn say_or_end(said: &ChildMessage) {
-    if say(said).is_err() {
+    if send_message(said).is_err() {
         std::process::exit(1);
     }
 }

@@ -211,7 +211,7 @@ impl<'a> Testbed<'a> {
         for client in &self.plan.clients {
             let child = self.hosts.get_mut(client).and_then(|c| c.child.as_mut());
             if let Some(child) = child {
-                child.tell(&Command::Begin { at_ns });
+                child.send(&Command::Begin { at_ns });
             }
         }
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
@@ -264,9 +264,9 @@ impl<'a> Testbed<'a> {
     }
 
     /// Sends a command to this process, unless it is dead.
-    pub(super) fn tell(&mut self, who: &ProcessId, command: &Command) {
+    pub(super) fn send(&mut self, who: &ProcessId, command: &Command) {
         if let Some(child) = self.child(who) {
-            child.tell(command);
+            child.send(command);
         }
     }
 
@@ -305,7 +305,7 @@ impl<'a> Testbed<'a> {
             if let Some(host) = self.hosts.get_mut(name) {
                 host.pauses = host.pauses.saturating_sub(1);
                 if host.pauses == 0 {
-                    host.child.iter().for_each(Child::go_on);
+                    host.child.iter().for_each(Child::resume);
                 }
             }
         }

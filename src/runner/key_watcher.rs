@@ -27,7 +27,7 @@ impl KeyWatcher {
     pub(super) fn of(self: &Rc<Self>, name: &Name, host: &Host, clock: NodeClock) -> Watch {
         let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
         self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
-        Rc::new(move |node| watcher.look(&name, &host, clock, node))
+        Rc::new(move |node| watcher.update(&name, &host, clock, node))
     }
 
     /// Returns all snapshots of the run, with a final one of each node for its clocks.
@@ -38,7 +38,7 @@ impl KeyWatcher {
         self.snapshots.take()
     }
 
-    fn look(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node) {
+    fn update(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node) {
         let of_lock = |key: &Key| {
             let mut places = key.name.windows(KEY.len());
             places.any(|place| place == KEY.as_bytes())
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// The changes of the key `lock`, node by node.
-    fn told(contents: &Contents) -> Vec<String> {
+    fn changes(contents: &Contents) -> Vec<String> {
         let looks = contents.snapshots.iter();
         let changes = looks.flat_map(|look| look.changed.iter().map(move |change| (look, change)));
         let of_lock = changes.filter(|(_, change)| change.key == "lock");
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(contents.payloads.len(), history.messages.len());
         // c1's lease expires and c2's replaces it; c2 releases the lock.
         let expected = ["n1 has it for 1000 ms", "n1 has it for 1000 ms", "n1 gone"];
-        assert_eq!(told(&contents), expected);
+        assert_eq!(changes(&contents), expected);
         let last = contents.snapshots.last().expect("one per node");
         assert_eq!((last.at_ns, last.changed.len()), (history.end_ns, 0));
     }
@@ -151,7 +151,7 @@ mod tests {
         let (_, contents) = watched("kleppmann/k10");
         let grants = |node: &str| {
             let of_node = format!("{node} has it for 1000 ms");
-            told(&contents)
+            changes(&contents)
                 .iter()
                 .filter(|told| **told == of_node)
                 .count()

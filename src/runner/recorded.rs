@@ -121,7 +121,7 @@ mod tests {
 
     /// The error message for K1's recording when the values at these places of its header are
     /// replaced.
-    fn told(edits: &[(&str, Value)]) -> String {
+    fn outcome(edits: &[(&str, Value)]) -> String {
         let k1 = scenario::load("kleppmann/k1", &[]).expect("it ships");
         let run = judged::run(&k1, 0, Keep::default()).expect("it ends");
         let mut recording = judged::recording(&k1, 0, run, Environment::World);
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn impossible_values_in_a_recording_are_rejected() {
-        assert_eq!(told(&[]), "kleppmann/k1");
+        assert_eq!(outcome(&[]), "kleppmann/k1");
         for (place, value, expected) in [
             (
                 "/faults/0/kind/hosts/0",
@@ -186,7 +186,7 @@ mod tests {
                 "the scenario in it: invalid type: string \"long\", expected u64",
             ),
         ] {
-            assert_eq!(told(&[(place, value)]), expected);
+            assert_eq!(outcome(&[(place, value)]), expected);
         }
     }
 }

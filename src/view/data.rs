@@ -181,7 +181,7 @@ pub fn page<'a>(subject: &Subject<'a>) -> Page<'a> {
             .push(u8::from(between_servers && is_idle(&message.label)));
     }
     if let Some(contents) = contents {
-        let said = said(&history.messages, &contents.payloads);
+        let said = decode_contents(&history.messages, &contents.payloads);
         messages.text = said.into_iter().map(|text| texts.place(text)).collect();
     }
 
@@ -257,7 +257,7 @@ pub fn page<'a>(subject: &Subject<'a>) -> Page<'a> {
 
 /// The decoded content of each message. A request in several segments is decoded as a whole, at the
 /// first of them.
-fn said(messages: &[Message], payloads: &[Vec<u8>]) -> Vec<String> {
+fn decode_contents(messages: &[Message], payloads: &[Vec<u8>]) -> Vec<String> {
     let way = |message: &Message| (message.sent_ns, message.from.clone(), message.to.clone());
     let mut said = Vec::new();
     while let Some(payload) = payloads.get(said.len()) {

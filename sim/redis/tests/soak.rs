@@ -146,7 +146,7 @@ struct Attacker<'a> {
 
 impl Attacker<'_> {
     /// Sends what the socket accepts of the current requests; connects again after a disconnection.
-    fn go_on(&mut self, address: SocketAddr, buffer: &mut [u8]) {
+    fn attack(&mut self, address: SocketAddr, buffer: &mut [u8]) {
         let Some(stream) = &mut self.stream else {
             (self.sent, self.begun) = (0, false);
             self.stream = TcpStream::connect(address).ok();
@@ -258,7 +258,7 @@ fn a_thousand_hostile_connections_take_bounded_memory_and_no_lock() {
                 let mut buffer = vec![0; 1 << 16];
                 while !stop.load(Ordering::Relaxed) {
                     for attacker in &mut attackers {
-                        attacker.go_on(address, &mut buffer);
+                        attacker.attack(address, &mut buffer);
                     }
                     // Their input is endless; leave time for the rest of the machine.
                     thread::sleep(PAUSE);

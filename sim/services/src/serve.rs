@@ -111,7 +111,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         exit: Notify::new(),
         watch: setup.watch,
     });
-    server.look();
+    server.show_to_watch();
     server.set_timer();
     loop {
         let stream = tokio::select! {
@@ -200,7 +200,8 @@ impl Server {
         };
         let ended = socket.ended.clone();
         self.sockets.borrow_mut().insert(conn, socket);
-        self.host.spawn(self.clone().converse(conn, reader, ended));
+        self.host
+            .spawn(self.clone().serve_connection(conn, reader, ended));
     }
 
     /// Connects to the node's master.
@@ -219,11 +220,16 @@ impl Server {
             }
             None => self.endpoint.borrow_mut().closed(conn),
         }
-        self.carry_out();
+        self.execute_effects();
     }
 
     /// Serves one connection until it ends.
-    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+    async fn serve_connection(
+        self: Rc<Self>,
+        conn: ConnId,
+        mut reader: OwnedReadHalf,
+        ended: Rc<Notify>,
+    ) {
         loop {
             let count = tokio::select! {
                 biased;
@@ -237,7 +243,7 @@ impl Server {
             inbound::with(count, |bytes| {
                 (self.endpoint.borrow_mut()).receive(conn, bytes, now);
             });
-            self.carry_out();
+            self.execute_effects();
         }
         self.endpoint.borrow_mut().closed(conn);
         self.sockets.borrow_mut().remove(&conn);
@@ -245,14 +251,14 @@ impl Server {
     }
 
     /// Executes pending actions, and schedules future ones.
-    fn carry_out(self: &Rc<Self>) {
-        self.look();
+    fn execute_effects(self: &Rc<Self>) {
+        self.show_to_watch();
         self.act();
         self.set_timer();
     }
 
     /// Shows the node to its watch.
-    fn look(&self) {
+    fn show_to_watch(&self) {
         if let Some(watch) = &self.watch {
             watch(self.endpoint.borrow().node());
         }
@@ -350,7 +356,7 @@ impl Server {
         match self.timer.get() {
             None => {
                 self.timer.set(Some(wake_us));
-                self.host.spawn(self.clone().keep_time());
+                self.host.spawn(self.clone().run_timer());
             }
             Some(set_us) if wake_us < set_us => self.sooner.notify_one(),
             Some(_) => {}
@@ -358,7 +364,7 @@ impl Server {
     }
 
     /// Calls the node whenever something is due, as long as anything will be due.
-    async fn keep_time(self: Rc<Self>) {
+    async fn run_timer(self: Rc<Self>) {
         loop {
             let next_us = self.endpoint.borrow().next_wake_us();
             self.timer.set(next_us);
@@ -368,7 +374,7 @@ impl Server {
             let wall_us = self.clock.us(&self.host);
             if wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(self.now());
-                self.carry_out();
+                self.execute_effects();
                 continue;
             }
             // The next reading may be a fraction of a microsecond short.

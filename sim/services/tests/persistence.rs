@@ -37,16 +37,16 @@ impl Machine {
         let line = format!("{line}\r\n");
         self.node
             .receive(self.client, line.as_bytes(), now_ms * 1000, &mut effects);
-        self.carry_out(effects, now_ms)
+        self.execute_effects(effects, now_ms)
     }
 
     fn wake(&mut self, now_ms: u64) -> String {
         let mut effects = Vec::new();
         self.node.wake(now_ms * 1000, &mut effects);
-        self.carry_out(effects, now_ms)
+        self.execute_effects(effects, now_ms)
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, now_ms: u64) -> String {
+    fn execute_effects(&mut self, effects: Vec<Effect>, now_ms: u64) -> String {
         let mut heard = String::new();
         for effect in effects {
             match effect {
@@ -366,7 +366,7 @@ fn waitaof_does_not_wait_for_writes_of_other_clients() {
     machine
         .node
         .receive(other, request, 10_100_000, &mut effects);
-    machine.carry_out(effects, 10_100);
+    machine.execute_effects(effects, 10_100);
     assert_eq!(machine.say(10_200, "WAITAOF 1 0 0"), DURABLE);
 }
 
@@ -408,6 +408,6 @@ fn waitaof_waits_only_where_it_can() {
     machine
         .node
         .receive(other, request, 10_600_000, &mut effects);
-    let heard = machine.carry_out(effects, 10_600);
+    let heard = machine.execute_effects(effects, 10_600);
     assert!(heard.contains(NO_FILE), "{heard}");
 }

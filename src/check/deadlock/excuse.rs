@@ -112,7 +112,7 @@ impl<'h> RequestTracker<'h> {
             }
             Kind::OfProcess(_) => return,
             Kind::OfLinks(_) if self.obstacles.iter().any(is_known) => return,
-            Kind::OfLinks(links) => (None, self.beside(links), self.effect(links)),
+            Kind::OfLinks(links) => (None, self.clients_of(links), self.effect(links)),
             Kind::OfUnnamedLinks => (Some(host), self.possibly_beside(host), Effect::Cuts),
         };
         for &client in &clients {
@@ -188,7 +188,7 @@ impl<'h> RequestTracker<'h> {
     }
 
     /// The clients that a fault of these links hinders.
-    fn beside(&self, links: &FaultyLinks) -> Vec<usize> {
+    fn clients_of(&self, links: &FaultyLinks) -> Vec<usize> {
         let between = |one: &dyn Fn(&Name) -> bool, other: &dyn Fn(&Name) -> bool| {
             let joins = |from: &[Name], to: &[Name]| from.iter().any(one) && to.iter().any(other);
             joins(&links.from, &links.to) || joins(&links.to, &links.from)

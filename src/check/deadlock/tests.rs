@@ -155,7 +155,7 @@ fn unanswered() -> HistoryBuilder {
 }
 
 /// The inconclusive verdict if c2 waits from 50 ms until the run ends.
-fn cannot_be_told(end_ms: u64) -> String {
+fn inconclusive_reason(end_ms: u64) -> String {
     format!(
         "c2 tried in vain to acquire the lock from 50.0 ms to {end_ms}.0 ms although no client held \
          it; a fault may be the cause"
@@ -192,7 +192,7 @@ fn silent_server_excuses_a_deadlock_until_it_answers_but_not_availability() {
         .fault_ends(4_000, "n1", "pause")
         .granted(5_000, "c2")
         .expect_holds(Deadlock);
-    let told = cannot_be_told(5_000);
+    let told = inconclusive_reason(5_000);
     let silent = contended(unanswered().fault_begins(60, "n1", "pause"));
     let ended = silent.fault_ends(4_000, "n1", "pause").ends(5_000);
     ended.expect_inconclusive(Deadlock, &told);
@@ -202,7 +202,7 @@ fn silent_server_excuses_a_deadlock_until_it_answers_but_not_availability() {
 fn a_server_that_stays_away_shows_nothing_but_that_the_lock_is_not_available() {
     for kind in ["pause", "kill", "crash"] {
         let away = || contended(unanswered().fault_begins(60, "n1", kind)).ends(9_000);
-        away().expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+        away().expect_inconclusive(Deadlock, &inconclusive_reason(9_000));
         away().expect_violation_at(Availability, 1_050);
     }
 }
@@ -214,7 +214,7 @@ fn the_resource_excuses_only_if_tokens_come_from_it() {
     };
     away(unanswered()).expect_violation_at(Deadlock, 1_050);
     away(unanswered().with_tokens_of_the_resource())
-        .expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+        .expect_inconclusive(Deadlock, &inconclusive_reason(9_000));
 }
 
 #[test]
@@ -255,13 +255,13 @@ fn link_slower_than_the_timeout_counts_as_cut() {
         contended(patient.links_fail(60, "slow", ["c2", "n1"], SLOW)).ends(9_000)
     };
     slow(2).expect_violation_at(Deadlock, 1_070);
-    slow(1).expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+    slow(1).expect_inconclusive(Deadlock, &inconclusive_reason(9_000));
 }
 
 #[test]
 fn cut_link_excuses_the_disconnected_client() {
     let cut = |sides| contended(unanswered().links_fail(60, "cut", sides, Cut)).ends(9_000);
-    let told = cannot_be_told(9_000);
+    let told = inconclusive_reason(9_000);
     cut(["c2", "n1"]).expect_inconclusive(Deadlock, &told);
     cut(["c2", "n1"]).expect_inconclusive(Availability, &told);
     cut(["n1", "n1r1"]).expect_inconclusive(Deadlock, &told);
@@ -278,7 +278,7 @@ fn cut_link_excuses_the_disconnected_client() {
 
 #[test]
 fn each_of_several_faults_excuses_its_clients_until_it_ends() {
-    let told = cannot_be_told(9_000);
+    let told = inconclusive_reason(9_000);
     let cut = |builder: HistoryBuilder| builder.links_fail(60, "cut", ["c2", "n1"], Cut);
     let beside_another = cut(unanswered().links_fail(55, "slow", ["c1", "n1"], SLOW));
     contended(beside_another)
@@ -294,8 +294,8 @@ fn each_of_several_faults_excuses_its_clients_until_it_ends() {
 #[test]
 fn cut_without_recorded_links_may_be_anywhere() {
     let cut = |host| contended(unanswered().fault_begins(60, host, "partition")).ends(9_000);
-    cut("c2").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
-    cut("n1").expect_inconclusive(Deadlock, &cannot_be_told(9_000));
+    cut("c2").expect_inconclusive(Deadlock, &inconclusive_reason(9_000));
+    cut("n1").expect_inconclusive(Deadlock, &inconclusive_reason(9_000));
     cut("c1").expect_violation_at(Deadlock, 1_050);
 }
 
@@ -386,7 +386,7 @@ fn lossy_link_extends_the_bound_by_a_one_in_a_million_delay() {
         contended(unanswered().links_fail(60, "loss", ["c2", "n1"], lossy)).ends(20_000)
     };
     lossy(0.01).expect_violation_at(Deadlock, 8_050);
-    lossy(0.5).expect_inconclusive(Deadlock, &cannot_be_told(20_000));
+    lossy(0.5).expect_inconclusive(Deadlock, &inconclusive_reason(20_000));
 }
 
 #[test]

@@ -159,11 +159,11 @@ impl<E: Env> Client<E> {
         read: impl FnOnce(&Reply) -> Option<T>,
     ) -> Result<T, Error> {
         let reply = self.call(arguments).await?;
-        self.understand(arguments[0], &reply, read)
+        self.convert(arguments[0], &reply, read)
     }
 
     /// Converts a reply to the command of this name.
-    pub(super) fn understand<T>(
+    pub(super) fn convert<T>(
         &self,
         command: &[u8],
         reply: &Reply,
@@ -248,7 +248,7 @@ impl<E: Env> Exclusive<'_, E> {
         read: impl FnOnce(&Reply) -> Option<T>,
     ) -> Result<T, Error> {
         let reply = self.call(arguments).await?;
-        self.client.understand(arguments[0], &reply, read)
+        self.client.convert(arguments[0], &reply, read)
     }
 }
 

@@ -60,6 +60,6 @@ impl Script {
         read: impl FnOnce(&Reply) -> Option<T>,
     ) -> Result<T, Error> {
         let reply = self.call(client, keys, arguments).await?;
-        client.understand(b"EVALSHA", &reply, read)
+        client.convert(b"EVALSHA", &reply, read)
     }
 }

@@ -84,14 +84,14 @@ impl TryFrom<Fault> for super::Fault {
         let effect = match flat.kind.aim() {
             Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => Effect::Hosts {
                 fault: fault.convert(amounts, Numbers::step, Numbers::rate)?,
-                hosts: flat.hosts.ok_or_else(|| lacks("hosts"))?,
+                hosts: flat.hosts.ok_or_else(|| missing_key("hosts"))?,
             },
             Aim::Links(fault) => Effect::Links {
                 fault: fault.convert(amounts, Numbers::delay, Numbers::share)?,
                 links: Links {
-                    from: flat.from.ok_or_else(|| lacks("from"))?,
-                    to: flat.to.ok_or_else(|| lacks("to"))?,
-                    both_ways: flat.both_ways.ok_or_else(|| lacks("both_ways"))?,
+                    from: flat.from.ok_or_else(|| missing_key("from"))?,
+                    to: flat.to.ok_or_else(|| missing_key("to"))?,
+                    both_ways: flat.both_ways.ok_or_else(|| missing_key("both_ways"))?,
                 },
             },
         };
@@ -104,7 +104,7 @@ impl TryFrom<Fault> for super::Fault {
     }
 }
 
-fn lacks(key: &str) -> String {
+fn missing_key(key: &str) -> String {
     format!("missing field `{key}`")
 }
 
@@ -134,19 +134,19 @@ impl Numbers {
 /// Takes each amount from its key.
 impl Numbers {
     fn delay(&mut self, (): ()) -> Result<u64, String> {
-        self.extra_ns.ok_or_else(|| lacks("extra_ns"))
+        self.extra_ns.ok_or_else(|| missing_key("extra_ns"))
     }
 
     fn share(&mut self, (): ()) -> Result<f64, String> {
-        self.probability.ok_or_else(|| lacks("probability"))
+        self.probability.ok_or_else(|| missing_key("probability"))
     }
 
     fn step(&mut self, (): ()) -> Result<i64, String> {
-        self.step_ns.ok_or_else(|| lacks("step_ns"))
+        self.step_ns.ok_or_else(|| missing_key("step_ns"))
     }
 
     fn rate(&mut self, (): ()) -> Result<i64, String> {
-        self.drift_ppm.ok_or_else(|| lacks("drift_ppm"))
+        self.drift_ppm.ok_or_else(|| missing_key("drift_ppm"))
     }
 }
 

@@ -39,8 +39,8 @@ impl<E: Env> Base<E> {
 
     /// The same lock for the same client over the same connections, but with a suffix for each
     /// of its owners, and with a watchdog of its own.
-    pub(crate) fn marked(&self, mark: &'static str, renewal: Renewal) -> Self {
-        let identity = self.identity.marked(mark);
+    pub(crate) fn with_suffix(&self, mark: &'static str, renewal: Renewal) -> Self {
+        let identity = self.identity.with_suffix(mark);
         let clients = [self.node.clone(), self.renewals.clone()];
         Self::over(
             self.env.clone(),

@@ -50,7 +50,7 @@ impl Identity {
     }
 
     /// The same client, with a suffix for each of its owners.
-    pub(crate) fn marked(&self, mark: &'static str) -> Self {
+    pub(crate) fn with_suffix(&self, mark: &'static str) -> Self {
         let uuid = self.uuid.clone();
         Self { uuid, mark }
     }

@@ -60,7 +60,7 @@ impl<E: Env> RedissonReadWrite<E> {
         let listening = Listening::new(env.clone(), node.clone(), channel(), wakers);
         let readers = Base::new(env, node, KEY, params.shared(), of_all_readers);
         Self {
-            writers: readers.marked(WRITES, Renewal::OF_THE_KEY),
+            writers: readers.with_suffix(WRITES, Renewal::OF_THE_KEY),
             readers,
             waiting: Waiting::Listening(listening),
         }

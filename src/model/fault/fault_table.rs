@@ -72,7 +72,7 @@ impl TryFrom<FaultTable> for FaultSpec {
                 placement,
                 duration_ms,
             }),
-            Some(key) => Err(table.superfluous(key)),
+            Some(key) => Err(table.unused_key_error(key)),
         }
     }
 }
@@ -80,19 +80,25 @@ impl TryFrom<FaultTable> for FaultSpec {
 /// Takes each amount from its key.
 impl FaultTable {
     fn take_delay(&mut self, (): ()) -> Result<Dist, String> {
-        self.extra_ms.take().ok_or_else(|| self.lacks("extra_ms"))
+        self.extra_ms
+            .take()
+            .ok_or_else(|| self.missing_key_error("extra_ms"))
     }
 
     fn take_share(&mut self, (): ()) -> Result<f64, String> {
-        (self.probability.take()).ok_or_else(|| self.lacks("probability"))
+        (self.probability.take()).ok_or_else(|| self.missing_key_error("probability"))
     }
 
     fn take_step(&mut self, (): ()) -> Result<f64, String> {
-        self.step_ms.take().ok_or_else(|| self.lacks("step_ms"))
+        self.step_ms
+            .take()
+            .ok_or_else(|| self.missing_key_error("step_ms"))
     }
 
     fn take_rate(&mut self, (): ()) -> Result<i64, String> {
-        self.drift_ppm.take().ok_or_else(|| self.lacks("drift_ppm"))
+        self.drift_ppm
+            .take()
+            .ok_or_else(|| self.missing_key_error("drift_ppm"))
     }
 }
 
@@ -111,13 +117,16 @@ impl FaultTable {
     }
 
     fn take_on(&mut self) -> Result<Vec<Name>, String> {
-        let on = self.on.take().ok_or_else(|| self.lacks("on"))?;
+        let on = self.on.take().ok_or_else(|| self.missing_key_error("on"))?;
         on.list("on")
     }
 
     fn take_links(&mut self) -> Result<Links, String> {
-        let from = self.from.take().ok_or_else(|| self.lacks("from"))?;
-        let to = self.to.take().ok_or_else(|| self.lacks("to"))?;
+        let from = self
+            .from
+            .take()
+            .ok_or_else(|| self.missing_key_error("from"))?;
+        let to = self.to.take().ok_or_else(|| self.missing_key_error("to"))?;
         Ok(Links {
             from: from.list("from")?,
             to: to.list("to")?,
@@ -176,7 +185,7 @@ impl FaultTable {
             .map(|(key, _)| key)
     }
 
-    fn superfluous(&self, key: &str) -> String {
+    fn unused_key_error(&self, key: &str) -> String {
         match key {
             "delay_ms" => "`delay_ms` needs `after`".into(),
             "until_ms" => "`until_ms` needs `every_ms`".into(),
@@ -187,7 +196,7 @@ impl FaultTable {
         }
     }
 
-    fn lacks(&self, key: &str) -> String {
+    fn missing_key_error(&self, key: &str) -> String {
         format!("a fault of kind `{}` needs `{key}`", self.kind.name())
     }
 }

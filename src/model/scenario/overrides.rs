@@ -34,7 +34,7 @@ pub(super) fn apply<'a>(
         Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
         Err(error) => return Err(format!("the value is not TOML: {}", error.message())),
     };
-    put(root, &path, stamp(value, span), span)
+    put(root, &path, with_span(value, span), span)
 }
 
 /// The keys of a path.
@@ -124,7 +124,7 @@ fn is_bare_word(text: &str) -> bool {
 }
 
 /// Gives a value, and all values within it, one span.
-fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
+fn with_span<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
     let value = match value {
         DeValue::Table(table) => DeValue::Table(
             table
@@ -132,7 +132,7 @@ fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
                 .map(|(key, value)| {
                     (
                         stamp_key(key.into_inner(), span),
-                        stamp(value.into_inner(), span),
+                        with_span(value.into_inner(), span),
                     )
                 })
                 .collect(),
@@ -140,7 +140,7 @@ fn stamp<'a>(value: DeValue<'a>, span: &Range<usize>) -> Spanned<DeValue<'a>> {
         DeValue::Array(items) => DeValue::Array(
             items
                 .into_iter()
-                .map(|item| stamp(item.into_inner(), span))
+                .map(|item| with_span(item.into_inner(), span))
                 .collect(),
         ),
         scalar => scalar,

@@ -43,7 +43,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     sentinel::validate(scenario)?;
     lock::validate(scenario)?;
     workload(scenario)?;
-    surroundings(scenario)?;
+    check_environment(scenario)?;
     faults::validate(scenario)?;
     campaign::validate(scenario)?;
     expect::validate(scenario)?;
@@ -175,7 +175,7 @@ fn adds(scenario: &Scenario) -> Result<(), Problem> {
     )
 }
 
-fn surroundings(scenario: &Scenario) -> Result<(), Problem> {
+fn check_environment(scenario: &Scenario) -> Result<(), Problem> {
     probability(scenario.network.loss, &["network", "loss"])?;
     for (host, clock) in &scenario.clocks.host {
         faults::host_exists(scenario, host, &["clocks", "host", host])?;

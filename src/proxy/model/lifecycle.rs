@@ -57,7 +57,7 @@ impl Network {
     }
 
     /// The process at `end` has written data.
-    pub(crate) fn wrote(&mut self, end: End, payload: Payload, now_ns: u64) {
+    pub(crate) fn on_write(&mut self, end: End, payload: Payload, now_ns: u64) {
         self.send(end, Content::Data(payload), now_ns);
     }
 
@@ -71,7 +71,7 @@ impl Network {
     }
 
     /// The process at `end` has reset its connection, or ended without reading all its data.
-    pub(crate) fn broke(&mut self, end: End, now_ns: u64) {
+    pub(crate) fn on_broken(&mut self, end: End, now_ns: u64) {
         if self.is_connecting(end) {
             self.stop_connecting(end, now_ns);
         } else if self.socket(end) == Some(SocketState::Open) {

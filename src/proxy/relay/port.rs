@@ -194,7 +194,7 @@ pub(super) async fn run(relay: Rc<Relay>, end: End, port: Rc<Port>) {
             Ok(())
         });
         if result.is_err() {
-            relay.broke(end, &port);
+            relay.on_broken(end, &port);
             return;
         }
     }
@@ -213,7 +213,7 @@ impl Relay {
                 match port.is_readable().then(|| self.read(end, &port)) {
                     Some(Ok(Read::Something)) => continue,
                     Some(Ok(Read::NothingYet)) | None => {}
-                    Some(Err(_)) => self.broke(end, &port),
+                    Some(Err(_)) => self.on_broken(end, &port),
                 }
                 break;
             }
@@ -233,18 +233,18 @@ impl Relay {
         } else if len == 0 {
             self.act(|network, now_ns| network.ended(end, now_ns));
         } else {
-            self.wrote(end, len, port);
+            self.on_write(end, len, port);
         }
         Ok(Read::Something)
     }
 
     /// The socket of `end` was reset by its process.
-    fn broke(self: &Rc<Self>, end: End, port: &Port) {
+    fn on_broken(self: &Rc<Self>, end: End, port: &Port) {
         if port.is_detached.get() {
             return;
         }
         self.take_port(end);
         port.reset();
-        self.act(|network, now_ns| network.broke(end, now_ns));
+        self.act(|network, now_ns| network.on_broken(end, now_ns));
     }
 }

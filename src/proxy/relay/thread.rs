@@ -32,7 +32,7 @@ pub(crate) fn run(
         match Relay::new(&options) {
             Ok(relay) => {
                 let _ = ready.send(Ok(()));
-                obey(&Rc::new(relay), commands).await;
+                run_commands(&Rc::new(relay), commands).await;
             }
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -42,7 +42,7 @@ pub(crate) fn run(
 }
 
 /// Carries out commands, each after everything that the sockets had ready before it.
-async fn obey(relay: &Rc<Relay>, mut commands: UnboundedReceiver<Command>) {
+async fn run_commands(relay: &Rc<Relay>, mut commands: UnboundedReceiver<Command>) {
     loop {
         let command = select! {
             biased;

@@ -54,7 +54,10 @@ impl Scale {
         };
         Scale {
             label: axis.title(),
-            ticks: at.iter().map(|&value| (value, spelt(value))).collect(),
+            ticks: at
+                .iter()
+                .map(|&value| (value, format_value(value)))
+                .collect(),
             range: (first - margin, last + margin),
             kind: Kind::Proportional,
         }
@@ -69,7 +72,7 @@ impl Scale {
                 true => format!("{}, evenly spaced", axis.title()),
                 false => axis.title(),
             },
-            ticks: one_apart(values.iter().copied().map(spelt)),
+            ticks: one_apart(values.iter().copied().map(format_value)),
             range: (-0.5, values.len() as f64 - 0.5),
             kind: Kind::Even,
         }
@@ -104,7 +107,7 @@ fn gaps(values: &[f64]) -> (f64, f64) {
 }
 
 /// A number with at most four decimals.
-fn spelt(value: f64) -> String {
+fn format_value(value: f64) -> String {
     ((value * 1e4).round() / 1e4).to_string()
 }
 

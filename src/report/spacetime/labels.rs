@@ -74,7 +74,7 @@ impl Labels {
             .flat_map(|&text| places.iter().map(move |&place| (text, place)));
         let free = pairs.filter_map(|(text, (x, y, anchor))| {
             let area = extent((x, y), text, size, anchor);
-            let free = area.within(&self.page) && !self.taken.iter().any(|t| t.meets(&area));
+            let free = area.within(&self.page) && !self.taken.iter().any(|t| t.overlaps(&area));
             free.then(|| (self.crossings(&area), text, (x, y), anchor, area))
         });
         let best = free.min_by_key(|&(crossings, ..)| crossings);
@@ -113,7 +113,7 @@ fn extent((x, y): (f64, f64), text: &str, size: f64, anchor: Anchor) -> Area {
 }
 
 impl Area {
-    fn meets(&self, other: &Area) -> bool {
+    fn overlaps(&self, other: &Area) -> bool {
         self.left < other.right
             && other.left < self.right
             && self.top < other.bottom

@@ -18,7 +18,7 @@ use crate::wire::reply::Reply;
 pub(super) fn begin(call: &mut Call<'_>, command: &Command) {
     if is_shown(call, command) && command.runs_script() {
         let line = line(call, command);
-        tell(call.state, &line);
+        feed_monitors(call.state, &line);
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn end(call: &mut Call<'_>, command: &Command) {
     }
     let line = line(call, command);
     match call.context {
-        Context::Script => tell(call.state, &line),
+        Context::Script => feed_monitors(call.state, &line),
         Context::Direct | Context::Transaction => call.state.monitors.after_reply.push(line),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn end(call: &mut Call<'_>, command: &Command) {
 /// The reply was sent.
 pub(super) fn after_reply(state: &mut State) {
     for line in std::mem::take(&mut state.monitors.after_reply) {
-        tell(state, &line);
+        feed_monitors(state, &line);
     }
 }
 
@@ -46,7 +46,7 @@ fn is_shown(call: &Call<'_>, command: &Command) -> bool {
     !state.monitors.clients.is_empty() && !state.loading && !command.has(Flag::Admin)
 }
 
-fn tell(state: &mut State, line: &str) {
+fn feed_monitors(state: &mut State, line: &str) {
     for id in state.monitors.clients.clone() {
         if let Some(session) = state.mark_dirty(id)
             && session.may_answer()

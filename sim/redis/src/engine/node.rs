@@ -210,7 +210,7 @@ impl Node {
         }
         turn::begin(&mut self.state, wall_us);
         serve::end_if_over(TABLE, &mut self.state, wall_us);
-        replica::heard(&mut self.state, conn.0, wall_us);
+        replica::note_interaction(&mut self.state, conn.0, wall_us);
         // Usually nothing is pending and `bytes` holds complete requests, which are then handled
         // in place.
         if input.pending.is_empty() {
@@ -332,7 +332,7 @@ impl Node {
         if self.state.busy.is_none() {
             let now_ms = (wall_us / 1000) as i64;
             self.state.end_pause_if_over(now_ms);
-            shutdown::go_on(&mut self.state, wall_us);
+            shutdown::advance(&mut self.state, wall_us);
             repl::run_due_cron(&mut self.state, wall_us);
             blocking::time_out(&mut self.state, now_ms);
             tracking::limit_at_tick(&mut self.state, wall_us);
@@ -345,7 +345,7 @@ impl Node {
             // SCRIPT KILL may have been among the requests.
             serve::end_if_over(TABLE, &mut self.state, wall_us);
             if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
-                repl::handover::go_on(&mut self.state, wall_us);
+                repl::handover::advance(&mut self.state, wall_us);
             }
             self.resume_all(wall_us);
             if self.state.is_asleep(wall_us) {

@@ -10,7 +10,7 @@ use crate::store::changes::{Change, Class};
 /// Delivers the events since the last call.
 pub(super) fn deliver(state: &mut State) {
     let changes = state.db.changes.take();
-    pass_on(state, changes);
+    deliver_changes(state, changes);
 }
 
 /// Delivers the events that precede the reply of the command that caused them: a client may be
@@ -18,10 +18,10 @@ pub(super) fn deliver(state: &mut State) {
 /// after the reply.
 pub(super) fn deliver_before_reply(state: &mut State) {
     let changes = state.db.changes.take_before_reply();
-    pass_on(state, changes);
+    deliver_changes(state, changes);
 }
 
-fn pass_on(state: &mut State, changes: Vec<Change>) {
+fn deliver_changes(state: &mut State, changes: Vec<Change>) {
     for change in changes {
         match change {
             Change::Modified(key) => tracking::invalidate(state, &key),

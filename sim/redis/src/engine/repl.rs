@@ -34,11 +34,11 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     for op in ops.iter().filter(|op| op.targets.replicas) {
         stream::put(op, &mut repl.selected, &mut bytes);
     }
-    pass_on(state, &bytes);
+    feed_replicas(state, &bytes);
 }
 
 /// Appends bytes to the stream.
-fn pass_on(state: &mut State, bytes: &[u8]) {
+fn feed_replicas(state: &mut State, bytes: &[u8]) {
     let repl = &mut state.repl;
     repl.offset += bytes.len() as u64;
     if let Some(backlog) = &mut repl.backlog {
@@ -60,7 +60,7 @@ pub(super) fn follow(state: &mut State, host: String, port: u16) {
     let now_us = state.seen_us.unwrap_or(0);
     let followed = state.repl.link();
     let down_since_us = followed.map(|link| link.down_since_us.unwrap_or(now_us));
-    replica::hang_up(state);
+    replica::disconnect_master(state);
     blocking::unblock_all(state);
     // Its history as a master is one that it may be able to continue.
     state.repl.role = Role::Replica(Link {
@@ -75,7 +75,7 @@ pub(super) fn promote(state: &mut State) {
     if state.repl.link().is_none() {
         return;
     }
-    replica::hang_up(state);
+    replica::disconnect_master(state);
     state.repl.role = Role::Master;
     let id = new_id(state);
     let repl = &mut state.repl;

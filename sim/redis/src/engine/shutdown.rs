@@ -56,7 +56,7 @@ pub(super) fn begin(
 
 /// Ends the server if `serverCron` is due and there is nothing more to wait for. Writes stay
 /// deferred to the end: they would reach no replica.
-pub(super) fn go_on(state: &mut State, wall_us: u64) {
+pub(super) fn advance(state: &mut State, wall_us: u64) {
     let Some(pending_shutdown) = &state.pending_shutdown else {
         return;
     };

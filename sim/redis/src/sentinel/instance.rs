@@ -282,7 +282,7 @@ impl Instance {
     }
 
     /// Records that something arrived on the link for hellos.
-    pub(super) fn heard(&mut self, core: &Core) {
+    pub(super) fn note_reply(&mut self, core: &Core) {
         self.last_hello_ms = core.now_ms;
     }
 

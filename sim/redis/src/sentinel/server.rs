@@ -168,7 +168,7 @@ impl Sentinel {
         let core = &mut self.core;
         if channel == Channel::Hellos {
             if let Some(server) = master.server_mut(&who) {
-                server.heard(core);
+                server.note_reply(core);
             }
             if let Some(text) = message(&reply) {
                 self.take_hello(&text);

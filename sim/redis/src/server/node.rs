@@ -64,7 +64,7 @@ pub(super) async fn serve(
         shut_down: Cell::new(false),
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn_local(server.clone().keep_time());
+    tasks.spawn_local(server.clone().run_timer());
     while !server.shut_down.get() {
         tokio::select! {
             biased;
@@ -81,8 +81,8 @@ pub(super) async fn serve(
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    if let Some(conn) = server.welcome(stream) {
-                        tasks.spawn_local(server.clone().converse(conn));
+                    if let Some(conn) = server.accept_client(stream) {
+                        tasks.spawn_local(server.clone().serve_connection(conn));
                     }
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
@@ -131,7 +131,7 @@ enum Turn {
 
 impl Server {
     /// Accepts a connection, unless there are too many.
-    fn welcome(&self, stream: TcpStream) -> Option<ConnId> {
+    fn accept_client(&self, stream: TcpStream) -> Option<ConnId> {
         let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), now());
         match accepted {
             Some(conn) => self.begin(conn, stream),
@@ -159,8 +159,8 @@ impl Server {
         };
         self.begin(conn, stream);
         self.endpoint.borrow_mut().connected(conn, now());
-        self.carry_out();
-        self.converse(conn).await;
+        self.execute_effects();
+        self.serve_connection(conn).await;
     }
 
     async fn open(&self, master: &Master) -> io::Result<TcpStream> {
@@ -178,12 +178,12 @@ impl Server {
     }
 
     /// Serves one connection until it ends.
-    async fn converse(self: Rc<Self>, conn: ConnId) {
+    async fn serve_connection(self: Rc<Self>, conn: ConnId) {
         while let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await {
             // Nothing else ran since that wait, so the buffer still belongs to this
             // connection.
             self.receive(conn, count);
-            self.carry_out();
+            self.execute_effects();
             self.called.notify_one();
             if count == READ_BYTES {
                 yield_now().await;
@@ -206,7 +206,7 @@ impl Server {
             return Poll::Ready(Turn::End);
         }
         // The node may have closed it, now that all output is sent.
-        self.carry_out();
+        self.execute_effects();
         let mut sockets = self.sockets.borrow_mut();
         let Some(socket) = sockets.get_mut(&conn) else {
             return Poll::Ready(Turn::End);
@@ -239,7 +239,7 @@ impl Server {
         Ok(())
     }
 
-    fn carry_out(&self) {
+    fn execute_effects(&self) {
         loop {
             let Some(action) = self.endpoint.borrow_mut().poll() else {
                 return;
@@ -297,7 +297,7 @@ impl Server {
 
     /// Wakes the node whenever something is due. It checks after each round of clients, not
     /// after each request.
-    async fn keep_time(self: Rc<Self>) {
+    async fn run_timer(self: Rc<Self>) {
         loop {
             let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
                 self.called.notified().await;
@@ -306,7 +306,7 @@ impl Server {
             let now = now();
             if now.wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(now);
-                self.carry_out();
+                self.execute_effects();
                 yield_now().await;
                 continue;
             }

@@ -144,7 +144,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
         connect,
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn_local(server.clone().keep_time());
+    tasks.spawn_local(server.clone().run_timer());
     loop {
         tokio::select! {
             biased;
@@ -160,7 +160,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    tasks.spawn_local(server.clone().converse(stream));
+                    tasks.spawn_local(server.clone().serve_connection(stream));
                 }
                 Err(_) => sleep(ACCEPT_PAUSE).await,
             },
@@ -201,7 +201,7 @@ impl Sockets for Tcp {
 
 impl Server {
     /// Serves one client.
-    async fn converse(self: Rc<Self>, stream: TcpStream) {
+    async fn serve_connection(self: Rc<Self>, stream: TcpStream) {
         let conn = self.sentinel.borrow_mut().accept();
         let (mut reader, writer) = stream.into_split();
         let ended = Rc::<Notify>::default();
@@ -216,7 +216,7 @@ impl Server {
                 sentinel.receive(conn, &bytes[..count], now_ms(), &mut effects);
                 sentinel.pending_bytes(conn)
             };
-            self.carry_out(effects);
+            self.execute_effects(effects);
             if pending_bytes > MAX_REQUEST_BYTES {
                 break;
             }
@@ -237,7 +237,7 @@ impl Server {
                     now_ms(),
                     &mut effects,
                 );
-                self.carry_out(effects);
+                self.execute_effects(effects);
             }
         }
         self.links.borrow_mut().forget(&link.id);
@@ -255,7 +255,7 @@ impl Server {
         is_open.then_some(reader)
     }
 
-    fn carry_out(&self, effects: Vec<Effect>) {
+    fn execute_effects(&self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Connect { link: id, to } => {
@@ -275,7 +275,7 @@ impl Server {
     }
 
     /// Runs the sentinel's timer.
-    async fn keep_time(self: Rc<Self>) {
+    async fn run_timer(self: Rc<Self>) {
         loop {
             let mut effects = Vec::new();
             let now_ms = now_ms();
@@ -284,7 +284,7 @@ impl Server {
                 sentinel.wake(now_ms, &mut effects);
                 sentinel.next_wake_ms()
             };
-            self.carry_out(effects);
+            self.execute_effects(effects);
             // The wall clock may be set during the wait, so the wait is at most that of Redis's
             // timer.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;

@@ -37,7 +37,7 @@ impl Expiry {
     }
 
     /// The client of a session sent a request; ignored if the session has ended.
-    pub(super) fn heard(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
+    pub(super) fn renew(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
         if self.0.contains_key(&session) {
             self.opened(session, timeout_ms, now_ns);
         }

@@ -376,7 +376,7 @@ impl Member {
         if let Some(session) = request.session()
             && let Some(timeout_ms) = self.service.timeout_ms(session)
         {
-            self.expiry.heard(session, timeout_ms, now_ns);
+            self.expiry.renew(session, timeout_ms, now_ns);
         }
         match request {
             Request::Call(call) => {

@@ -53,7 +53,7 @@ pub async fn consensus(host: Host, setup: Setup, port: u16) {
         sleeps_until_ns: Cell::new(0),
         sooner: Notify::new(),
     });
-    host.spawn(server.clone().keep_time());
+    host.spawn(server.clone().run_timer());
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.member.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
@@ -62,7 +62,7 @@ pub async fn consensus(host: Host, setup: Setup, port: u16) {
             .clients
             .borrow_mut()
             .accept(conn, writer, ended.clone());
-        host.spawn(server.clone().converse(conn, reader, ended));
+        host.spawn(server.clone().serve_connection(conn, reader, ended));
     }
 }
 
@@ -82,19 +82,19 @@ struct Server {
 
 impl Server {
     /// Passes an event to the member, and executes the resulting effects.
-    fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Member, u64, &mut Vec<Effect>)) {
+    fn deliver(self: &Rc<Self>, event: impl FnOnce(&mut Member, u64, &mut Vec<Effect>)) {
         let mut effects = Vec::new();
         let now_ns = self.host.mono_ns();
         event(&mut self.member.borrow_mut(), now_ns, &mut effects);
         for effect in effects {
-            self.carry_out(effect);
+            self.execute_effects(effect);
         }
         if self.member.borrow().next_wake_ns() < self.sleeps_until_ns.get() {
             self.sooner.notify_one();
         }
     }
 
-    fn carry_out(self: &Rc<Self>, effect: Effect) {
+    fn execute_effects(self: &Rc<Self>, effect: Effect) {
         match effect {
             Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
             Effect::Connect { link, to } => {
@@ -110,10 +110,15 @@ impl Server {
     }
 
     /// Serves one connection.
-    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+    async fn serve_connection(
+        self: Rc<Self>,
+        conn: ConnId,
+        mut reader: OwnedReadHalf,
+        ended: Rc<Notify>,
+    ) {
         let mut bytes = [0; 4096];
         while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
-            self.tell(|member, now_ns, effects| {
+            self.deliver(|member, now_ns, effects| {
                 member.receive(conn, &bytes[..count], now_ns, effects);
             });
         }
@@ -126,13 +131,13 @@ impl Server {
         if let Some(mut reader) = self.open(link, &to, &ended).await {
             let mut bytes = [0; 4096];
             while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
-                self.tell(|member, now_ns, effects| {
+                self.deliver(|member, now_ns, effects| {
                     member.link_received(link, &bytes[..count], now_ns, effects);
                 });
             }
         }
         self.links.borrow_mut().forget(&link);
-        self.tell(|member, now_ns, effects| member.link_closed(link, now_ns, effects));
+        self.deliver(|member, now_ns, effects| member.link_closed(link, now_ns, effects));
     }
 
     async fn open(&self, link: LinkId, to: &str, ended: &Notify) -> Option<OwnedReadHalf> {
@@ -141,7 +146,7 @@ impl Server {
     }
 
     /// Calls the member whenever something is due.
-    async fn keep_time(self: Rc<Self>) {
+    async fn run_timer(self: Rc<Self>) {
         loop {
             let wake_ns = self.member.borrow().next_wake_ns();
             self.sleeps_until_ns.set(wake_ns);
@@ -149,7 +154,7 @@ impl Server {
             if wake_ns <= now_ns {
                 // Set this first: the next iteration handles all that the wake makes due.
                 self.sleeps_until_ns.set(0);
-                self.tell(|member, now_ns, effects| member.wake(now_ns, effects));
+                self.deliver(|member, now_ns, effects| member.wake(now_ns, effects));
                 continue;
             }
             let sleep = self.host.sleep(Duration::from_nanos(wake_ns - now_ns));

@@ -34,7 +34,7 @@ pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, port: u16) {
             .clients
             .borrow_mut()
             .accept(conn, writer, ended.clone());
-        host.spawn(server.clone().converse(conn, reader, ended));
+        host.spawn(server.clone().serve_connection(conn, reader, ended));
     }
 }
 
@@ -47,7 +47,12 @@ struct Server {
 
 impl Server {
     /// Serves one client.
-    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+    async fn serve_connection(
+        self: Rc<Self>,
+        conn: ConnId,
+        mut reader: OwnedReadHalf,
+        ended: Rc<Notify>,
+    ) {
         let mut bytes = [0; 4096];
         while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
@@ -56,14 +61,14 @@ impl Server {
                 .borrow_mut()
                 .receive(conn, &bytes[..count], now_ms, &mut effects);
             for effect in effects {
-                self.carry_out(effect);
+                self.execute_effects(effect);
             }
         }
         self.database.borrow_mut().closed(conn);
         self.clients.borrow_mut().forget(&conn);
     }
 
-    fn carry_out(&self, effect: Effect) {
+    fn execute_effects(&self, effect: Effect) {
         match effect {
             Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
             Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),

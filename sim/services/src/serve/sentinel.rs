@@ -43,7 +43,7 @@ pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroun
         links: RefCell::default(),
         around,
     });
-    host.spawn(server.clone().keep_time());
+    host.spawn(server.clone().run_timer());
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.sentinel.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
@@ -52,7 +52,7 @@ pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroun
             .clients
             .borrow_mut()
             .accept(conn, writer, ended.clone());
-        host.spawn(server.clone().converse(conn, reader, ended));
+        host.spawn(server.clone().serve_connection(conn, reader, ended));
     }
 }
 
@@ -70,7 +70,12 @@ struct Server {
 
 impl Server {
     /// Serves one client.
-    async fn converse(self: Rc<Self>, conn: ConnId, mut reader: OwnedReadHalf, ended: Rc<Notify>) {
+    async fn serve_connection(
+        self: Rc<Self>,
+        conn: ConnId,
+        mut reader: OwnedReadHalf,
+        ended: Rc<Notify>,
+    ) {
         let mut bytes = [0; 4096];
         while let Some(count) = lines::receive(&mut reader, &mut bytes, &ended).await {
             let mut effects = Vec::new();
@@ -80,7 +85,7 @@ impl Server {
                 now_ms(&self.host),
                 &mut effects,
             );
-            self.carry_out(effects);
+            self.execute_effects(effects);
         }
         self.sentinel.borrow_mut().closed(conn);
         self.clients.borrow_mut().forget(&conn);
@@ -98,7 +103,7 @@ impl Server {
                     now_ms(&self.host),
                     &mut effects,
                 );
-                self.carry_out(effects);
+                self.execute_effects(effects);
             }
         }
         self.links.borrow_mut().forget(&link);
@@ -111,7 +116,7 @@ impl Server {
         lines::open(&self.links, link, &self.host, (id, to.port), ended).await
     }
 
-    fn carry_out(self: &Rc<Self>, effects: Vec<Effect>) {
+    fn execute_effects(self: &Rc<Self>, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Connect { link, to } => {
@@ -130,7 +135,7 @@ impl Server {
     }
 
     /// Runs the sentinel's timer.
-    async fn keep_time(self: Rc<Self>) {
+    async fn run_timer(self: Rc<Self>) {
         loop {
             let mut effects = Vec::new();
             let now_ms = now_ms(&self.host);
@@ -139,7 +144,7 @@ impl Server {
                 sentinel.wake(now_ms, &mut effects);
                 sentinel.next_wake_ms()
             };
-            self.carry_out(effects);
+            self.execute_effects(effects);
             // The wall clock may be stepped during a wait: no timer waits longer than Redis's.
             let left_ms = (next_ms - now_ms).clamp(1, 100) as u64;
             self.host.sleep(Duration::from_millis(left_ms)).await;

@@ -77,8 +77,8 @@ fn in_the_proxy(plan: &Plan) -> Outcome {
     for (number, (at_ms, step)) in plan.steps.iter().enumerate() {
         fixture.run_until(at_ms * MS);
         match *step {
-            Write(Connector) => fixture.wrote(id.connector(), &number.to_string()),
-            Write(Server) => fixture.wrote(id.server(), &number.to_string()),
+            Write(Connector) => fixture.on_write(id.connector(), &number.to_string()),
+            Write(Server) => fixture.on_write(id.server(), &number.to_string()),
             Install(fault, side, ways, effect) => {
                 let id = fixture.install(name(side), name(other(side)), ways, effect);
                 rules.insert(fault, id);

@@ -88,9 +88,9 @@ impl Fixture {
         id
     }
 
-    pub fn wrote(&mut self, end: End, text: &str) {
+    pub fn on_write(&mut self, end: End, text: &str) {
         let payload = Payload::new(Bytes::copy_from_slice(text.as_bytes()), &self.meter);
-        self.network.wrote(end, payload, self.now_ns);
+        self.network.on_write(end, payload, self.now_ns);
         self.settle();
     }
 
@@ -99,8 +99,8 @@ impl Fixture {
         self.settle();
     }
 
-    pub fn broke(&mut self, end: End) {
-        self.network.broke(end, self.now_ns);
+    pub fn on_broken(&mut self, end: End) {
+        self.network.on_broken(end, self.now_ns);
         self.settle();
     }
 

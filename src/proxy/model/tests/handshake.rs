@@ -17,7 +17,7 @@ fn a_connection_is_established_after_both_latencies() {
 fn data_of_the_connector_waits_for_the_establishment() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.open();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_until(S);
     let expected = [(10 * MS, Seen::Greeted), (15 * MS, got(Server, "x"))];
     assert_eq!(fixture.seen, expected);
@@ -28,7 +28,7 @@ fn the_server_s_first_data_comes_after_the_greeting() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.open();
     fixture.run_until(5 * MS);
-    fixture.wrote(id.server(), "hello");
+    fixture.on_write(id.server(), "hello");
     fixture.run_until(S);
     assert_eq!(fixture.take(), [Seen::Greeted, got(Connector, "hello")]);
 }
@@ -74,7 +74,7 @@ fn connector_that_gives_up_sends_nothing_more() {
     let mut fixture = Fixture::new(5.0);
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
     let id = fixture.open();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.ended(id.connector());
     assert_eq!(fixture.take(), [Seen::Reset(Connector)]);
     fixture.network.lift(cut);
@@ -87,7 +87,7 @@ fn a_server_that_accepted_a_connector_that_gave_up_is_reset() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.open();
     fixture.run_until(5 * MS);
-    fixture.broke(id.connector());
+    fixture.on_broken(id.connector());
     assert_eq!(fixture.take(), [Seen::Reset(Connector)]);
     fixture.run_until(S);
     assert_eq!(fixture.take(), [Seen::Reset(Server)]);
@@ -113,7 +113,7 @@ fn a_server_that_breaks_before_its_answer_gets_through_is_asked_again() {
     let cut = fixture.install("n1", "c1", Ways::One, Cut);
     let id = fixture.open();
     fixture.run_until(100 * MS);
-    fixture.broke(id.server());
+    fixture.on_broken(id.server());
     fixture.network.lift(cut);
     fixture.run_until(10 * S);
     assert_eq!(fixture.take(), [Seen::Greeted]);
@@ -123,14 +123,14 @@ fn a_server_that_breaks_before_its_answer_gets_through_is_asked_again() {
 fn a_stream_ends_alone() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.wrote(id.connector(), "request");
+    fixture.on_write(id.connector(), "request");
     fixture.ended(id.connector());
     fixture.run_for(S);
     assert_eq!(
         fixture.take(),
         [got(Server, "request"), Seen::Ended(Server)]
     );
-    fixture.wrote(id.server(), "reply");
+    fixture.on_write(id.server(), "reply");
     fixture.ended(id.server());
     fixture.run_for(S);
     assert_eq!(
@@ -157,7 +157,7 @@ fn a_reset_travels() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     let start_ns = fixture.now_ns;
-    fixture.broke(id.server());
+    fixture.on_broken(id.server());
     fixture.run_for(S);
     assert_eq!(fixture.seen, [(start_ns + 5 * MS, Seen::Reset(Connector))]);
 }
@@ -166,12 +166,12 @@ fn a_reset_travels() {
 fn reports_about_forgotten_connections_do_nothing() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.broke(id.server());
+    fixture.on_broken(id.server());
     fixture.run_for(S);
     fixture.take();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.ended(id.connector());
-    fixture.broke(id.connector());
+    fixture.on_broken(id.connector());
     fixture.act(|network, now_ns| network.refused(id, now_ns));
     fixture.run_for(2_000 * S);
     assert_eq!(fixture.take(), []);

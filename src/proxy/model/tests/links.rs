@@ -11,7 +11,7 @@ use crate::model::connection::Side::{Connector, Server};
 fn data_arrives_after_the_latency_and_not_before() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(5 * MS - 1);
     assert_eq!(fixture.take(), []);
     fixture.run_for(1);
@@ -24,7 +24,7 @@ fn data_arrives_in_the_order_in_which_it_left() {
     let id = fixture.established();
     let texts: Vec<String> = (0..500).map(|number| number.to_string()).collect();
     for text in &texts {
-        fixture.wrote(id.server(), text);
+        fixture.on_write(id.server(), text);
         fixture.run_for(MS);
     }
     fixture.run_for(1_000 * S);
@@ -37,8 +37,8 @@ fn a_cut_one_way_lets_the_other_direction_through() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     fixture.install("n1", "c1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "request");
-    fixture.wrote(id.server(), "reply");
+    fixture.on_write(id.connector(), "request");
+    fixture.on_write(id.server(), "reply");
     fixture.run_for(10 * S);
     assert_eq!(fixture.take(), [got(Server, "request")]);
 }
@@ -49,8 +49,8 @@ fn a_cut_both_ways_cuts_both_and_other_links_not() {
     let id = fixture.established();
     fixture.install("c2", "n1", Ways::Both, Cut);
     let cut = fixture.install("n1", "c1", Ways::Both, Cut);
-    fixture.wrote(id.connector(), "request");
-    fixture.wrote(id.server(), "reply");
+    fixture.on_write(id.connector(), "request");
+    fixture.on_write(id.server(), "reply");
     fixture.run_for(10 * S);
     assert_eq!(fixture.take(), []);
     fixture.network.lift(cut);
@@ -65,7 +65,7 @@ fn a_cut_both_ways_cuts_both_and_other_links_not() {
 fn link_fault_does_not_affect_segments_in_transit() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.install("c1", "n1", Ways::Both, Cut);
     fixture.run_for(5 * MS);
     assert_eq!(fixture.take(), [got(Server, "x")]);
@@ -78,7 +78,7 @@ fn slow_links_add_up() {
     fixture.install("c1", "n1", Ways::One, Slow { extra_ns: 30 * MS });
     fixture.install("n1", "c1", Ways::Both, Slow { extra_ns: 10 * MS });
     let start_ns = fixture.now_ns;
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(S);
     assert_eq!(fixture.seen, [(start_ns + 45 * MS, got(Server, "x"))]);
 }
@@ -88,11 +88,11 @@ fn nothing_is_drawn_for_a_link_without_loss() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     fixture.install("c2", "n1", Ways::Both, Lossy { probability: 0.5 });
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(S);
     assert_eq!(*fixture.network.random(), Stream::new(1, "network"));
     fixture.install("c1", "n1", Ways::Both, Lossy { probability: 0.5 });
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     assert_ne!(*fixture.network.random(), Stream::new(1, "network"));
 }
 
@@ -103,7 +103,7 @@ fn share_lost(loss: f64, probability: f64) -> f64 {
     fixture.install("c1", "n1", Ways::One, Lossy { probability });
     let mut lost = 0;
     for _ in 0..2000 {
-        fixture.wrote(id.connector(), "x");
+        fixture.on_write(id.connector(), "x");
         fixture.run_for(MS);
         lost += u32::from(fixture.take().is_empty());
         fixture.run_for(900 * S);
@@ -125,7 +125,7 @@ fn host_reaches_itself_despite_link_faults() {
     let mut fixture = Fixture::with(Dist::Constant(5.0), 0.9);
     fixture.install("n1", "n1", Ways::Both, Cut);
     let id = fixture.network.open("n1".into(), "n1".into(), 0);
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     assert_eq!(fixture.take(), [Seen::Greeted, got(Server, "x")]);
     assert_eq!(fixture.network.take_messages(), []);
 }
@@ -135,10 +135,10 @@ fn messages_have_their_times_and_hosts() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     let start_ns = fixture.now_ns;
-    fixture.wrote(id.connector(), "a");
+    fixture.on_write(id.connector(), "a");
     fixture.run_for(10 * MS);
     fixture.install("c1", "n1", Ways::Both, Cut);
-    fixture.wrote(id.server(), "b");
+    fixture.on_write(id.server(), "b");
     fixture.run_for(10 * MS);
     let messages = fixture.network.take_messages();
     let times: Vec<_> = messages.iter().map(|m| (m.sent_ns, m.arrived_ns)).collect();

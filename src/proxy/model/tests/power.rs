@@ -27,9 +27,9 @@ fn host_without_power_sends_neither_data_nor_fin() {
     let id = fixture.established();
     cut_power(&mut fixture, "n1");
     assert_eq!(fixture.take(), [Seen::Detached(Server)]);
-    fixture.wrote(id.server(), "x");
+    fixture.on_write(id.server(), "x");
     fixture.ended(id.server());
-    fixture.broke(id.server());
+    fixture.on_broken(id.server());
     fixture.run_for(2_000 * S);
     assert_eq!(fixture.take(), []);
 }
@@ -38,9 +38,9 @@ fn host_without_power_sends_neither_data_nor_fin() {
 fn sent_segments_arrive_and_held_ones_are_lost() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.wrote(id.server(), "left");
+    fixture.on_write(id.server(), "left");
     let cut = fixture.install("n1", "c1", Ways::One, Cut);
-    fixture.wrote(id.server(), "held");
+    fixture.on_write(id.server(), "held");
     fixture.network.lift(cut);
     cut_power(&mut fixture, "n1");
     fixture.run_for(10 * S);
@@ -55,7 +55,7 @@ fn after_the_power_returns_a_segment_is_answered_with_a_reset() {
     cut_power(&mut fixture, "n1");
     fixture.take();
     let start_ns = fixture.now_ns;
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(500 * MS);
     restore_power(&mut fixture, "n1");
     fixture.run_for(S);
@@ -70,7 +70,7 @@ fn after_the_power_returns_a_segment_is_answered_with_a_reset() {
 fn a_segment_under_way_to_a_host_that_loses_power_is_sent_again() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     cut_power(&mut fixture, "n1");
     fixture.run_for(150 * MS);
     assert_eq!(fixture.take(), [Seen::Detached(Server)]);
@@ -99,7 +99,7 @@ fn segment_is_retransmitted_if_its_reset_is_lost() {
     let cut = fixture.install("n1", "c1", Ways::One, Cut);
     fixture.take();
     let start_ns = fixture.now_ns;
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(100 * MS);
     fixture.network.lift(cut);
     fixture.run_for(S);
@@ -156,8 +156,8 @@ fn data_waits_for_a_suspended_host() {
     let id = fixture.established();
     suspend(&mut fixture, "n1");
     suspend(&mut fixture, "n1");
-    fixture.wrote(id.connector(), "a");
-    fixture.wrote(id.connector(), "b");
+    fixture.on_write(id.connector(), "a");
+    fixture.on_write(id.connector(), "b");
     fixture.run_for(10 * S);
     wake(&mut fixture, "n1");
     fixture.run_for(10 * S);
@@ -172,8 +172,8 @@ fn a_suspended_host_sends_when_it_wakes() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     suspend(&mut fixture, "n1");
-    fixture.wrote(id.server(), "a");
-    fixture.wrote(id.server(), "b");
+    fixture.on_write(id.server(), "a");
+    fixture.on_write(id.server(), "b");
     fixture.ended(id.server());
     fixture.run_for(10 * S);
     wake(&mut fixture, "n1");
@@ -197,7 +197,7 @@ fn suspension_stops_timers() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     let cut = fixture.install("n1", "c1", Ways::One, Cut);
-    fixture.wrote(id.server(), "x");
+    fixture.on_write(id.server(), "x");
     fixture.network.lift(cut);
     fixture.run_for(150 * MS);
     suspend(&mut fixture, "n1");
@@ -225,8 +225,8 @@ fn power_loss_while_suspended_discards_waiting_segments() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     suspend(&mut fixture, "n1");
-    fixture.wrote(id.connector(), "x");
-    fixture.wrote(id.server(), "y");
+    fixture.on_write(id.connector(), "x");
+    fixture.on_write(id.server(), "y");
     fixture.run_for(10 * MS);
     cut_power(&mut fixture, "n1");
     wake(&mut fixture, "n1");
@@ -243,9 +243,9 @@ fn reset_discards_unsent_data_of_a_suspended_host() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     fixture.install("c1", "n1", Ways::One, Slow { extra_ns: 10 * MS });
-    fixture.broke(id.connector());
+    fixture.on_broken(id.connector());
     suspend(&mut fixture, "n1");
-    fixture.wrote(id.server(), "x");
+    fixture.on_write(id.server(), "x");
     fixture.run_for(S);
     wake(&mut fixture, "n1");
     fixture.run_for(S);
@@ -257,13 +257,13 @@ fn a_reset_that_waits_in_a_suspended_host_is_lost_with_its_power() {
     let mut fixture = Fixture::new(5.0);
     let id = fixture.established();
     suspend(&mut fixture, "n1");
-    fixture.broke(id.server());
+    fixture.on_broken(id.server());
     cut_power(&mut fixture, "n1");
     restore_power(&mut fixture, "n1");
     wake(&mut fixture, "n1");
     fixture.run_for(S);
     assert_eq!(fixture.take(), []);
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(S);
     assert_eq!(fixture.take(), [Seen::Reset(Connector)]);
 }

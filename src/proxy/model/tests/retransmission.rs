@@ -23,7 +23,7 @@ fn data_is_sent_again_at_longer_and_longer_intervals_until_patience_ends() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     let expected = [
         200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 102_400, 204_800, 324_800,
         444_800, 564_800, 684_800, 804_800, 924_800,
@@ -73,10 +73,10 @@ fn later_data_waits_behind_held_segments_and_arrives_in_order() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "a");
+    fixture.on_write(id.connector(), "a");
     fixture.network.lift(cut);
     fixture.run_for(50 * MS);
-    fixture.wrote(id.connector(), "b");
+    fixture.on_write(id.connector(), "b");
     fixture.ended(id.connector());
     fixture.run_for(149 * MS);
     assert_eq!(fixture.take(), []);
@@ -92,12 +92,12 @@ fn the_patience_for_a_segment_begins_when_it_is_first_transmitted() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "a");
-    fixture.wrote(id.connector(), "b");
+    fixture.on_write(id.connector(), "a");
+    fixture.on_write(id.connector(), "b");
     fixture.network.lift(cut);
     fixture.run_for(200 * MS);
     fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "c");
+    fixture.on_write(id.connector(), "c");
     fixture.run_for(10 * MS);
     assert_eq!(fixture.take(), [got(Server, "a"), got(Server, "b")]);
     fixture.run_for(924 * S);
@@ -111,11 +111,11 @@ fn the_peer_of_a_sender_that_gave_up_is_reset_when_it_sends() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.run_for(1_000 * S);
     fixture.network.lift(cut);
     assert_eq!(fixture.take(), [Seen::Reset(Connector)]);
-    fixture.wrote(id.server(), "y");
+    fixture.on_write(id.server(), "y");
     fixture.run_for(S);
     assert_eq!(fixture.take(), [Seen::Reset(Server)]);
     assert_eq!(fixture.network.next_ns(), None);
@@ -126,8 +126,8 @@ fn reset_drops_held_segments_and_is_not_retransmitted() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
-    fixture.wrote(id.connector(), "x");
-    fixture.broke(id.connector());
+    fixture.on_write(id.connector(), "x");
+    fixture.on_broken(id.connector());
     fixture.network.lift(cut);
     fixture.run_for(2_000 * S);
     assert_eq!(fixture.take(), []);
@@ -139,9 +139,9 @@ fn a_reset_does_not_overtake_data_that_has_left() {
     let id = fixture.established();
     let slow = locklab_link::LinkEffect::Slow { extra_ns: 10 * MS };
     let slow = fixture.install("c1", "n1", Ways::One, slow);
-    fixture.wrote(id.connector(), "x");
+    fixture.on_write(id.connector(), "x");
     fixture.network.lift(slow);
-    fixture.broke(id.connector());
+    fixture.on_broken(id.connector());
     fixture.run_for(S);
     assert_eq!(fixture.take(), [got(Server, "x"), Seen::Reset(Server)]);
 }

@@ -64,7 +64,7 @@ pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {
         // Accessing an expired key of any type deletes it.
         let type_name = db.peek(&key, now_ms).map(|entry| entry.value.type_name());
         let wanted = type_name.is_some_and(|name| options.wants_type(name));
-        if wanted && options.wants(&key) {
+        if wanted && options.matches(&key) {
             found.push(Reply::Bulk(key));
         }
     }
@@ -123,7 +123,7 @@ where
         true => (0, all),
         false => batch(all.into_iter(), cursor, options.count),
     };
-    let wanted = batch.into_iter().filter(|(name, _)| options.wants(name));
+    let wanted = batch.into_iter().filter(|(name, _)| options.matches(name));
     let words = wanted
         .flat_map(|(name, value)| [Some(name), value])
         .flatten();
@@ -218,7 +218,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    fn wants(&self, name: &[u8]) -> bool {
+    fn matches(&self, name: &[u8]) -> bool {
         self.pattern
             .is_none_or(|pattern| glob::matches(pattern, name))
     }

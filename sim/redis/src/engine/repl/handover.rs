@@ -15,7 +15,7 @@ use crate::engine::state::handover::{AtDeadline, Deadline, Handover, Stage};
 use crate::engine::state::session::Session;
 
 /// Proceeds if the timeout has passed, or a replica has everything (`updateFailoverStatus`).
-pub(in crate::engine) fn go_on(state: &mut State, wall_us: u64) {
+pub(in crate::engine) fn advance(state: &mut State, wall_us: u64) {
     let Some(handover) = &state.repl.handover else {
         return;
     };

@@ -156,7 +156,7 @@ pub(in crate::engine) fn ask_for_acks(state: &mut State) {
 
 /// Asks the replicas for acknowledgements.
 pub(in crate::engine) fn get_acks(state: &mut State) {
-    say(state, &[b"REPLCONF", b"GETACK", b"*"]);
+    send_command(state, &[b"REPLCONF", b"GETACK", b"*"]);
 }
 
 /// The work of every second, at `due_us` or a little later.
@@ -179,12 +179,12 @@ pub(super) fn cron(state: &mut State, wall_us: u64, due_us: u64) {
     let stands_still = handover.is_some_and(Handover::has_deadline);
     let is_due = state.due_from(due_us, period_us) == due_us;
     if is_due && !state.repl.replicas.is_empty() && !stands_still {
-        say(state, &[b"ping"]);
+        send_command(state, &[b"ping"]);
     }
 }
 
 /// Sends the replicas a command that changes nothing.
-fn say(state: &mut State, words: &[&'static [u8]]) {
+fn send_command(state: &mut State, words: &[&'static [u8]]) {
     let op = Op {
         db: None,
         words: words.iter().map(|word| Bytes::from_static(word)).collect(),

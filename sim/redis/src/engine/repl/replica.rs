@@ -1,6 +1,6 @@
 //! The replica side: the handshake, the snapshot, the stream, and reconnecting to a lost master.
 
-use super::{handover, master, pass_on};
+use super::{feed_replicas, handover, master};
 use crate::engine::functions::Functions;
 use crate::engine::notify::deliver;
 use crate::engine::persist;
@@ -46,7 +46,7 @@ pub(in crate::engine) fn is_in_handshake(state: &State, conn: u64) -> bool {
 }
 
 /// Data arrived from the master.
-pub(in crate::engine) fn heard(state: &mut State, conn: u64, wall_us: u64) {
+pub(in crate::engine) fn note_interaction(state: &mut State, conn: u64, wall_us: u64) {
     if let Some(link) = state
         .repl
         .link_mut()
@@ -215,11 +215,11 @@ fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
         },
     );
     for request in requests {
-        say(state, conn, request);
+        send_command(state, conn, request);
     }
 }
 
-fn say(state: &mut State, conn: u64, words: &[&str]) {
+fn send_command(state: &mut State, conn: u64, words: &[&str]) {
     if let Some(session) = state.mark_dirty(conn) {
         resp::put_command(words, session.out.tail());
     }
@@ -272,7 +272,7 @@ fn begin_stream(state: &mut State, conn: u64) {
 
 /// A command of the stream was executed: forwards its bytes to this server's replicas.
 pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
-    pass_on(state, bytes);
+    feed_replicas(state, bytes);
 }
 
 /// Reports this replica's offset to the master, and as of 7.2 the durable offset of its
@@ -281,10 +281,10 @@ pub(in crate::engine) fn acknowledge(state: &mut State) {
     if let Some(LinkState::Stream(conn)) = state.repl.link().map(|link| link.state) {
         let offset = state.repl.offset.to_string();
         match state.durable().map(|durable| durable.offset.to_string()) {
-            None => say(state, conn, &["REPLCONF", "ACK", &offset]),
+            None => send_command(state, conn, &["REPLCONF", "ACK", &offset]),
             Some(durable) => {
                 let words = ["REPLCONF", "ACK", &offset, "FACK", &durable];
-                say(state, conn, &words);
+                send_command(state, conn, &words);
             }
         }
     }
@@ -297,7 +297,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
     let timeout_us = state.config.repl_timeout_s() * 1_000_000;
     if wall_us.saturating_sub(link.heard_us) > timeout_us && link.conn().is_some() {
         let (host, port) = (link.host.clone(), link.port);
-        hang_up(state);
+        disconnect_master(state);
         let down_since_us = state.repl.link().and_then(|link| link.down_since_us);
         let link = Link {
             down_since_us,
@@ -310,7 +310,7 @@ pub(super) fn cron(state: &mut State, wall_us: u64) {
 }
 
 /// Closes the connection to the master, in any state.
-pub(super) fn hang_up(state: &mut State) {
+pub(super) fn disconnect_master(state: &mut State) {
     if let Some(conn) = state.repl.link().and_then(Link::conn) {
         super::disconnect(state, conn);
     }
