@@ -196,7 +196,7 @@ fn faults_of_links_begin_and_end() {
 }
 
 #[test]
-fn clocks_are_set_and_machines_stand_still_and_lose_power() {
+fn clock_suspend_and_power_faults_are_recorded_the_same() {
     check(
         r#"
         [fault.rate]

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_cut_until_the_last_fault_that_cuts_it_is_over() {
+    fn link_stays_cut_until_the_last_fault_on_it_ends() {
         let mut links = links();
         let first = links.install(rule(1, 2, false, CUT));
         let second = links.install(rule(2, 1, true, CUT));

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lock_cannot_do_makes_the_run_another_one() {
+    fn unsupported_operation_makes_the_run_inconclusive() {
         let builder = HistoryBuilder::default()
             .tries(0, "c1")
             .granted(10, "c1")
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_matters_for_as_long_to_those_whom_it_found() {
+    fn fault_matters_to_clients_until_their_interrupted_request_or_hold_ends() {
         // c1's wait has lasted since the fault; c2 arrives long after that.
         let found = || {
             let struck = HistoryBuilder::default().deadlock_after(100).tries(0, "c1");

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waiting_shows_nothing() {
+    fn history_without_waiters_is_inconclusive() {
         HistoryBuilder::default()
             .tries(0, "c1")
             .tries(1, "c2")

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn on_several_nodes_it_cannot_be_told() {
+    fn several_nodes_are_inconclusive() {
         taken_over()
             .on_nodes(5)
             .releases(600, "c1")

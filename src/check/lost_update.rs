@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_that_never_was_is_no_base() {
+    fn write_based_on_an_unknown_version_is_violated() {
         HistoryBuilder::default()
             .writes(10, "c1", 3)
             .expect_violated(

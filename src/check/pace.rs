@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fault_that_ends_there_are_no_parts() {
+    fn run_without_an_ended_fault_has_no_parts() {
         let builder = || HistoryBuilder::default().holds(10, "c1").releases(20, "c1");
         assert_eq!(pace(&builder().ends(100).history()), None);
         let paused = builder().fault_begins(30, "n1", "pause");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_accepts_nothing_is_violated_and_one_that_nobody_asks_shows_nothing() {
+    fn resource_that_accepts_nothing_is_violated_and_unused_one_is_inconclusive() {
         let late = || HistoryBuilder::default().holds_for(10, "c1", Wall, 20);
         late()
             .refused_writing(40, "c1", 0)

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_is_over_at_once_or_a_death_for_good_has_ended() {
+    fn momentary_fault_and_permanent_death_count_as_ended() {
         for (host, name) in [("s1", "failover"), ("c1", "kill"), ("n2", "crash")] {
             // The lock has settled at 310 ms now.
             let struck = silenced().fault_begins(210, host, name);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_write_hurts_nobody_whoever_is_refused() {
+    fn refused_write_is_never_stale() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(500, "c2")
@@ -275,7 +275,7 @@ mod tests {
 
     /// c1 may have been granted the lock first; its call returns last.
     #[test]
-    fn of_overlapping_calls_without_tokens_it_cannot_be_told() {
+    fn overlapping_calls_without_tokens_are_inconclusive() {
         let both = || {
             HistoryBuilder::default()
                 .tries(0, "c1")

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn without_tokens_there_is_nothing_to_regress() {
+    fn history_without_tokens_holds() {
         HistoryBuilder::default()
             .holds(10, "c1")
             .holds(20, "c2")

@@ -225,7 +225,7 @@ mod tests {
     /// For the mean of n values between 0 and 1 the standard error is known, and the bootstrap
     /// approximates it.
     #[test]
-    fn the_bootstrap_of_a_mean_is_as_wide_as_its_standard_error_says() {
+    fn bootstrap_interval_of_a_mean_matches_its_standard_error() {
         let mut random = SplitMix64::seed_from_u64(1);
         let mut below = move |n: u64| random.next_u64() % n;
         let values: Vec<f64> = (0..400).map(|place| f64::from(place % 20) / 19.0).collect();

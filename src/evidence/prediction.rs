@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_happened_may_not_happen_seldom() {
+    fn predicted_high_rate_differs_when_violations_are_rare() {
         let always = at_rate(0.95, 1.0);
         check(always, [0, 1_000, 0], AsPredicted);
         check(always, [999, 1, 0], Differs);
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_runs_than_are_needed_decide_nothing_and_say_how_many_would() {
+    fn too_few_runs_are_inconclusive_and_report_the_number_needed() {
         for (prediction, counts, expected) in [
             (Prediction::HOLDS, [20, 0, 0], Some(53)),
             (Prediction::HOLDS, [10, 0, 10], Some(126)),

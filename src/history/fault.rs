@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_struck_by_what_peers_notice_on_links() {
+    fn kinds_of_link_faults_have_the_symptom_and_family_of_links() {
         let links = ["partition", "slow-link", "loss"];
         let aims_at_links = |kind: &FaultKind| matches!(kind.aim(), Aim::Links(_));
         assert_eq!(names_where(aims_at_links), links);

@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_of_a_grant_what_the_grant_has() {
+    fn absent_values_of_a_grant_are_not_in_the_file() {
         let grant = |shared, token| Event::BeliefBegins {
             grant: 4,
             deadline: None,

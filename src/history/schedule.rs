@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_keeps_the_hosts_that_are_there_and_tells_whether_it_still_is_one() {
+    fn keep_hosts_removes_unknown_hosts_and_reports_whether_a_target_remains() {
         let keep = |mut effect: Effect| {
             let is_left = effect.keep_hosts(|host| host.ends_with('1'));
             (effect, is_left)

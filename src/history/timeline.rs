@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_gives_a_grant_if_it_is_the_grants_first() {
+    fn only_the_first_record_of_a_grant_gives_it() {
         let history = history([
             (5, "c2", begins(1, 100)),
             (10, "c1", begins(1, 20)),

@@ -172,7 +172,7 @@ mod tests {
     const NOTE: &str = "A note that is far too long for one line of such a narrow table: two.";
 
     #[test]
-    fn the_legend_explains_what_occurs() {
+    fn legend_explains_the_symbols_in_use() {
         let drawn = svg(&draw(&Table {
             title: "t".into(),
             rows_are: "lock",

@@ -198,7 +198,7 @@ fn a_table_of_every_look_is_painted() {
 
 /// Only its name says which pattern a shape is filled with.
 #[test]
-fn an_unknown_pattern_is_an_error_in_png_and_pdf_alike() {
+fn unknown_pattern_is_an_error_in_png_and_pdf() {
     let mut drawing = Drawing::chart((20, 20));
     drawing.hatch(drawing::Hatch::slanted("p".into(), drawing::Colour::BLACK));
     drawing.rect((0.0, 0.0), (9.0, 9.0), drawing::Look::hatched("p"));

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn no_error_is_no_change() {
+    fn record_without_errors_changes_no_reading() {
         let right = at(1_700_000_000 * S + 7, 3 * S + 1);
         assert_eq!(ClockRecord::default().readings(right), right);
     }

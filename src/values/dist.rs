@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn each_distribution_has_the_shape_that_it_is_named_for() {
+    fn each_distribution_has_its_shape() {
         assert!(draws(Dist::Constant(1.5)).iter().all(|&ns| ns == 1_500_000));
 
         let uniform = draws(Dist::Uniform(1.0, 5.0));

@@ -62,7 +62,7 @@ fn every_command_does_what_the_book_says() {
 }
 
 #[test]
-fn every_command_of_a_workflow_is_among_those_that_are_run() {
+fn every_command_of_a_workflow_is_run_by_a_test() {
     let page = Page::read("docs/ci.md".into());
     let tried = commands::tried(&page);
     let blocks = page.blocks().into_iter();

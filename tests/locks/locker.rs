@@ -65,7 +65,7 @@ async fn takes_turns(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn holders_take_turns_and_know_what_they_have() {
+fn holders_take_turns_and_know_whether_they_hold_the_lock() {
     on_both!(1, takes_turns);
 }
 

@@ -177,7 +177,7 @@ fn heads_that_have_waited_too_long_are_dropped() {
 /// If the lease that it found has expired, a waiter of 3.23.5 gets a time in the past, and so
 /// waits for a message; a waiter of a newer release gets the remaining time.
 #[test]
-fn a_waiter_whose_lease_was_renewed_is_told_by_its_release() {
+fn waiter_on_a_renewed_lease_waits_as_its_version_does() {
     for (told, expected) in [("place", None), ("lease", Some(10_000))] {
         on_nodes(1, 0, move |env, nodes| async move {
             let holder = fair(&env, &nodes, "lease_ms = 10_000");

@@ -146,7 +146,7 @@ async fn prolongs(env: impl Env, watched: impl Fn(Points) -> Rc<dyn DynLock>, no
 }
 
 #[test]
-fn the_last_step_prolongs_whoevers_lock_it_is() {
+fn last_step_extends_the_lock_of_any_owner() {
     for name in ["redisson-multi", "redisson-redlock"] {
         on_nodes(3, 0, move |env: SimulatedEnv, nodes| {
             let (watched, names) = (env.clone(), nodes.clone());

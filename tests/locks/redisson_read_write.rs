@@ -164,7 +164,7 @@ async fn writer_alone(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn a_writer_is_alone_and_may_go_on_as_a_reader() {
+fn writer_is_exclusive_and_may_continue_as_a_reader() {
     on_both!(1, writer_alone);
 }
 

@@ -54,7 +54,7 @@ async fn counters_out_of_step(env: impl Env, nodes: Vec<Name>) {
 }
 
 #[test]
-fn the_highest_of_the_counters_counts_and_may_be_written_back() {
+fn highest_counter_becomes_the_token_and_may_be_written_back() {
     on_both!(3, counters_out_of_step);
 }
 

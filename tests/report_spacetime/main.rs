@@ -87,7 +87,7 @@ fn check_says(picture: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_picture_says_what_happened() {
+fn picture_shows_the_events_of_the_run() {
     let (history, violation) = pause(false);
     let told = [
         "From 9.00 ms to 1.52 s of a run of 30.0 s",

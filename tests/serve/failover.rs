@@ -94,7 +94,7 @@ fn master_that_slept_returns_as_a_replica_without_its_later_writes() {
 }
 
 #[test]
-fn a_failover_may_be_asked_for() {
+fn failover_can_be_requested() {
     let served = cluster();
     let asked = ["SENTINEL", "FAILOVER", "mymaster"];
     assert_eq!(served.redis_cli(SENTINELS[2], &asked), "OK\n");

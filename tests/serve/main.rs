@@ -430,7 +430,7 @@ fn signals_end_it_with_clients_connected() {
 }
 
 #[test]
-fn what_it_cannot_do_it_says() {
+fn unsupported_options_are_rejected_with_the_reason() {
     let served = Served::new(1, &[]);
     let taken = served.addresses[0].port().to_string();
     for (options, expected) in [

@@ -105,7 +105,7 @@ fn check_trace(name: &str, trace: &Value, messages: usize, arrived: usize) {
 }
 
 #[test]
-fn trace_events_are_what_perfetto_reads() {
+fn trace_events_have_the_format_of_perfetto() {
     for (name, seed) in RUNS {
         let shown = Shown::of(name, *seed);
         let trace: Value =

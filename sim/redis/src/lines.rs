@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_sent_at_once_on_an_established_connection() {
+    fn data_is_sent_immediately_on_an_established_connection() {
         let mut peer = Peer::accepted();
         peer.sends("PING");
         peer.sends("INFO");
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_accepts_no_more_is_ended() {
+    fn connection_that_accepts_no_more_data_is_closed() {
         let mut peer = Peer::accepted();
         peer.sends("PING");
         peer.sends("PUBLISH");
@@ -214,17 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_does_not_accept_what_has_waited_is_of_no_use() {
+    fn connection_that_does_not_accept_queued_data_is_not_established() {
         let mut peer = Peer::connecting();
         peer.sends("PING");
         peer.sends("PUBLISH");
         assert!(!peer.connected());
-        // The driver requested it, so it is not notified.
+        // The result reports it to the driver.
         peer.expect("PINGPUBL", false);
     }
 
     #[test]
-    fn what_has_ended_is_not_connected_any_more() {
+    fn closed_connection_is_not_established_later() {
         let mut peer = Peer::connecting();
         peer.sends("PING");
         peer.lines.end(&1);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_knows_of_the_end_is_not_told() {
+    fn receiver_of_a_forgotten_connection_is_not_notified() {
         let mut peer = Peer::accepted();
         peer.lines.forget(&1);
         peer.sends("PING");

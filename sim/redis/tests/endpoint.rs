@@ -142,7 +142,7 @@ fn single_reply_can_exceed_the_limit() {
 }
 
 #[test]
-fn a_client_may_be_over_the_soft_limit_for_a_while() {
+fn client_may_exceed_the_soft_limit_for_a_while() {
     let mut endpoint = endpoint(&[]);
     let client = Client::stalled(&mut endpoint);
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(0)), []);

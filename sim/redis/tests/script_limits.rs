@@ -117,7 +117,7 @@ fn a_script_returns_a_map_and_a_set_of_thousands() {
 }
 
 #[test]
-fn thousands_of_functions_and_scripts_are_known_at_once() {
+fn thousands_of_functions_and_scripts_coexist() {
     let mut client = Client::new();
     let register = "#!lua name=many\nfor i = 1, 9000 do redis.register_function('f' .. i, function() return i end) end";
     assert_eq!(

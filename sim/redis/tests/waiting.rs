@@ -272,7 +272,7 @@ fn expiry_cycle_deletes_expired_keys_earliest_first() {
 }
 
 #[test]
-fn a_driver_may_ask_for_the_memory_that_nobody_would_miss() {
+fn driver_can_wake_a_node_for_expired_keys() {
     let mut node = Node::new(NodeConfig::default());
     let conn = node.accept();
     let mut effects = Vec::new();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_clock_reaches_a_reading_early_and_never_before_when_mono_says() {
+    fn fast_clock_reaches_a_reading_early_but_not_before_when_mono() {
         for drift_ppm in [-500_000, -7, 0, 3, 100_000] {
             let clocks = Clocks::new(EPOCH_NS, 0, drift_ppm);
             let due = clocks.when_mono(10 * SECOND + 1, 0);

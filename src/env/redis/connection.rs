@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_number_cannot_stand_for_is_nothing() {
+    fn invalid_number_has_no_interpretation() {
         check(0, (Some(0), Some(0), Some(false)));
         check(1, (Some(1), Some(1), Some(true)));
         check(2, (Some(2), Some(2), None));

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_fault_may_begin_at_once() {
+    fn repeated_fault_may_begin_immediately() {
         let at_once = CUTS.replace("every_ms", "at_ms = 0\nevery_ms");
         let first = schedule(&at_once, 0).faults.remove(0);
         assert_eq!(first.start, Start::At { at_ns: 0 });

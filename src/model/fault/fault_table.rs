@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_may_stand_alone_or_in_a_list() {
+    fn hosts_may_be_written_alone_or_in_a_list() {
         let alone: Result<FaultSpec, _> = toml::from_str("kind = 'kill'\non = 'n1'\nat_ms = 0");
         let listed = toml::from_str("kind = 'kill'\non = ['n1']\nat_ms = 0");
         assert!(alone.is_ok());

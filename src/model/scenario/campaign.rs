@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn other_scenarios_are_what_they_say() {
+    fn scenarios_without_campaign_are_not_changed_by_a_draw() {
         let scenario = load("kleppmann/k1", &[]).expect("it ships");
         assert_eq!(*scenario.drawn(3).scenario, scenario);
     }

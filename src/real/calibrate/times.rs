@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_says_nothing() {
+    fn no_measurements_give_no_result() {
         assert_eq!(agree(&[], &[1.0]), None);
         assert_eq!(agree(&[1.0], &[]), None);
     }

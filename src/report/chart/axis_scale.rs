@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_values_stand_to_scale() {
+    fn regular_values_are_placed_to_scale() {
         let scale = of(&[0.0, 100.0, 200.0]);
         assert_eq!(scale.kind, Kind::Proportional);
         assert_eq!(scale.position(100.0, 1), 100.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn decades_stand_one_apart() {
+    fn decades_are_one_unit_apart() {
         let scale = of(&[0.0, 10.0, 100.0, 1000.0, 10_000.0]);
         assert_eq!(scale.kind, Kind::Even);
         assert_eq!(scale.position(100.0, 2), 2.0);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_say_whether_they_are_even() {
+    fn steps_report_whether_they_are_even() {
         let axis = Axis::of_key("lock.drift_factor");
         let tenths = [0.1, 0.2, 0.30000000000000004];
         assert_eq!(Scale::steps(&axis, &tenths).label, "drift factor");

@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_pause_is_recorded_before_its_process_goes_on() {
+    fn end_of_a_pause_is_recorded_before_its_process_continues() {
         check(
             "gc = { kind = 'pause', on = ['c2', 'n1'], at_ms = 5, duration_ms = 2 }",
             Completion::Done,

@@ -34,7 +34,7 @@ fn is_meant(pattern: &str, name: &str) -> bool {
 }
 
 #[test]
-fn the_documentation_names_what_is_absent() {
+fn documentation_names_absent_commands() {
     if versions::skips_test() {
         return;
     }

@@ -37,7 +37,7 @@ fn timeless(lines: Vec<String>) -> Vec<String> {
 }
 
 #[test]
-fn the_fields_are_those_of_redis_and_in_their_order() {
+fn fields_and_their_order_match_redis() {
     if versions::skips_test() {
         return;
     }

@@ -46,7 +46,7 @@ local function show(...)
 end";
 
 #[test]
-fn json_is_encoded_alike() {
+fn json_encoding_matches_redis() {
     check_values(&[
         "cjson.encode()",
         "cjson.encode(1, 2)",
@@ -97,7 +97,7 @@ fn json_is_encoded_alike() {
 }
 
 #[test]
-fn json_is_decoded_alike() {
+fn json_decoding_matches_redis() {
     check_values(&[
         "cjson.decode()",
         "cjson.decode('1', 2)",
@@ -180,7 +180,7 @@ fn json_is_decoded_alike() {
 }
 
 #[test]
-fn messages_are_packed_alike() {
+fn msgpack_encoding_matches_redis() {
     check_values(&[
         "cmsgpack.pack()",
         "cmsgpack.pack(nil)",
@@ -243,7 +243,7 @@ fn messages_are_packed_alike() {
 }
 
 #[test]
-fn structs_are_packed_alike() {
+fn struct_packing_matches_redis() {
     check_values(&[
         "struct.pack()",
         "struct.pack('')",
@@ -347,7 +347,7 @@ fn structs_are_packed_alike() {
 }
 
 #[test]
-fn bits_are_counted_alike() {
+fn bit_operations_match_redis() {
     check_values(&[
         "bit.tobit()",
         "bit.tobit('x')",
@@ -429,7 +429,7 @@ fn check_random(function: &str, pieces: &'static [&'static [u8]]) {
 }
 
 #[test]
-fn any_text_is_decoded_alike() {
+fn any_text_decodes_as_in_redis() {
     check_random(
         "cjson.decode",
         &[
@@ -441,7 +441,7 @@ fn any_text_is_decoded_alike() {
 }
 
 #[test]
-fn any_message_is_unpacked_alike() {
+fn any_message_unpacks_as_in_redis() {
     check_random(
         "cmsgpack.unpack",
         &[
@@ -454,7 +454,7 @@ fn any_message_is_unpacked_alike() {
 }
 
 #[test]
-fn any_layout_is_read_alike() {
+fn any_layout_is_read_as_in_redis() {
     check_random(
         "struct.unpack",
         &[
@@ -494,7 +494,7 @@ fn any_layout_is_read_alike() {
 
 /// Lua's stack has room for 8000 values in one function. (mlua needs one or two of them.)
 #[test]
-fn the_stack_overflows_alike() {
+fn stack_overflow_matches_redis() {
     let fill = "local t = {} for i = 1, 8010 do t[i] = 'a' end";
     let mut scripts = Vec::new();
     for count in [4000, 4001, 7900] {

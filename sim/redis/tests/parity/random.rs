@@ -27,7 +27,7 @@ const FULL_SEQUENCES: u32 = 300;
 const STREAMS: u32 = 2000;
 
 #[test]
-fn any_sequence_of_commands_is_answered_alike() {
+fn any_sequence_of_commands_gets_the_replies_of_redis() {
     if versions::skips_test() {
         return;
     }
@@ -35,7 +35,7 @@ fn any_sequence_of_commands_is_answered_alike() {
 }
 
 #[test]
-fn any_sequence_of_commands_is_answered_alike_when_memory_is_short() {
+fn any_sequence_of_commands_gets_the_replies_of_redis_when_memory_is_short() {
     if versions::skips_test() {
         return;
     }
@@ -62,7 +62,7 @@ fn are_answered_alike(count: u32, commands: impl Strategy<Value = String>) {
 }
 
 #[test]
-fn any_sequence_of_commands_is_heard_of_alike() {
+fn any_sequence_of_commands_causes_the_notifications_of_redis() {
     if versions::skips_test() {
         return;
     }
@@ -70,7 +70,7 @@ fn any_sequence_of_commands_is_heard_of_alike() {
 }
 
 #[test]
-fn any_sequence_of_commands_is_heard_of_by_its_own_client_alike() {
+fn any_sequence_of_commands_causes_the_notifications_of_redis_for_its_own_client() {
     if versions::skips_test() {
         return;
     }
@@ -139,7 +139,7 @@ fn likeness(command: &[u8]) -> Likeness {
 }
 
 #[test]
-fn any_bytes_are_answered_alike() {
+fn any_bytes_get_the_replies_of_redis() {
     let pair = RefCell::new(Pair::start(0));
     let pieces = prop::sample::select(vec![
         "*1\r\n",

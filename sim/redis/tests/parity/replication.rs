@@ -289,7 +289,7 @@ fn master_propagates_the_same_commands_as_redis() {
 }
 
 #[test]
-fn a_client_that_waited_takes_what_there_is() {
+fn unblocked_client_takes_the_available_elements() {
     let mut masters = Masters::start();
     for (waiting, line) in [
         ("BLMPOP 0 1 l LEFT COUNT 9", "RPUSH l a b"),
@@ -306,7 +306,7 @@ fn a_client_that_waited_takes_what_there_is() {
 }
 
 #[test]
-fn the_database_comes_before_the_unit() {
+fn select_precedes_the_transaction() {
     let mut masters = Masters::start();
     for line in ["MULTI", "SET a 1", "INCR a", "EXEC"] {
         masters.say(line);

@@ -164,7 +164,7 @@ fn forced_failover_over_a_cut_link_loses_unreplicated_writes() {
 }
 
 #[test]
-fn unforced_it_is_called_off_when_time_is_over() {
+fn unforced_failover_is_aborted_after_its_timeout() {
     let seen = run("FAILOVER TO n2 6379 TIMEOUT 1000", cut_for_a_while);
     assert_eq!(seen.roles, ["master", "slave"]);
     assert_eq!(seen.acked_by(1), 0);

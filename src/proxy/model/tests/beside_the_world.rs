@@ -318,7 +318,7 @@ fn segments_arrive_at_the_same_times_whatever_the_links_do() {
 }
 
 #[test]
-fn a_handshake_goes_on_at_the_same_time() {
+fn handshake_continues_at_the_same_time() {
     for (side, ways) in [
         (Connector, Ways::One),
         (Server, Ways::One),

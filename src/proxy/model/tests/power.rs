@@ -141,7 +141,7 @@ fn a_connector_whose_answer_was_lost_with_the_power_sends_its_syn_again() {
 }
 
 #[test]
-fn a_process_that_connects_without_power_reaches_nobody() {
+fn connection_from_a_host_without_power_reaches_no_host() {
     let mut fixture = Fixture::new(5.0);
     cut_power(&mut fixture, "c1");
     fixture.open();

@@ -58,7 +58,7 @@ fn a_server_whose_answer_is_cut_ends_the_handshake_too() {
 }
 
 #[test]
-fn a_handshake_goes_on_at_the_next_retransmission() {
+fn handshake_continues_at_the_next_retransmission() {
     let mut fixture = Fixture::new(5.0);
     let cut = fixture.install("c1", "n1", Ways::One, Cut);
     fixture.open();
@@ -88,7 +88,7 @@ fn later_data_waits_behind_held_segments_and_arrives_in_order() {
 }
 
 #[test]
-fn the_patience_for_a_segment_begins_when_it_is_first_transmitted() {
+fn timeout_of_a_segment_begins_with_its_first_transmission() {
     let mut fixture = Fixture::new(1.0);
     let id = fixture.established();
     let cut = fixture.install("c1", "n1", Ways::One, Cut);

@@ -25,7 +25,7 @@ fn data_passes_both_ways() {
 }
 
 #[test]
-fn megabytes_pass_both_ways_at_once() {
+fn megabytes_pass_both_ways_concurrently() {
     let fixture = Fixture::new(1.0);
     let (client, server) = fixture.connected();
     let data = pattern(8 << 20);

@@ -11,7 +11,7 @@ use super::fixture::{
 };
 
 #[test]
-fn the_end_of_a_stream_passes_and_the_other_stream_goes_on() {
+fn end_of_a_stream_passes_and_the_other_stream_continues() {
     let fixture = Fixture::new(1.0);
     let (mut client, mut server) = fixture.connected();
     client.write_all(b"request").unwrap();

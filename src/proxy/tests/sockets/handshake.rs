@@ -71,7 +71,7 @@ fn a_stranger_is_turned_away() {
 }
 
 #[test]
-fn a_server_s_whole_stream_passes_although_it_ends_at_once() {
+fn whole_stream_of_a_server_passes_although_it_ends_immediately() {
     let fixture = Fixture::new(5.0);
     let mut client = fixture.try_connect(1).unwrap();
     let mut server = fixture.accept();

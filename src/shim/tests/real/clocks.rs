@@ -73,7 +73,7 @@ fn time_and_leases_follow_a_step() {
 }
 
 #[test]
-fn a_fast_clock_gains_and_goes_on_when_it_is_right_again() {
+fn fast_clock_gains_time_and_keeps_it_when_its_rate_is_right_again() {
     if !is_there() {
         return;
     }

@@ -94,7 +94,7 @@ fn a_folder_that_the_loader_cannot_name() {
 }
 
 #[test]
-fn a_library_that_is_there_is_left_alone_and_another_is_replaced() {
+fn same_library_is_kept_and_another_is_replaced() {
     use std::os::unix::fs::MetadataExt;
     let folder = Folder::new("again");
     let inode = || fs::metadata(&folder.library).unwrap().ino();

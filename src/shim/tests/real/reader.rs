@@ -44,7 +44,7 @@ fn clocks_are_right_until_they_are_changed() {
 }
 
 #[test]
-fn a_frozen_clock_has_lost_its_time_when_it_goes_on() {
+fn frozen_clock_has_lost_time_when_it_resumes() {
     let folder = Folder::new("freeze");
     let path = folder.join("clock");
     let mut clocks = ClockFile::create(&path).unwrap();
@@ -89,7 +89,7 @@ fn a_rate_error_adds_up_while_it_lasts() {
 }
 
 #[test]
-fn a_clock_file_is_neither_overwritten_nor_mistaken() {
+fn clock_file_is_not_overwritten_and_other_files_are_rejected() {
     let folder = Folder::new("file");
     let path = folder.join("clock");
     drop(ClockFile::create(&path).unwrap());

@@ -3,7 +3,7 @@
 use super::check;
 
 #[test]
-fn several_at_once() {
+fn several_keys_in_one_command() {
     check(&["MSET a 1 b 2
          MGET a b c
          MSET a

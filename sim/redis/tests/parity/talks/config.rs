@@ -126,7 +126,7 @@ fn save_points_and_output_limits() {
 }
 
 #[test]
-fn the_master_and_what_a_replica_says_to_it() {
+fn replica_commands_at_a_master() {
     check(&["CONFIG GET replicaof
          CONFIG GET slaveof
          CONFIG GET replicao*

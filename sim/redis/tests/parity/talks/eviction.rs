@@ -56,7 +56,7 @@ fn commands_that_may_need_memory_are_refused() {
 }
 
 #[test]
-fn scripts_are_refused_by_what_they_declare() {
+fn scripts_are_refused_by_their_declared_flags() {
     check(&[
         "CONFIG SET maxmemory 1
          EVAL \"return redis.call('set','k','v')\" 0

@@ -78,7 +78,7 @@ fn passwords_are_not() {
 }
 
 #[test]
-fn scripts_and_what_they_call_are_shown() {
+fn scripts_and_their_calls_are_shown() {
     check(&["2: MONITOR
          SET a 1
          EVAL \"redis.call('set', 'q', 1) redis.pcall('incr', 'q', 'x') redis.pcall('lpush', 'q', 1) return redis.call('get', 'q')\" 0

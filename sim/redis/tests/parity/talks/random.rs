@@ -16,7 +16,7 @@ const REGRESSIONS: &str = "tests/regressions/talks.txt";
 const TALKS: u32 = 300;
 
 #[test]
-fn any_talk_goes_alike() {
+fn any_conversation_matches_redis() {
     if versions::skips_test() {
         return;
     }
@@ -24,7 +24,7 @@ fn any_talk_goes_alike() {
 }
 
 #[test]
-fn any_talk_of_one_who_listens_to_itself_goes_alike() {
+fn any_conversation_of_a_client_with_its_own_events_matches_redis() {
     if versions::skips_test() {
         return;
     }
