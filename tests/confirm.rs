@@ -46,7 +46,7 @@ fn a_pause_longer_than_the_lease_lets_a_stale_write_through() {
         writes(&run.history),
         [("c2", 0, Accepted(1)), ("c1", 0, Accepted(2))]
     );
-    // The world gives the same result for the same scenario.
+    // The simulator gives the same result for the same scenario.
     let scenario = parse(K1);
     let simulated =
         simulate(&scenario, 1, &expand(&scenario.fault, 1), Keep::default()).expect("it ends");

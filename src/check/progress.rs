@@ -11,7 +11,7 @@
 //! call returned earlier, if its call of `acquire` overlapped the writer's call: a reply can be
 //! delayed in a paused client while the lock passes on. Of such a pair the grant with the
 //! higher token counts as the later one. But a client whose call returned before the writer
-//! even asked is not later, whatever its token: tokens issued in another order than the grants
+//! even asked is not later, regardless of its token: tokens issued in another order than the grants
 //! (by nodes that lost some, or counted separately) make a resource refuse a rightful holder,
 //! and this property detects that. Readers overtake no readers. A client's own later grant is
 //! no excuse: a client that works under two grants holds the lock rightfully under both.

@@ -37,7 +37,7 @@ fn inconclusive(why: &str) -> Verdict {
 }
 
 /// The end of the last fault: 0 without faults, and `None` if one never ends. A process that never
-/// comes back is no fault that lasts: what remains has to work without it.
+/// restarts does not count as a lasting fault: the remaining hosts have to work without it.
 pub(super) fn healed_ns(timeline: &Timeline) -> Option<u64> {
     let mut in_effect = 0_u64;
     let mut healed_ns = 0;

@@ -407,7 +407,7 @@ mod tests {
         }
     }
 
-    /// The client is granted the lock, or extends that grant, to this time.
+    /// The event of a grant, or of its extension, up to this time.
     fn begins(grant: u32, until_ns: u64) -> Event {
         Event::BeliefBegins {
             grant,

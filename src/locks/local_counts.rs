@@ -39,7 +39,7 @@ impl LocalCounts {
         Some(hold.grant.clone())
     }
 
-    /// The node has granted the lock: the owner's first hold.
+    /// Adds the owner's first hold, which the node has granted.
     pub(super) fn enter(&self, grant: &Grant) {
         let (grant, count) = (grant.clone(), 1);
         let mut holds = self.holds.borrow_mut();

@@ -45,7 +45,7 @@ pub struct Workload {
     /// An alternative program for a single client; see [`ClientOverride::blocks_ms`].
     #[serde(skip)]
     pub blocks_ms: Option<Dist>,
-    /// A client stops trying this long after its first attempt, in milliseconds, and goes on to
+    /// A client stops trying this long after its first attempt, in milliseconds, and continues with
     /// its next round; 0: it tries once; absent: it never stops. For `adds`: the client adds
     /// each element only once, and waits this long for the reply.
     #[serde(skip_serializing_if = "Option::is_none")]

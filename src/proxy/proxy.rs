@@ -66,8 +66,8 @@ impl Proxy {
         self.call(move |relay| relay.publish(name, listener, public, real))
     }
 
-    /// The process of `server` is gone: from now on a connection to it is refused by the
-    /// kernel. Its existing connections live on until their sockets end.
+    /// Withdraws `server`, whose process has ended: from now on the kernel refuses connections to
+    /// it. Its existing connections remain until their sockets end.
     pub fn withdraw(&self, server: &Name) {
         let name = server.clone();
         self.call(move |relay| relay.withdraw(&name));

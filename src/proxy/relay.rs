@@ -127,8 +127,8 @@ impl Relay {
         }
     }
 
-    /// A host connects to the public address of `server`. A host that is not part of the run
-    /// is turned away.
+    /// Handles a host's connection to the public address of `server`. A host that is not part of
+    /// the run is rejected.
     fn accepted(self: &Rc<Self>, stream: TcpStream, from: SocketAddr, server: Name) {
         let Some(connector) = self.names.get(&from.ip()).cloned() else {
             return;
@@ -165,7 +165,7 @@ impl Relay {
         self.ports.borrow_mut().insert(end, port);
     }
 
-    /// The process at `end` has written what is in the first `len` bytes of the buffer.
+    /// Handles the first `len` bytes of the buffer, which the process at `end` has written.
     fn on_write(self: &Rc<Self>, end: End, len: usize, port: &Port) {
         let bytes = self.buffer.borrow().get(..len).map(Bytes::copy_from_slice);
         if let Some(bytes) = bytes {

@@ -194,7 +194,7 @@ fn tcp(times: u64) -> Result<Vec<Constant>, Failure> {
 mod tests {
     use super::*;
 
-    /// The world in the place of real Redis, so that every constant is found and agrees.
+    /// The simulator in place of real Redis, so that every constant is found and agrees.
     #[test]
     fn every_constant_is_found_in_the_worlds_histories() {
         let effort = Effort {

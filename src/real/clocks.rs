@@ -70,7 +70,7 @@ impl HostClocks {
         self.change(hosts, |clock| clock.file.step_wall(by_ns))
     }
 
-    /// A fault of the schedule begins that gives the clocks of these hosts this rate error.
+    /// Begins a fault of the schedule that gives the clocks of these hosts this rate error.
     pub(super) fn begin_rate(
         &mut self,
         hosts: &[Name],
@@ -83,7 +83,7 @@ impl HostClocks {
         })
     }
 
-    /// That fault ends.
+    /// Ends such a fault.
     pub(super) fn end_rate(&mut self, hosts: &[Name], fault: usize) -> io::Result<()> {
         self.change(hosts, |clock| {
             clock.rates.end(fault);

@@ -96,7 +96,7 @@ pub(super) fn configure(
     Ok(arguments)
 }
 
-/// The log goes to standard output, and other connections of this machine are let in.
+/// The common options: log to standard output, and accept other connections of this machine.
 fn common(server: &Name, addresses: &Addresses, folder: &Path) -> Vec<String> {
     let hidden = addresses.hidden(server);
     vec![

@@ -389,7 +389,7 @@ impl<'a> Testbed<'a> {
         }
     }
 
-    /// A server's process is ready: others can connect to it.
+    /// Publishes a server whose process is ready, so that others can connect to it.
     pub(super) fn publish(&mut self, name: &Name) -> Result<(), ConfirmError> {
         let role = self.plan.servers.get(name);
         if role.is_none() && **name != *RESOURCE {

@@ -36,7 +36,7 @@ impl Faults {
         })
     }
 
-    /// Puts the faults with a start time on the world's event queue.
+    /// Puts the faults with a start time on the simulator's event queue.
     pub(super) fn start(self: &Rc<Self>, world: &mut World) {
         self.executor.borrow().start(&mut self.injector(world));
     }

@@ -56,7 +56,7 @@ fn shown(frame: &Frame) -> String {
     }
 }
 
-/// A word as it is, or in quotes if it has spaces or is empty. A script keeps its lines.
+/// Quotes a word if it is empty or has spaces. A script keeps its lines.
 fn quoted(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     match text.is_empty() || text.contains(|c: char| c.is_whitespace() || c == '"') {

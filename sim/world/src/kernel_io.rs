@@ -129,7 +129,7 @@ impl World {
         any || !self.ready.is_empty()
     }
 
-    /// An acknowledgement without data arrives immediately.
+    /// Delivers an acknowledgement without data immediately.
     fn deliver_ack(&mut self, mut packet: Packet, opening: bool) {
         let Some(route) = Route::of(&packet) else {
             return;

@@ -23,7 +23,7 @@ impl Network {
         id
     }
 
-    /// The server's process has accepted: the answer to [`Effect::Connect`].
+    /// Handles the server process's accept, the answer to [`Effect::Connect`].
     pub(crate) fn connected(&mut self, id: ConnectionId, now_ns: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             // The connector gave up.
@@ -56,12 +56,12 @@ impl Network {
         }
     }
 
-    /// The process at `end` has written data.
+    /// Handles data that the process at `end` has written.
     pub(crate) fn on_write(&mut self, end: End, payload: Payload, now_ns: u64) {
         self.send(end, Content::Data(payload), now_ns);
     }
 
-    /// The process at `end` has ended its stream.
+    /// Handles the end of the stream of the process at `end`.
     pub(crate) fn ended(&mut self, end: End, now_ns: u64) {
         if self.is_connecting(end) {
             self.stop_connecting(end, now_ns);
@@ -70,7 +70,7 @@ impl Network {
         }
     }
 
-    /// The process at `end` has reset its connection, or ended without reading all its data.
+    /// Handles a reset by the process at `end`, or its end without reading all its data.
     pub(crate) fn on_broken(&mut self, end: End, now_ns: u64) {
         if self.is_connecting(end) {
             self.stop_connecting(end, now_ns);

@@ -146,8 +146,8 @@ impl Network {
         self.follow(from, delivery, now_ns);
     }
 
-    /// A transmission of `transit` did not get through: it will be sent again, unless its
-    /// sender has gone or runs out of patience.
+    /// Holds `transit`, whose transmission did not get through; it will be retransmitted, unless
+    /// its sender is gone or gives up.
     pub(super) fn hold(&mut self, transit: Transit, now_ns: u64) {
         let from = transit.segment.from;
         let Some(connection) = self.connections.get_mut(&from.connection) else {

@@ -69,7 +69,7 @@ impl Port {
         }
     }
 
-    /// Its task is `task`.
+    /// Stores the handle of its task.
     pub(super) fn run(&self, task: JoinHandle<()>) {
         *self.task.borrow_mut() = Some(task.abort_handle());
     }
@@ -238,7 +238,7 @@ impl Relay {
         Ok(Read::Something)
     }
 
-    /// The socket of `end` was reset by its process.
+    /// Handles a reset of the socket of `end` by its process.
     fn on_broken(self: &Rc<Self>, end: End, port: &Port) {
         if port.is_detached.get() {
             return;

@@ -15,7 +15,7 @@ mod machine {
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
     use tokio::io::unix::AsyncFd;
 
-    /// A timer that can be set anew.
+    /// A timer that can be reset.
     pub(crate) struct Timer {
         file: AsyncFd<File>,
         /// When it ends.
@@ -91,7 +91,7 @@ mod machine {
 
     use crate::clock::now_ns;
 
-    /// A timer that can be set anew.
+    /// A timer that can be reset.
     #[derive(Default)]
     pub(crate) struct Timer {
         sleep: RefCell<Option<Pin<Box<Sleep>>>>,

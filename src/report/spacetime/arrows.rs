@@ -183,7 +183,7 @@ fn cross(page: &mut Page, arrow: Arrow) {
         .line((x - 5.0, y + 5.0), (x + 5.0, y - 5.0), look);
 }
 
-/// A request without what follows its key; an answer is its first word.
+/// Shortens a request to its command and key, and an answer to its first word.
 fn brief(text: &str) -> &str {
     let words = match text {
         text if text.starts_with('(') => return text,

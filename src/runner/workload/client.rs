@@ -156,7 +156,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         Ok(())
     }
 
-    /// Sleeps for a drawn time; a time of zero makes no step in the world.
+    /// Sleeps for a drawn time; a time of zero is no step in the simulator.
     async fn pass(&mut self, time: Dist) {
         let time_ns = time.sample_ns(&mut self.random);
         if time_ns > 0 {

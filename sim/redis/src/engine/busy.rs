@@ -23,7 +23,7 @@ use super::state::State;
 use super::state::busy::{Busy, Kind, taken_us};
 use crate::wire::reply::{Error, Reply};
 
-/// A script has run, with this reply: accounts for its time.
+/// Accounts for the time of a script that has run, with this reply.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
     call.state.turn.count_script(reading.instructions);
     let lasts_us = match call.state.clock {

@@ -14,7 +14,7 @@ use super::state::session::valid_name;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::Reply;
 
-/// A command is about to be called.
+/// Prepares for a call of a command.
 pub(super) fn begin(call: &mut Call<'_>, command: &Command) {
     if is_shown(call, command) && command.runs_script() {
         let line = line(call, command);
@@ -22,7 +22,7 @@ pub(super) fn begin(call: &mut Call<'_>, command: &Command) {
     }
 }
 
-/// A command was called; its reply follows.
+/// Handles the end of a call, before its reply.
 pub(super) fn end(call: &mut Call<'_>, command: &Command) {
     if !is_shown(call, command) || command.runs_script() {
         return;
@@ -34,7 +34,7 @@ pub(super) fn end(call: &mut Call<'_>, command: &Command) {
     }
 }
 
-/// The reply was sent.
+/// Handles the end of a call, after its reply.
 pub(super) fn after_reply(state: &mut State) {
     for line in std::mem::take(&mut state.monitors.after_reply) {
         feed_monitors(state, &line);

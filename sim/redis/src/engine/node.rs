@@ -312,7 +312,7 @@ impl Node {
         self.state.next_cycle_us()
     }
 
-    /// The wall clock reads `wall_us`: performs the work that is due. Call it at the time that
+    /// Performs the work that is due when the wall clock reads `wall_us`. Call it at the time that
     /// [`Node::next_wake_us`] returned; a call at any other time is harmless.
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);

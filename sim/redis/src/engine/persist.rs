@@ -28,7 +28,7 @@ pub(super) fn feed(state: &mut State, ops: &[Op]) {
     }
 }
 
-/// The data set was replaced, or the file is new: the file begins with a snapshot.
+/// Begins the file with a snapshot, since the data set was replaced or the file is new.
 pub(super) fn rewrite(state: &mut State) {
     if state.config.append_only() {
         let persist = &mut state.persist;

@@ -35,8 +35,8 @@ impl Call<'_> {
     }
 }
 
-/// A command was called: records what has to be propagated. `dirty_before` shows whether the
-/// command changed anything.
+/// Records the propagation of a command that was called. `dirty_before` shows whether the command
+/// changed anything.
 pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) {
     let effects = &mut call.state.db.effects;
     let instead = effects.instead.take();
@@ -63,7 +63,7 @@ pub(super) fn record(call: &mut Call<'_>, command: &Command, dirty_before: u64) 
     call.state.db.effects.push(Op { db, words, targets });
 }
 
-/// A request is complete: propagates its effects (`propagatePendingCommands`).
+/// Propagates the effects of a complete request (`propagatePendingCommands`).
 pub(super) fn flush(state: &mut State, unit: Unit) {
     let effects = &mut state.db.effects;
     effects.instead = None;

@@ -78,7 +78,7 @@ pub(super) fn end_if_over(table: Table, state: &mut State, wall_us: u64) {
     propagate::flush(state, Unit::Whole);
 }
 
-/// A waiting client was served: records the command that served it.
+/// Records the command that served a waiting client.
 fn record_served(state: &mut State) {
     let db = Some(state.db.selected());
     let effects = &mut state.db.effects;

@@ -21,8 +21,8 @@ pub(super) enum ReplicaWait {
     Skip,
 }
 
-/// A client requests the shutdown (`prepareForShutdown`). While a shutdown waits for replicas,
-/// another SHUTDOWN only waits along with it, even with NOW.
+/// Begins the shutdown that a client requests (`prepareForShutdown`). While a shutdown waits for
+/// replicas, another SHUTDOWN only waits along with it, even with NOW.
 pub(super) fn begin(
     state: &mut State,
     client: u64,

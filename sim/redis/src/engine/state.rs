@@ -194,7 +194,7 @@ impl State {
         }
     }
 
-    /// A connection has closed: removes it from all structures.
+    /// Removes a closed connection from all structures.
     pub(super) fn forget(&mut self, id: u64) {
         self.repl.lost(id, self.seen_us.unwrap_or(0));
         if self.clients.contains_key(&id) {

@@ -63,7 +63,8 @@ impl Stats {
         of_script
     }
 
-    /// A request, or a script's call, was refused before the command, if it exists, was called.
+    /// Counts a request, or a script's call, that was refused before the command, if it exists, was
+    /// called.
     pub(super) fn reject(&mut self, command: Option<&Command>, error: &Error) {
         self.count_error(error);
         self.seen = self.error_replies;
@@ -84,7 +85,7 @@ impl Stats {
         self.calls(command).failed += 1;
     }
 
-    /// An error reply was sent (`afterErrorReply`).
+    /// Counts an error reply (`afterErrorReply`).
     pub(super) fn count_error(&mut self, error: &Error) {
         self.error_replies += 1;
         *self.errors.entry(code(error)).or_default() += 1;

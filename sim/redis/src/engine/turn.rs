@@ -38,7 +38,7 @@ pub(super) fn resume_queued(state: &mut State) {
     state.waiting.resumed.append(&mut state.turn.queue);
 }
 
-/// The call ends: clients that it has not resumed come first in the next turn.
+/// Ends a call: clients that it has not resumed come first in the next turn.
 pub(super) fn end(state: &mut State) {
     state.waiting.resumed.append(&mut state.turn.queue);
     std::mem::swap(&mut state.waiting.resumed, &mut state.turn.queue);

@@ -114,9 +114,9 @@ impl Master {
         core.event(event, text);
     }
 
-    /// The replica was just promoted, or it is an old master that came back. An old master is
-    /// demoted, but only after enough time for a hello to announce a new configuration: until
-    /// then there are two masters.
+    /// Handles a replica that reports to be a master: it was just promoted, or is an old master
+    /// that came back. An old master is demoted, but only after enough time for a hello to announce
+    /// a new configuration: until then there are two masters.
     fn replica_is_master(&mut self, core: &mut Core, address: &Address) {
         let stage = self.failover.as_ref().map(|failover| failover.stage);
         let is_promoted = self.promoted() == Some(address);
@@ -142,8 +142,8 @@ impl Master {
         }
     }
 
-    /// A replica of another master is reconfigured. A replica that is being reconfigured to
-    /// the new master advances one state.
+    /// Reconfigures a replica of another master, and advances a replica that is being reconfigured
+    /// to the new master by one state.
     fn replica_is_replica(&mut self, core: &mut Core, address: &Address) {
         let wait_ms = self.settings.failover_timeout_ms();
         let looks_sane = self.looks_sane(core);

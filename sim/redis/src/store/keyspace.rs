@@ -58,7 +58,8 @@ impl Keyspace {
         }
     }
 
-    /// The keys were exchanged for others; these were here before. (`touchAllWatchedKeysInDb`)
+    /// Marks watched keys after the keys were exchanged for others; `before` has the previous ones
+    /// (`touchAllWatchedKeysInDb`).
     pub(super) fn changed_hands(&mut self, before: &BTreeMap<Bytes, Entry>, now_ms: i64) {
         for (key, watchers) in &mut self.watched {
             let (old, new) = (before.get(key), self.keys.get(key));

@@ -45,7 +45,7 @@ impl Usage {
         }
     }
 
-    /// The key is accessed.
+    /// Notes an access of the key.
     pub(crate) fn access(&mut self, now_ms: i64) {
         if now_ms / 1000 != self.last_s {
             self.counter = self.frequency(now_ms);

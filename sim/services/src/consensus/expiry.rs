@@ -30,20 +30,21 @@ impl Expiry {
         sessions.for_each(|(session, timeout_ms)| self.opened(session, timeout_ms, now_ns));
     }
 
-    /// A session was opened.
+    /// Adds a session.
     pub(super) fn opened(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
         let deadline_ns = now_ns.saturating_add(ns_from_ms(timeout_ms));
         self.0.insert(session, deadline_ns);
     }
 
-    /// The client of a session sent a request; ignored if the session has ended.
+    /// Restarts the timeout of a session whose client sent a request; ignored if the session has
+    /// ended.
     pub(super) fn renew(&mut self, session: SessionId, timeout_ms: u64, now_ns: u64) {
         if self.0.contains_key(&session) {
             self.opened(session, timeout_ms, now_ns);
         }
     }
 
-    /// A session has ended.
+    /// Removes a session.
     pub(super) fn ended(&mut self, session: SessionId) {
         self.0.remove(&session);
     }

@@ -94,7 +94,7 @@ struct Client {
 }
 
 impl Member {
-    /// A member that starts with the contents of its disk.
+    /// Creates a member that starts with the contents of its disk.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl Member {
         self.settle(now_ns, effects);
     }
 
-    /// A link was closed, or could not be established.
+    /// Handles a link that was closed or could not be established.
     pub fn link_closed(&mut self, link: LinkId, now_ns: u64, effects: &mut Vec<Effect>) {
         let peer = self.links.iter().find(|(_, own)| own.is(link));
         if let Some(peer) = peer.map(|(peer, _)| *peer) {

@@ -178,7 +178,7 @@ impl Raft {
         }
     }
 
-    /// A call was answered.
+    /// Handles the answer to a call.
     pub(crate) fn answered(&mut self, peer: Member, sent: Sent, answer: Answer, now_ns: u64) {
         self.see_term(answer.term, now_ns);
         // An answer to a call of another term is of no use in this one.

@@ -42,7 +42,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// A database that starts with the contents of its disk.
+    /// Creates a database that starts with the contents of its disk.
     pub fn new(files: &Files) -> Self {
         let mut database = Database::default();
         let mut journal = BytesMut::from(&files.aof[..]);

@@ -112,7 +112,7 @@ pub(in crate::engine) fn psync(call: &mut Call<'_>) -> Answer {
     Ok(Reply::NONE)
 }
 
-/// The master asks this replica to become the master.
+/// Makes this replica the master, at the request of its master.
 fn take_over(state: &mut State, id: &[u8]) -> Result<(), Error> {
     if state.repl.link().is_none() {
         return Err(Error::of("ERR PSYNC FAILOVER can't be sent to a master."));

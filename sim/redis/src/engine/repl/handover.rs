@@ -41,8 +41,8 @@ pub(in crate::engine) fn abort(state: &mut State) {
     }
 }
 
-/// The replica is the master: a handover in progress is complete, and writes are rejected instead
-/// of deferred.
+/// Completes a handover in progress, since the replica has become the master: writes are rejected
+/// instead of deferred.
 pub(super) fn succeed(state: &mut State) {
     end(state);
 }

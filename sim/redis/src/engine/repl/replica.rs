@@ -28,7 +28,7 @@ pub(in crate::engine) fn begin_connecting(
     }
 }
 
-/// The connection is established: begins the handshake. Returns whether it is still needed.
+/// Begins the handshake on an established connection. Returns whether it is still needed.
 pub(in crate::engine) fn connected(state: &mut State, conn: u64) -> bool {
     match state.repl.link_mut() {
         Some(link) if link.state == LinkState::Connecting(conn) => {
@@ -270,7 +270,7 @@ fn begin_stream(state: &mut State, conn: u64) {
     acknowledge(state);
 }
 
-/// A command of the stream was executed: forwards its bytes to this server's replicas.
+/// Forwards the bytes of an executed command of the stream to this server's replicas.
 pub(in crate::engine) fn applied(state: &mut State, bytes: &[u8]) {
     feed_replicas(state, bytes);
 }

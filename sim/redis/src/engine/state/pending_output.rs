@@ -17,12 +17,12 @@ impl PendingOutput {
         self.bytes > ENOUGH_BYTES
     }
 
-    /// Some output was appended.
+    /// Counts appended output.
     pub(in crate::engine) fn add(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
 
-    /// The driver takes all output.
+    /// Resets the count when the driver takes all output.
     pub(in crate::engine) fn clear(&mut self) {
         self.bytes = 0;
     }

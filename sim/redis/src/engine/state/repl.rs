@@ -118,7 +118,7 @@ impl Replication {
         [connect_us, cron_us].into_iter().flatten().min()
     }
 
-    /// A connection was lost, when the node had last seen the time `seen_us`.
+    /// Handles the loss of a connection; `seen_us` is the last time that the node has seen.
     pub(in crate::engine) fn lost(&mut self, conn: u64, seen_us: u64) {
         self.replicas.remove(&conn);
         self.readers_to_mark.remove(&conn);

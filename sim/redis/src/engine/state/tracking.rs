@@ -59,7 +59,7 @@ pub(in crate::engine) struct Caches {
 }
 
 impl Caches {
-    /// A script starts: its client declared these keys.
+    /// Notes the keys that the client of a starting script has declared.
     pub(in crate::engine) fn declare(&mut self, keys: Vec<&[u8]>) {
         self.declared = keys.into_iter().map(Bytes::copy_from_slice).collect();
     }
