@@ -1,4 +1,5 @@
-//! The tests of the workspace, several binaries at a time.
+//! The tests of the workspace, several binaries at a time, but for the statistical ones, which are
+//! faster in release.
 //!
 //! `cargo test` runs one test binary after the other. Some of them mostly wait: for real servers,
 //! for timers, for a browser. Here they wait beside those that compute.
@@ -12,6 +13,9 @@ use std::{env, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+
+use crate::release::STATISTICAL;
+use crate::tool::patient;
 
 /// Test binaries that take long although they compute little. They start first.
 const WAITING: &[&str] = &[
@@ -40,13 +44,20 @@ struct Binary {
     executable: PathBuf,
 }
 
+impl Binary {
+    fn target(&self) -> &str {
+        self.name.rsplit(' ').next().unwrap_or_default()
+    }
+}
+
 /// Builds all test binaries, runs them, and then the doc tests.
 ///
 /// # Errors
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
-pub fn run(variables: &[(&str, &str)]) -> Result<()> {
+pub fn run() -> Result<()> {
     let mut waiting = VecDeque::from(binaries()?);
+    waiting.retain(|binary| !STATISTICAL.contains(&binary.target()));
     ensure!(!waiting.is_empty(), "there are no tests");
     let is_slow = |binary: &Binary| WAITING.iter().any(|name| binary.name.ends_with(name));
     waiting
@@ -58,7 +69,7 @@ pub fn run(variables: &[(&str, &str)]) -> Result<()> {
         let work = || {
             while let Some(binary) = { waiting.lock().expect("no test panics here").pop_front() } {
                 let start = Instant::now();
-                let output = execute(&binary, variables);
+                let output = execute(&binary);
                 let seconds = start.elapsed().as_secs_f64();
                 let (line, complaint) = outcome(&binary.name, output);
                 println!("{line} ({seconds:.1} s)");
@@ -73,24 +84,21 @@ pub fn run(variables: &[(&str, &str)]) -> Result<()> {
     });
     let failed = failed.into_inner().expect("no test panics here");
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
-    let status = cargo(&["test", "--quiet", "--workspace", "--doc"])
-        .envs(variables.iter().copied())
-        .status()
-        .context("cargo did not start")?;
+    let status = cargo("test --quiet --workspace --doc").status();
+    let status = status.context("cargo did not start")?;
     ensure!(status.success(), "doc tests: {status}");
     Ok(())
 }
 
-fn cargo(words: &[&str]) -> Command {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(words);
+fn cargo(line: &str) -> Command {
+    let mut command = patient(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(line.split(' '));
     command
 }
 
 /// Builds the test binaries.
 fn binaries() -> Result<Vec<Binary>> {
-    let words = "test --workspace --no-run --message-format json-render-diagnostics";
-    let built = cargo(&words.split(' ').collect::<Vec<_>>())
+    let built = cargo("test --workspace --no-run --message-format json-render-diagnostics")
         .stderr(Stdio::inherit())
         .output()
         .context("cargo did not start")?;
@@ -127,11 +135,10 @@ fn binary(message: &str) -> Result<Option<Binary>> {
     }))
 }
 
-fn execute(binary: &Binary, variables: &[(&str, &str)]) -> Result<Output> {
+fn execute(binary: &Binary) -> Result<Output> {
     Command::new(&binary.executable)
         .current_dir(&binary.folder)
         .env("CARGO_MANIFEST_DIR", &binary.folder)
-        .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .output()
         .with_context(|| format!("{} did not start", binary.executable.display()))
@@ -192,6 +199,7 @@ mod tests {
             folder: "/x/src/cli".into(),
             executable: "/x/target/a".into(),
         };
+        assert_eq!(expected.target(), "locklab_cli");
         assert_eq!(found, Some(expected));
         for other in [
             artifact(false, r#""/x/target/a""#),

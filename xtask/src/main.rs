@@ -16,7 +16,9 @@ mod mutants;
 mod plants;
 mod published;
 mod redis;
+mod release;
 mod source;
+mod steps;
 mod test;
 mod tidy;
 mod tool;
@@ -28,17 +30,20 @@ Usage: cargo xtask <chore>
   test --long      That with a new seed for the random tests, 200,000 commands against
                    a real redis-server, a thousand hostile connections, a minute of
                    libFuzzer, the dependencies' licences, a part of the mutants, the
-                   published results, and the build of the other simulators' workloads
-  tests            All tests, several binaries at a time
+                   published results, the statistical tests with more runs, all planted
+                   mistakes, and the build of the other simulators' workloads
+  tests            The tests, several binaries at a time, but for the statistical ones
+  statistics       The tests of thousands of runs, in release
+  release          The release build that the checks share
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism [--long]
                    Run every scenario twice, and in several processes, and compare
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
-  mutants [--shard K/N]
+  mutants [--sample | --shard K/N]
                    Change the code that judges and what it judges by, and see whether a
-                   test notices
+                   test notices; of the changes only the K-th of N shards, or a random one
   plants [--all | --long | NAME…]
                    Plant mistakes, and see whether the scenario or test of each catches
                    it: those that the last commits may concern and a share of the others,
@@ -63,7 +68,9 @@ fn main() -> ExitCode {
     let done = to_the_root().and_then(|()| match arguments[..] {
         ["test"] => test::run(test::Length::Short),
         ["test", "--long"] => test::run(test::Length::Long),
-        ["tests"] => binaries::run(&[]),
+        ["tests"] => binaries::run(),
+        ["statistics"] => release::statistics(),
+        ["release"] => release::build(),
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
@@ -72,6 +79,7 @@ fn main() -> ExitCode {
         ["published"] => published::run(),
         ["deny"] => deny::run(),
         ["mutants"] => mutants::run(mutants::Shard::WHOLE),
+        ["mutants", "--sample"] => mutants::sample(),
         ["mutants", "--shard", shard] => mutants::Shard::parse(shard).and_then(mutants::run),
         ["plants"] => plants::run(plants::Which::Recent),
         ["plants", "--all"] => plants::run(plants::Which::Simulated),

@@ -1,6 +1,7 @@
 //! Programs that chores start: cargo and its subcommands, which are installed if they are
 //! missing.
 
+use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,6 +16,17 @@ pub fn cargo(line: &str) -> Command {
     // would override `+nightly`.
     cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     cargo
+}
+
+/// A command that gives way to others, where the system knows how. Tests that heed real time run
+/// beside it.
+pub fn patient(program: impl AsRef<OsStr>) -> Command {
+    if !is_on_path("nice") {
+        return Command::new(program);
+    }
+    let mut command = Command::new("nice");
+    command.args(["-n", "10"]).arg(program);
+    command
 }
 
 /// Installs a cargo subcommand if it is missing.

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::tool;
+use crate::{release, tool};
 
 /// The figures in the tree.
 const FIGURES: &str = "benches/instructions.json";
@@ -67,9 +67,7 @@ pub fn run(mode: Mode) -> Result<()> {
         println!("skipped: no instructions are counted here: {why:#}");
         return Ok(());
     }
-    tool::perform(tool::cargo(
-        "build --release --package locklab-instructions",
-    ))?;
+    release::build()?;
     let counted = Figures {
         rustc: compiler()?,
         instructions: count_all()?,

@@ -30,10 +30,10 @@ pub struct Choice<'a> {
 }
 
 /// So many commits count as recent. A push has fewer; what it had come from, CI does not know.
-const RECENT: usize = 20;
+const RECENT: usize = 8;
 
 /// One mistake in this many is planted though nothing recent concerns it.
-const SHARES: u64 = 8;
+const SHARES: u64 = 16;
 
 /// What git says of the recent commits.
 struct Recent {
@@ -184,7 +184,7 @@ mod tests {
     fn check(head: &str, touched: &[&str], known: usize, expected: &[&str], why: &str) {
         let plants = plants();
         let before = Before {
-            commits: 20,
+            commits: RECENT,
             touched: touched.iter().map(|path| (*path).to_owned()).collect(),
             plants: plants[..known].to_vec(),
         };
@@ -199,15 +199,15 @@ mod tests {
     #[test]
     fn what_is_touched_or_new_is_planted_and_a_share_by_the_commit() {
         let id = "0000000000000030aaaa";
-        let why = "planting 2 of 17 mistakes: 0 that the last 20 commits concern, and of the \
-                   others share 4 of 8";
-        check(id, &[], 17, &["m3", "m11"], why);
+        let why = "planting 1 of 17 mistakes: 0 that the last 8 commits concern, and of the \
+                   others share 4 of 16";
+        check(id, &[], 17, &["m3"], why);
         let other = "0000000000000050aaaa";
-        check(other, &[], 17, &["m5", "m13"], "share 6 of 8");
-        let why = "planting 3 of 17 mistakes: 1 that";
-        check(id, &["f7", "other"], 17, &["m3", "m7", "m11"], why);
-        check(id, &[], 15, &["m3", "m11", "m15"], "1 that");
-        check(id, &["f16"], 17, &["m3", "m11"], "0 that");
+        check(other, &[], 17, &["m5"], "share 6 of 16");
+        let why = "planting 2 of 17 mistakes: 1 that";
+        check(id, &["f7", "other"], 17, &["m3", "m7"], why);
+        check(id, &[], 15, &["m3", "m15"], "1 that");
+        check(id, &["f16"], 17, &["m3"], "0 that");
     }
 
     #[test]
