@@ -71,8 +71,12 @@ const LONG: &[Step] = &[
         "cargo test --package locklab --test view measure -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
-    // As many as `locklab run` and `locklab matrix` have.
-    Step::run("statistics of more runs", "cargo xtask statistics").with(&[("LOCKLAB_LONG", "1")]),
+    // With all runs, and with the assertions and the checked arithmetic of a debug build.
+    Step::run(
+        "statistics in debug",
+        "cargo test --package locklab --test claims --test matrix --test paper",
+    )
+    .with(&[("LOCKLAB_LONG", "1")]),
     // And those on real servers.
     Step::test("all planted mistakes", "cargo xtask plants --long").in_real_time(),
     Step::run(
