@@ -183,6 +183,7 @@ impl<'s> Work<'s> {
             self.round(&round, &run, bug)
         };
         let (mut made, mut goes_on) = round(stage.name, seeds)?;
+        let mut so_far = seeds.to_vec();
         for number in 1.. {
             let name = format!("{}+{number}", stage.name);
             let is_wanted = match self.session.joined.is_empty() {
@@ -192,8 +193,11 @@ impl<'s> Work<'s> {
             if !is_wanted || !goes_on || made.is_empty() {
                 break;
             }
-            let seeds: Vec<Range<u64>> = seeds.iter().map(|seeds| further(seeds, number)).collect();
-            let (more, is_whole) = round(&name, &seeds)?;
+            let next: Vec<Range<u64>> = so_far.iter().map(further).collect();
+            let (more, is_whole) = round(&name, &next)?;
+            for (so_far, next) in so_far.iter_mut().zip(next) {
+                so_far.end = next.end;
+            }
             goes_on = is_whole;
             // Whole rounds only: every job has its share of seeds, however long the time was.
             if is_whole {
@@ -309,8 +313,9 @@ impl<'s> Work<'s> {
             all(&mut here.iter().copied()),
             all(&mut done.keys().copied()),
         );
-        if !self.session.joined.is_empty() {
-            if let Some(place) = open.first() {
+        let is_joining = !self.session.joined.is_empty();
+        if is_joining {
+            if let Some(place) = open.first().filter(|_| is_needed) {
                 bail!(
                     "{} of {count} parts are missing, the first is part {place}: a shard is not finished; run its command again to resume it",
                     open.len()
@@ -333,7 +338,7 @@ impl<'s> Work<'s> {
             }
             lock(&fresh).insert(place, result.clone());
         };
-        let executed = match open.is_empty() {
+        let executed = match open.is_empty() || is_joining {
             true => Ok(()),
             false => execute(&open, &progress, &keep),
         };

@@ -107,6 +107,42 @@ fn the_shards_of_claims_join_to_the_whole() {
     );
 }
 
+/// One shard had time for fewer rounds than the other: those that both have count.
+#[test]
+fn shards_with_a_budget_join_in_whole_rounds() {
+    let bench = Bench::new("shards-budget");
+    let sweep = [
+        "sweep",
+        "kleppmann/k1",
+        "--vary",
+        "lock.ttl_ms=900",
+        "--seeds",
+        "16",
+    ];
+    for shard in ["1/2", "2/2"] {
+        let done = bench.locklab(&[&sweep[..], &["--shard", shard, "--budget", "1s"]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.told());
+    }
+    let ledgers: Vec<String> = bench.files();
+    let ledgers: Vec<&str> = ledgers.iter().map(String::as_str).collect();
+    // Its header, the planned runs, and what it has of the first further round.
+    let text = bench.read(ledgers[1]);
+    let shortened: String = text
+        .lines()
+        .take(3)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(bench.folder.join(ledgers[1]), shortened).expect("it can be written");
+    let merged = bench.locklab(&[&["merge", "--json"], &ledgers[..]].concat());
+    assert_eq!(merged.code, Some(0), "{}", merged.told());
+    let runs = merged.json()["runs_in_each_cell"].as_u64();
+    // None of the further rounds on a machine that stood still.
+    assert!(
+        runs == Some(18) || (runs == Some(16) && text.lines().count() < 3),
+        "{runs:?}"
+    );
+}
+
 #[test]
 fn what_is_not_all_of_one_work_is_refused() {
     let bench = Bench::new("shards-refused");
