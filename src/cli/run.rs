@@ -84,7 +84,7 @@ pub(super) fn run(options: &Options, context: &Context) -> anyhow::Result<Exit> 
     if options.all && options.on == On::Redis {
         let why_not = |scenario: &Scenario| Some(locklab_real::why_not(scenario)?.to_string());
         for (name, why) in scenarios.leave_out(why_not) {
-            status!("left out: {name}: {why}");
+            status!("skipped: {name}: {why}");
         }
     }
     let session = options.many.session(context)?;

@@ -217,7 +217,7 @@ impl Experiment for Check {
         if let Some(name) = &self.save_baseline {
             let text = serde_json::to_vec_pretty(&report.document)?;
             let path = folder.write(&format!("baseline-{name}.json"), &text)?;
-            report.closing += &format!("  kept as the baseline {name}: {}\n", path.display());
+            report.closing += &format!("  saved as baseline {name}: {}\n", path.display());
         }
         if let Some((name, before)) = &self.baseline {
             let heading = format!("compared with baseline {name}");
@@ -260,7 +260,7 @@ impl Check {
     }
 }
 
-/// The seed with which every scenario begins: 0, or one made of the commit that `from` names, or of
+/// The seed with which every scenario begins: 0, or one derived from the commit that `from` names, or of
 /// `from` itself if git knows no such commit.
 pub fn first_seed(from: Option<&str>) -> u64 {
     let Some(from) = from else { return 0 };
@@ -280,7 +280,7 @@ pub fn first_seed(from: Option<&str>) -> u64 {
     };
     // Far from the largest seed, and short enough to be typed.
     let seed = xxh3_64(id.trim().as_bytes()) >> 24;
-    status!("seeds from {seed} on, made of {}", id.trim());
+    status!("seeds from {seed} on, derived from {}", id.trim());
     seed
 }
 

@@ -14,7 +14,7 @@ pub fn describe(heading: &str, comparison: &Comparison) -> String {
             () if change.newly_holds() => style("now passes").green(),
             () if change.is_worse() => style("violated more often").yellow(),
             () if change.is_shown() => style("violated less often").green(),
-            () => style("judged otherwise").dim(),
+            () => style("judged differently").dim(),
         };
         let judged = |judgement: Option<Judgement>| judgement.map_or("–", Judgement::name);
         lines.push(format!(

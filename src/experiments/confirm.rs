@@ -192,11 +192,11 @@ impl Experiment for Confirm {
             bail!("{} at scale {}: {why}", scenario.name, self.options.scale);
         }
         for (scenario, why) in self.refused.iter() {
-            status!("left out: {}: {why}", scenario.name);
+            status!("skipped: {}: {why}", scenario.name);
         }
         for (scenario, why) in self.scenarios.iter().zip(&left_out) {
             if let Some(why) = why {
-                status!("left out: {}: {why}", scenario.name);
+                status!("skipped: {}: {why}", scenario.name);
             }
         }
         ensure!(

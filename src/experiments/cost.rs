@@ -73,7 +73,7 @@ impl Cost {
     pub fn plan(locks: &[String], seeds: Range<u64>) -> anyhow::Result<Self> {
         ensure!(
             seeds.end - seeds.start <= MOST_SEEDS,
-            "what every run costs is kept to the end, so there can be at most {} of each kind",
+            "cost keeps a sample of every run in memory: at most {} seeds",
             thousands(MOST_SEEDS)
         );
         let rows = chosen_rows(locks);

@@ -2,7 +2,7 @@
 //!
 //! An [`Experiment`] says what is run and what the results mean. [`conduct`] makes the runs through
 //! [`work`], which keeps finished parts in a [`ledger`], and publishes the [`report`] in every
-//! output format ([`export`](mod@export)).
+//! output format (`export`).
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

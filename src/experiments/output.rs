@@ -39,7 +39,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// See [`print`].
+/// See [`print()`].
 pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }

@@ -93,7 +93,7 @@ fn line(doing: &str, units: &str, done: u64, all: u64, since: Duration) -> Strin
     let share = 100 * u128::from(done) / u128::from(all.max(1));
     let counts = (HumanCount(done), HumanCount(all));
     let left = match done {
-        0 => "the time to go is not known yet".into(),
+        0 => "time left unknown".into(),
         done => {
             let pace = since.as_secs_f64() / done as f64;
             let left = Duration::try_from_secs_f64(pace * all.saturating_sub(done) as f64);
@@ -119,12 +119,7 @@ mod tests {
             let told = line("running", "runs", done, all, Duration::from_secs(seconds));
             assert_eq!(told, expected);
         };
-        check(
-            0,
-            300,
-            10,
-            "running: 0 %, 0 of 300 runs, the time to go is not known yet",
-        );
+        check(0, 300, 10, "running: 0 %, 0 of 300 runs, time left unknown");
         check(
             1,
             300,
@@ -143,12 +138,7 @@ mod tests {
             10,
             "running: 100 %, 20,000 of 20,000 runs, about 0 seconds to go",
         );
-        check(
-            0,
-            0,
-            10,
-            "running: 0 %, 0 of 0 runs, the time to go is not known yet",
-        );
+        check(0, 0, 10, "running: 0 %, 0 of 0 runs, time left unknown");
         check(
             u64::MAX,
             u64::MAX,

@@ -258,7 +258,7 @@ fn text(
     );
     if runs.discarded > 0 {
         lines.push(format!(
-            "  {} runs were discarded: the machine stood still for more than {} ms",
+            "  {} runs were discarded: the machine stalled for more than {} ms",
             runs.discarded,
             LONGEST_STALL_NS / NS_PER_MS
         ));

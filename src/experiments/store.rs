@@ -47,7 +47,7 @@ impl Store {
         Self::at(&self.folder.join(name), &self.formats)
     }
 
-    /// The subfolder for a scenario with these overrides: see [`folder_of`].
+    /// The subfolder for a scenario with these overrides: see `folder_of`.
     pub fn of_scenario(&self, name: &str, overrides: &[String]) -> anyhow::Result<Self> {
         self.below(&folder_of(name, overrides))
     }
