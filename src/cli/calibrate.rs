@@ -113,11 +113,9 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
     } else {
         Exit::AsPredicted
     };
-    let section = Section {
-        provenance: Some(provenance),
-        ..Section::of(table.plain(), &store, "calibrate")
-    };
-    let report = Report::of_table(section, table, list(&constants), data, exit);
+    let list = list(&constants);
+    let section = Section::of_table(table, list, data.clone(), provenance, &store, "calibrate");
+    let report = Report::of(section, data, exit);
     report.publish(options.json)?;
     Ok(report.exit)
 }

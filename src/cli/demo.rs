@@ -13,7 +13,7 @@ use locklab_experiments::parts::{Rounds, Stage};
 use locklab_experiments::report::Report;
 use locklab_experiments::section::Section;
 use locklab_experiments::work::{Made, Work};
-use locklab_experiments::{Experiment, Session, Store, conduct, data, describe, pictures};
+use locklab_experiments::{Experiment, Reports, Session, Store, conduct, data, describe, pictures};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::{Cell, Detail};
 use locklab_runner::batch::Job;
@@ -69,11 +69,8 @@ struct Demo {
 
 impl Experiment for Demo {
     const NAME: &'static str = "demo";
+    const REPORTS: Reports = Reports::Whole;
     type Results = Vec<Made<Cell>>;
-
-    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
-        Ok(store.clone())
-    }
 
     fn identity(&self) -> impl Serialize {
         &self.scenarios

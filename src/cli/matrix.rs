@@ -9,7 +9,8 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use super::many::Many;
 use super::seeds::Seeds;
 use super::{Context, Exit};
-use locklab_experiments::{conduct, matrix};
+use locklab_experiments::conduct;
+use locklab_experiments::matrix::{self, Matrix};
 use locklab_matrix::Plan;
 
 const EXAMPLES: &str = "\
@@ -62,10 +63,7 @@ fn problem_parser() -> PossibleValuesParser {
 }
 
 pub(super) fn matrix(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    let matrix = matrix::Matrix {
-        locks: options.locks.clone(),
-        problems: options.problems.clone(),
-        seeds: options.seeds.range(),
-    };
+    let seeds = options.seeds.range();
+    let matrix = Matrix::plan(&options.locks, &options.problems, seeds)?;
     conduct(&matrix, &options.many.session(context)?)
 }

@@ -95,13 +95,6 @@ pub(super) fn run(options: &Options, context: &Context) -> anyhow::Result<Exit> 
         );
         return conduct(&Twice { scenarios }, &session);
     }
-    let detail = options.per_run.detail();
-    conduct(
-        &Run {
-            scenarios,
-            on,
-            detail,
-        },
-        &session,
-    )
+    let run = Run::plan(scenarios, on, options.per_run.detail())?;
+    conduct(&run, &session)
 }

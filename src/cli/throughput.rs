@@ -93,11 +93,9 @@ pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
         seeds: format!("{} measurements of each setting", options.times),
         environment: format!("Redis {version}, with its clients on one machine"),
     };
-    let section = Section {
-        provenance: Some(provenance),
-        ..Section::of(table.plain(), &store, "throughput")
-    };
-    let report = Report::of_table(section, table, list(&entries), data, Exit::AsPredicted);
+    let list = list(&entries);
+    let section = Section::of_table(table, list, data.clone(), provenance, &store, "throughput");
+    let report = Report::of(section, data, Exit::AsPredicted);
     report.publish(options.json)?;
     Ok(report.exit)
 }

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use anyhow::anyhow;
-use console::style;
 use serde::Serialize;
 use serde_json::json;
 
@@ -11,9 +10,9 @@ use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
 use super::report::Report;
-use super::section::{Form, Section};
+use super::section::Section;
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, data, pictures};
+use super::{Exit, Experiment, Program, Reports, Session, Store, data, pictures};
 use locklab_check::Property;
 use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
 use locklab_matrix::{Row, Setting, put_in};
@@ -75,6 +74,7 @@ impl Campaign {
 
 impl Experiment for Campaign {
     const NAME: &'static str = "campaign";
+    const REPORTS: Reports = Reports::Whole;
     type Results = Vec<Made<Cell>>;
 
     fn folder(&self, store: &Store) -> anyhow::Result<Store> {
@@ -107,27 +107,17 @@ impl Experiment for Campaign {
         for part in [&SAFETY, &LIVENESS] {
             let numbers = part.numbers(&self.rows, &cells);
             let table = part.table(runs, &self.rows, &cells);
-            let title = style(&table.title).for_stderr().bold();
-            let text = format!("{title}\n\n{}", table.plain());
-            let document = data::document(Self::NAME, json!({ "results": numbers }));
-            sections.push(Section {
-                forms: vec![
-                    Form::List(as_list(&numbers)),
-                    Form::Data(document),
-                    Form::Table(table),
-                ],
-                provenance: Some(Provenance {
-                    subject: format!("{} of locks in {SCENARIO}", part.stem),
-                    overrides: self.overrides.clone(),
-                    seeds: format!(
-                        "seeds {}..{} of each lock",
-                        self.seeds.start,
-                        self.seeds.start + runs
-                    ),
-                    environment: "simulated world".into(),
-                }),
-                ..Section::of(text, folder, part.stem)
-            });
+            let data = data::document(Self::NAME, json!({ "results": numbers }));
+            let end = self.seeds.start + runs;
+            let provenance = Provenance {
+                subject: format!("{} of locks in {SCENARIO}", part.stem),
+                overrides: self.overrides.clone(),
+                seeds: format!("seeds {}..{end} of each lock", self.seeds.start),
+                environment: "simulated world".into(),
+            };
+            let list = as_list(&numbers);
+            let section = Section::of_table(table, list, data, provenance, folder, part.stem);
+            sections.push(section);
             all.extend(numbers);
         }
         let mut closing = String::new();

@@ -17,7 +17,7 @@ use super::report::Report;
 use super::section::Form;
 use super::twice::{self, Differences};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Session, Store, compare, execute};
+use super::{Exit, Experiment, Reports, Session, Store, compare, execute};
 use locklab_results::{Cell, Detail, recording};
 use locklab_runner::batch::Job;
 use locklab_runner::pool::{Broken, Why};
@@ -82,7 +82,8 @@ impl Check {
         cases.map(|case| first..first + seeds(case)).collect()
     }
 
-    fn unexplained(&self, made: &Checked, session: &Session) -> Results {
+    /// What came of the suite, with a recorded run for each failure.
+    fn judged(&self, made: &Checked, session: &Session, folder: &Store) -> anyhow::Result<Results> {
         let mut results = Results {
             shard: session.shard.map(|shard| shard.to_string()),
             suite: self.cases.len(),
@@ -112,9 +113,10 @@ impl Check {
                     result.judge(case, cell.clone(), *runs);
                 }
             }
+            outcome::explain(case, &mut result, folder)?;
             results.cases.push(result);
         }
-        results
+        Ok(results)
     }
 }
 
@@ -130,7 +132,7 @@ pub struct Checked {
 
 impl Experiment for Check {
     const NAME: &'static str = "check";
-    const REPORTS_SHARDS: bool = true;
+    const REPORTS: Reports = Reports::Shards;
     type Results = Checked;
 
     fn folder(&self, store: &Store) -> anyhow::Result<Store> {
@@ -249,19 +251,10 @@ impl Check {
         });
         results.next().context("a suite has results")
     }
-
-    /// What came of the suite, with a recorded run for each failure.
-    fn judged(&self, made: &Checked, session: &Session, folder: &Store) -> anyhow::Result<Results> {
-        let mut results = self.unexplained(made, session);
-        for result in &mut results.cases {
-            outcome::explain(&self.cases[result.place], result, folder)?;
-        }
-        Ok(results)
-    }
 }
 
-/// The seed with which every scenario begins: 0, or one derived from the commit that `from` names, or of
-/// `from` itself if git knows no such commit.
+/// The seed with which every scenario begins: 0, or one derived from the commit that `from` names, or
+/// from the text `from` if git knows no such commit.
 pub fn first_seed(from: Option<&str>) -> u64 {
     let Some(from) = from else { return 0 };
     let commit = format!("{from}^{{commit}}");

@@ -119,7 +119,7 @@ impl Confirm {
         work: &Work<'_>,
         worlds: &[Made<Cell>],
     ) -> anyhow::Result<Vec<Option<String>>> {
-        if self.options.scale == Scale::FULL {
+        if self.options.scale == Scale::FULL || work.session().stop.is_set() {
             return Ok(vec![None; self.scenarios.len()]);
         }
         let late = match work.session().joined.is_empty() {
@@ -143,13 +143,13 @@ impl Confirm {
         let full = self.worlds(work, "full length", &self.full)?;
         let late = self.worlds(work, "with jitter", &late)?;
         let drowned = |place: usize| {
-            let cells = [&full, &late].map(|made| &made[place].result);
-            drowned(
-                &self.scenarios[place],
-                cells[0],
-                &worlds[place].result,
-                cells[1],
-            )
+            let made = [&full[place], &worlds[place], &late[place]];
+            // Another shard has the others, or there was no time for them.
+            let [full, world, late] = match made.iter().all(|made| made.is_whole()) {
+                true => made.map(|made| &made.result),
+                false => return None,
+            };
+            drowned(&self.scenarios[place], full, world, late)
         };
         Ok((0..self.scenarios.len()).map(drowned).collect())
     }
@@ -168,10 +168,6 @@ pub struct Compared {
 impl Experiment for Confirm {
     const NAME: &'static str = "confirm";
     type Results = Compared;
-
-    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
-        Ok(store.clone())
-    }
 
     fn identity(&self) -> impl Serialize {
         (
@@ -231,11 +227,6 @@ impl Experiment for Confirm {
     }
 
     fn report(&self, compared: Compared, _: &Session, folder: &Store) -> anyhow::Result<Report> {
-        let how = How {
-            version: &self.version,
-            scale: self.options.scale,
-            seconds: self.begun.elapsed().as_secs(),
-        };
         let mut refused = self.refused.clone();
         for (scenario, why) in self.scenarios.iter().zip(&compared.left_out) {
             refused.extend(why.clone().map(|why| (scenario.clone(), why)));
@@ -249,12 +240,14 @@ impl Experiment for Confirm {
             ),
             environment: format!("simulated world and Redis {}", self.version),
         };
-        let mut report =
-            outcome::report(&how, &compared.scenarios, &compared.real, &refused, folder);
-        for section in &mut report.sections {
-            section.provenance = Some(provenance.clone());
-        }
-        Ok(report)
+        let how = How {
+            version: &self.version,
+            scale: self.options.scale,
+            seconds: self.begun.elapsed().as_secs(),
+            provenance,
+        };
+        let (scenarios, real) = (&compared.scenarios, &compared.real);
+        Ok(outcome::report(how, scenarios, real, &refused, folder))
     }
 }
 
@@ -306,10 +299,9 @@ pub(crate) fn on_redis(
     let items = Items {
         doing: "on real Redis",
         name: "redis",
-        units: "scenarios",
         count: redis.scenarios.len(),
         belongs: &belongs,
-        runs: &|_| 1,
+        runs: &|_| redis.runs.least,
         is_needed: true,
     };
     work.items(&items, |open, progress, keep| {
@@ -320,7 +312,7 @@ pub(crate) fn on_redis(
             *done += 1;
             let line = (redis.line)(place, confirmed);
             progress.aside(|| status!("[{done} of {}] {line}", open.len()));
-            progress.add(1);
+            progress.add(redis.runs.least);
         };
         let series = Series {
             backend: &RealRedis {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::{anyhow, ensure};
-use console::style;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -12,7 +11,7 @@ use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
 use super::report::Report;
-use super::section::{Form, Section};
+use super::section::Section;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data};
 use locklab_evidence::{Interval, bootstrap, thousands};
@@ -152,27 +151,17 @@ impl Experiment for Cost {
                 ),
             };
             let table = as_table(title, &self.rows, &metrics, &values);
-            let title = style(&table.title).for_stderr().bold();
-            let text = format!("{title}\n\n{}", table.plain());
             let part = numbers(runs, &self.rows, &metrics, &values);
-            sections.push(Section {
-                forms: vec![
-                    Form::List(as_list(&part)),
-                    Form::Data(data::document(Self::NAME, json!({ "results": part }))),
-                    Form::Table(table),
-                ],
-                provenance: Some(Provenance {
-                    subject: format!("{stem} of locks"),
-                    overrides: vec![],
-                    seeds: format!(
-                        "seeds {}..{} in each cell",
-                        self.seeds.start,
-                        self.seeds.start + runs
-                    ),
-                    environment: "simulated world".into(),
-                }),
-                ..Section::of(text, folder, stem)
-            });
+            let data = data::document(Self::NAME, json!({ "results": part }));
+            let end = self.seeds.start + runs;
+            let provenance = Provenance {
+                subject: format!("{stem} of locks"),
+                overrides: vec![],
+                seeds: format!("seeds {}..{end} in each cell", self.seeds.start),
+                environment: "simulated world".into(),
+            };
+            let section = Section::of_table(table, as_list(&part), data, provenance, folder, stem);
+            sections.push(section);
             all.extend(part);
         }
         Ok(Report {

@@ -12,8 +12,8 @@ pub trait Experiment {
     /// The subcommand: `sweep`.
     const NAME: &'static str;
 
-    /// Whether a shard can be reported by itself. Otherwise only its ledger is kept.
-    const REPORTS_SHARDS: bool = false;
+    /// How much of the work has to be done before there is a report.
+    const REPORTS: Reports = Reports::Finished;
 
     /// Whether the ledger stays when all is done, so that the same runs can be shown in another way.
     const KEEPS_LEDGER: bool = false;
@@ -26,7 +26,9 @@ pub trait Experiment {
     /// # Errors
     ///
     /// If the folder cannot be written.
-    fn folder(&self, store: &Store) -> anyhow::Result<Store>;
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        Ok(store.clone())
+    }
 
     /// The name of its ledger, without the ending.
     fn stem(&self) -> String {
@@ -56,7 +58,19 @@ pub trait Experiment {
     ) -> anyhow::Result<Report>;
 }
 
-/// Makes the runs of an experiment, and publishes its report.
+/// How much of some work has to be done before there is a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reports {
+    /// All of it.
+    Whole,
+    /// Any part, if the work was interrupted. Of a shard only the ledger is kept.
+    Finished,
+    /// The same, and a shard can be reported by itself.
+    Shards,
+}
+
+/// Makes the runs of an experiment, and publishes its report. What was not finished in time is at
+/// best inconclusive.
 ///
 /// # Errors
 ///
@@ -71,14 +85,16 @@ pub fn conduct<E: Experiment>(experiment: &E, session: &Session) -> anyhow::Resu
     }
     Ok(match (ended, report) {
         (Ended::Interrupted(_), _) => Exit::Interrupted,
-        (_, Some(report)) => report.exit,
-        (Ended::OutOfTime(_), None) => Exit::Inconclusive,
+        (Ended::OutOfTime(_), report) => report.map_or(Exit::Inconclusive, |report| {
+            report.exit.worse(Exit::Inconclusive)
+        }),
+        (Ended::Whole | Ended::Shard(_), Some(report)) => report.exit,
         (Ended::Whole | Ended::Shard(_), None) => Exit::AsPredicted,
     })
 }
 
-/// Makes the runs of an experiment; returns its report, unless only a shard's ledger is kept, and
-/// how the work ended.
+/// Makes the runs of an experiment; returns its report, if enough is done for one, and how the work
+/// ended.
 ///
 /// # Errors
 ///
@@ -92,9 +108,70 @@ pub fn execute<E: Experiment>(
     let work = Work::begin(session, &folder, &experiment.stem(), &identity)?;
     let results = experiment.run(&work)?;
     let ended = work.end(E::KEEPS_LEDGER)?;
-    let report = match session.shard.is_none() || E::REPORTS_SHARDS {
+    let is_enough = match E::REPORTS {
+        Reports::Whole => ended == Ended::Whole,
+        Reports::Finished => session.shard.is_none(),
+        Reports::Shards => true,
+    };
+    let report = match is_enough {
         true => Some(experiment.report(results, session, &folder)?),
         false => None,
     };
     Ok((report, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Bench;
+    use crate::section::Section;
+    use crate::work::Items;
+    use serde_json::Value;
+
+    /// Two runs, of which some are made; the report is as predicted.
+    struct Two {
+        made: usize,
+    }
+
+    impl Experiment for Two {
+        const NAME: &'static str = "two";
+        type Results = usize;
+
+        fn identity(&self) -> impl Serialize {
+            "two"
+        }
+
+        fn run(&self, work: &Work<'_>) -> anyhow::Result<usize> {
+            let items = Items {
+                doing: "counting",
+                name: "runs",
+                count: 2,
+                belongs: &|_| true,
+                runs: &|_| 1,
+                is_needed: true,
+            };
+            let made = work.items(&items, |open, _, keep| {
+                { open.iter().take(self.made) }.for_each(|place| keep(*place, &1));
+                Ok(())
+            })?;
+            Ok(made.len())
+        }
+
+        fn report(&self, made: usize, _: &Session, folder: &Store) -> anyhow::Result<Report> {
+            let section = Section::of(format!("{made} of 2"), folder, "two");
+            Ok(Report::of(section, Value::Null, Exit::AsPredicted))
+        }
+    }
+
+    #[test]
+    fn what_was_not_finished_in_time_is_inconclusive() {
+        let exit = |made| {
+            let bench = Bench::new(&format!("time-{made}"));
+            conduct(&Two { made }, &bench.0).expect("it can be reported")
+        };
+        assert_eq!(
+            [0, 1, 2].map(exit),
+            [Exit::Inconclusive, Exit::Inconclusive, Exit::AsPredicted]
+        );
+    }
 }

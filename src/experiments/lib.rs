@@ -6,6 +6,8 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+#[cfg(test)]
+mod bench;
 pub mod bug;
 pub mod campaign;
 pub mod check;
@@ -37,7 +39,7 @@ pub mod twice;
 pub mod work;
 
 pub use self::exit::Exit;
-pub use self::experiment::{Experiment, conduct, execute};
+pub use self::experiment::{Experiment, Reports, conduct, execute};
 pub use self::format::Format;
 pub use self::program::Program;
 pub use self::session::{Session, Stop};

@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use anyhow::anyhow;
-use console::style;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bug::Bug;
 use super::parts::Stage;
 use super::report::Report;
-use super::section::{Form, Section};
+use super::section::Section;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data, describe, pictures};
 use locklab_check::Property;
@@ -61,23 +60,48 @@ pub(crate) fn chosen_rows(names: &[String]) -> Vec<Row> {
 
 /// Locks against problems.
 pub struct Matrix {
-    /// Locks, or single forms of one; if there are none, all.
-    pub locks: Vec<String>,
-    /// Problems; if there are none, all.
-    pub problems: Vec<String>,
+    rows: Vec<Row>,
+    problems: Vec<Problem>,
+    /// The part that a row plays in a problem, row by row.
+    parts: Vec<Part>,
     /// The seeds of each cell.
-    pub seeds: Range<u64>,
+    seeds: Range<u64>,
+    /// Whether every cell is shown in full.
+    in_full: bool,
 }
 
 impl Matrix {
-    fn rows(&self) -> Vec<Row> {
-        chosen_rows(&self.locks)
+    /// These locks, or single forms of one, against these problems; all of them if none is named.
+    ///
+    /// # Errors
+    ///
+    /// If a lock and a problem make no scenario.
+    pub fn plan(locks: &[String], names: &[String], seeds: Range<u64>) -> anyhow::Result<Matrix> {
+        let rows = chosen_rows(locks);
+        let mut problems = Plan::shipped().problems;
+        problems.retain(|problem| names.is_empty() || names.contains(&problem.name));
+        let pairs = rows
+            .iter()
+            .flat_map(|row| problems.iter().map(move |problem| (row, problem)));
+        let parts = pairs
+            .map(|(row, problem)| Part::of(row, problem).map_err(|error| anyhow!(error)))
+            .collect::<anyhow::Result<_>>()?;
+        Ok(Matrix {
+            rows,
+            problems,
+            parts,
+            seeds,
+            in_full: !locks.is_empty() && !names.is_empty(),
+        })
     }
 
-    fn problems(&self) -> Vec<Problem> {
-        let mut problems = Plan::shipped().problems;
-        problems.retain(|p| self.problems.is_empty() || self.problems.contains(&p.name));
-        problems
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        let rows = self.rows.iter();
+        let pairs = rows.flat_map(|row| self.problems.iter().map(move |problem| (row, problem)));
+        let parts = self.parts.iter();
+        pairs
+            .zip(parts)
+            .map(|((row, problem), part)| Place { row, problem, part })
     }
 }
 
@@ -90,20 +114,13 @@ impl Experiment for Matrix {
     }
 
     fn identity(&self) -> impl Serialize {
-        let (rows, problems) = (self.rows(), self.problems());
-        let places = places(&rows, &problems).unwrap_or_default();
-        let played: Vec<Option<Scenario>> = places
-            .iter()
-            .map(|place| place.scenario().cloned())
-            .collect();
-        (played, self.seeds.clone())
+        let played: Vec<_> = self.places().map(Place::scenario).collect();
+        (played, &self.seeds)
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
-        let (rows, problems) = (self.rows(), self.problems());
-        let places = places(&rows, &problems)?;
-        let playing = places.iter().filter(|place| place.scenario().is_some());
-        let playing: Vec<&Place<'_>> = playing.collect();
+        let playing = self.places().filter(|place| place.scenario().is_some());
+        let playing: Vec<Place<'_>> = playing.collect();
         let scenarios = playing.iter().filter_map(|place| place.scenario());
         let jobs: Vec<Job> = scenarios.map(|s| Job::of(s, self.seeds.clone())).collect();
         let program = &work.session().program;
@@ -111,8 +128,8 @@ impl Experiment for Matrix {
             bug(playing[broken.job], broken, program)
         })?;
         let mut cells = cells.into_iter();
-        let cell = |place: &Place<'_>| place.scenario().and_then(|_| cells.next());
-        Ok(places.iter().map(cell).collect())
+        let cell = |place: Place<'_>| place.scenario().and_then(|_| cells.next());
+        Ok(self.places().map(cell).collect())
     }
 
     fn report(
@@ -121,93 +138,63 @@ impl Experiment for Matrix {
         session: &Session,
         folder: &Store,
     ) -> anyhow::Result<Report> {
-        let (rows, problems) = (self.rows(), self.problems());
-        let places = places(&rows, &problems)?;
-        let runs = made
-            .iter()
-            .flatten()
-            .map(|made| made.runs)
-            .max()
-            .unwrap_or_default();
-        let results: Vec<CellResult> = places
-            .iter()
+        // A part of a cell's runs would be read as a rate of all.
+        let whole = |made: &Option<Made<Cell>>| made.clone().filter(Made::is_whole);
+        let made: Vec<Option<Made<Cell>>> = made.iter().map(whole).collect();
+        let runs = made.iter().flatten().map(|made| made.runs).max();
+        let results: Vec<CellResult> = self
+            .places()
             .zip(&made)
             .map(|(place, made)| CellResult::of(place, made.as_ref().map(|made| &made.result)))
             .collect();
-        let seeds =
-            self.seeds.start..self.seeds.start + runs.max(self.seeds.end - self.seeds.start);
-        let table = as_table(&seeds, &problems, &rows, &results);
-        let mut text = format!(
-            "{}\n\n{}",
-            style(&table.title).for_stderr().bold(),
-            table.plain()
-        );
-        let asked_for_some = !self.locks.is_empty() && !self.problems.is_empty();
-        for (place, result) in places.iter().zip(&results) {
+        let planned = self.seeds.end - self.seeds.start;
+        let seeds = self.seeds.start..self.seeds.start + runs.unwrap_or_default().max(planned);
+        let table = as_table(&seeds, &self.problems, &self.rows, &results);
+        let mut explained = String::new();
+        for (place, result) in self.places().zip(&results) {
             let is_news = matches!(
                 result.judgement(),
                 Some(Judgement::Differs | Judgement::Inconclusive)
             );
-            if result.is_run() && (asked_for_some || is_news) {
-                text += &explain(place, result, self.seeds.start, folder, &session.program)?;
+            if result.is_run() && (self.in_full || is_news) {
+                explained += &explain(place, result, self.seeds.start, folder, &session.program)?;
             }
         }
         let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
         let document = data::document(Self::NAME, json!({ "results": cells }));
-        let section = Section {
-            forms: vec![
-                Form::List(as_list(&results)),
-                Form::Data(document.clone()),
-                Form::Table(table),
-            ],
-            provenance: Some(Provenance {
-                subject: "matrix of locks and problems".into(),
-                overrides: vec![],
-                seeds: format!("seeds {}..{} in each cell", seeds.start, seeds.end),
-                environment: "simulated world".into(),
-            }),
-            ..Section::of(text, folder, "matrix")
+        let provenance = Provenance {
+            subject: "matrix of locks and problems".into(),
+            overrides: vec![],
+            seeds: format!("seeds {}..{} in each cell", seeds.start, seeds.end),
+            environment: "simulated world".into(),
         };
-        Ok(Report {
-            sections: vec![section],
-            closing: String::new(),
-            document,
-            exit: exit(&results),
-        })
+        let (list, data) = (as_list(&results), document.clone());
+        let mut section = Section::of_table(table, list, data, provenance, folder, "matrix");
+        section.text += &explained;
+        Ok(Report::of(section, document, exit(&results)))
     }
 }
 
 /// A row and a problem.
+#[derive(Clone, Copy)]
 struct Place<'a> {
     row: &'a Row,
     problem: &'a Problem,
-    part: Part,
+    part: &'a Part,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
     /// The scenario to run, if the problem applies.
-    fn scenario(&self) -> Option<&Scenario> {
-        match &self.part {
+    fn scenario(self) -> Option<&'a Scenario> {
+        match self.part {
             Part::Plays { scenario, .. } => Some(scenario),
             Part::Cannot { .. } => None,
         }
     }
 }
 
-fn places<'a>(rows: &'a [Row], problems: &'a [Problem]) -> anyhow::Result<Vec<Place<'a>>> {
-    let pairs = rows
-        .iter()
-        .flat_map(|row| problems.iter().map(move |problem| (row, problem)));
-    pairs
-        .map(|(row, problem)| {
-            let part = Part::of(row, problem).map_err(|error| anyhow!(error))?;
-            Ok(Place { row, problem, part })
-        })
-        .collect()
-}
-
 /// The error for a run of this place without a result.
-fn bug(place: &Place<'_>, broken: Broken, program: &Program) -> anyhow::Error {
+fn bug(place: Place<'_>, broken: Broken, program: &Program) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
     let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
     let reproduce = program.line(&[
@@ -243,9 +230,9 @@ enum Outcome {
 }
 
 impl CellResult {
-    fn of(place: &Place<'_>, cell: Option<&Cell>) -> Self {
+    fn of(place: Place<'_>, cell: Option<&Cell>) -> Self {
         let property = place.problem.property;
-        let outcome = match &place.part {
+        let outcome = match place.part {
             Part::Cannot { why } => Outcome::Cannot(why.clone()),
             Part::Plays { predicted, .. } => {
                 let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
@@ -442,7 +429,7 @@ fn as_list(results: &[CellResult]) -> Csv {
 /// Shows a cell in full, with a recorded run: the one with the earliest violation, or that of the
 /// `first` seed.
 fn explain(
-    place: &Place<'_>,
+    place: Place<'_>,
     result: &CellResult,
     first: u64,
     folder: &Store,
@@ -492,16 +479,16 @@ mod tests {
 
     #[test]
     fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
-        let rows = chosen_rows(&["set-nx-px (release del)".into()]);
-        let mut problems = Plan::shipped().problems;
-        problems.retain(|problem| problem.name == "outlives");
-        let places = places(&rows, &problems).expect("they fit together");
+        let lock = "set-nx-px (release del)".to_owned();
+        let matrix = Matrix::plan(&[lock], &["outlives".to_owned()], 0..1);
+        let matrix = matrix.expect("they fit together");
+        let place = matrix.places().next().expect("one lock in one problem");
         let panicked = Broken {
             job: 0,
             seed: 41,
             why: Why::Panicked("oh".into()),
         };
-        let told = bug(&places[0], panicked, &Program::running()).to_string();
+        let told = bug(place, panicked, &Program::running()).to_string();
         let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
         assert!(told.starts_with(begins), "{told}");
         let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";

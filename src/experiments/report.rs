@@ -5,9 +5,7 @@ use serde_json::Value;
 use super::Exit;
 use super::export;
 use super::output::{self, status};
-use super::section::{Form, Section};
-use locklab_results::csv::Csv;
-use locklab_results::table::Table;
+use super::section::Section;
 
 /// What an experiment comes to.
 pub struct Report {
@@ -22,21 +20,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of one section, whose table is told and written in every format.
-    pub fn of_table(
-        section: Section,
-        table: Table,
-        list: Csv,
-        document: Value,
-        exit: Exit,
-    ) -> Report {
-        let forms = vec![
-            Form::List(list),
-            Form::Data(document.clone()),
-            Form::Table(table),
-        ];
+    /// A report of one section.
+    pub fn of(section: Section, document: Value, exit: Exit) -> Report {
         Report {
-            sections: vec![Section { forms, ..section }],
+            sections: vec![section],
             closing: String::new(),
             document,
             exit,

@@ -19,7 +19,7 @@ use super::report::Report;
 use super::run::On;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Session, Store, data, describe, sweep};
+use super::{Exit, Experiment, Reports, Session, Store, data, describe, sweep};
 use locklab_critique::{Claim, Critique};
 use locklab_evidence::Judgement;
 use locklab_model::scenario::grid::overrides;
@@ -139,11 +139,8 @@ impl Reproduce {
 
 impl Experiment for Reproduce {
     const NAME: &'static str = "reproduce";
+    const REPORTS: Reports = Reports::Whole;
     type Results = Observed;
-
-    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
-        Ok(store.clone())
-    }
 
     fn identity(&self) -> impl Serialize {
         let job = |job: &Job| (job.scenario.clone(), job.seeds.clone());

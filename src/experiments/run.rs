@@ -125,12 +125,12 @@ impl Scenarios {
 
 /// Scenarios to run and to judge.
 pub struct Run {
-    /// What is run.
-    pub scenarios: Scenarios,
-    /// Where.
-    pub on: On,
+    scenarios: Scenarios,
+    on: On,
     /// What is kept of each run.
-    pub detail: Detail,
+    detail: Detail,
+    /// Of real Redis: results of one version are not mixed with those of another.
+    version: Option<String>,
 }
 
 /// Runs of a scenario, with the recordings of those that cannot be repeated.
@@ -139,8 +139,6 @@ pub struct Runs {
     cell: Cell,
     /// On real Redis: runs that were discarded, since the machine stood still.
     discarded: u64,
-    /// On real Redis: the version of the server.
-    version: Option<String>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: BTreeMap<u64, String>,
 }
@@ -149,7 +147,6 @@ impl Part for Runs {
     fn join(&mut self, other: Self) {
         self.cell.merge(other.cell);
         self.discarded += other.discarded;
-        self.version = self.version.take().or(other.version);
         self.recordings.extend(other.recordings);
     }
 }
@@ -158,12 +155,9 @@ impl Experiment for Run {
     const NAME: &'static str = "run";
     type Results = Vec<Made<Runs>>;
 
-    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
-        Ok(store.clone())
-    }
-
     fn identity(&self) -> impl Serialize {
-        (self.scenarios.identity(), self.on, self.detail)
+        let scenarios = self.scenarios.identity();
+        (scenarios, self.on, self.detail, &self.version)
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
@@ -226,7 +220,7 @@ impl Experiment for Run {
             let evidence = self.gather(place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
             results.push(self.json(scenario, runs, &result.cell, &comparisons, &evidence));
-            let text = text(scenario, &result, &comparisons, &evidence, &session.program);
+            let text = self.text(scenario, &result, &comparisons, &evidence, &session.program);
             report.sections.push(self.section(
                 text,
                 scenario,
@@ -240,41 +234,60 @@ impl Experiment for Run {
     }
 }
 
-/// What is told of a scenario.
-fn text(
-    scenario: &Scenario,
-    runs: &Runs,
-    comparisons: &[Comparison],
-    evidence: &[Evidence],
-    program: &Program,
-) -> String {
-    let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
-    let measured = describe::measured(scenario, &runs.cell).into_iter();
-    lines.extend(measured.map(|line| format!("  {line}")));
-    lines.extend(
-        runs.version
-            .iter()
-            .map(|version| format!("  redis-server {version}")),
-    );
-    if runs.discarded > 0 {
-        lines.push(format!(
-            "  {} runs were discarded: the machine stalled for more than {} ms",
-            runs.discarded,
-            LONGEST_STALL_NS / NS_PER_MS
-        ));
-    }
-    for evidence in evidence {
-        lines.push(String::new());
-        lines.push(describe::sentences(
-            &evidence.verdicts,
-            &evidence.properties,
-        ));
-        lines.push(evidence.describe(program));
-    }
-    lines.join("\n")
-}
-
 impl Run {
+    /// Scenarios to run there, and what is to be kept of each run.
+    ///
+    /// # Errors
+    ///
+    /// If there is no Redis server to run them on.
+    pub fn plan(scenarios: Scenarios, on: On, detail: Detail) -> anyhow::Result<Run> {
+        let version = match on {
+            On::World => None,
+            On::Redis => Some(locklab_real::version(&Programs::find()?)?),
+        };
+        Ok(Run {
+            scenarios,
+            on,
+            detail,
+            version,
+        })
+    }
+
+    /// What is told of a scenario.
+    fn text(
+        &self,
+        scenario: &Scenario,
+        runs: &Runs,
+        comparisons: &[Comparison],
+        evidence: &[Evidence],
+        program: &Program,
+    ) -> String {
+        let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
+        let measured = describe::measured(scenario, &runs.cell).into_iter();
+        lines.extend(measured.map(|line| format!("  {line}")));
+        lines.extend(
+            self.version
+                .iter()
+                .map(|version| format!("  redis-server {version}")),
+        );
+        if runs.discarded > 0 {
+            lines.push(format!(
+                "  {} runs were discarded: the machine stalled for more than {} ms",
+                runs.discarded,
+                LONGEST_STALL_NS / NS_PER_MS
+            ));
+        }
+        for evidence in evidence {
+            lines.push(String::new());
+            lines.push(describe::sentences(
+                &evidence.verdicts,
+                &evidence.properties,
+            ));
+            lines.push(evidence.describe(program));
+        }
+        lines.join("\n")
+    }
+
     /// Runs a scenario on real Redis with one seed.
     fn run_once(
         &self,
@@ -292,7 +305,6 @@ impl Run {
         let Some(run) = attempt.run else {
             return Ok(());
         };
-        runs.version.clone_from(&run.server_version);
         let run = JudgedRun::of(run, schedule, &scenario);
         runs.cell.add(seed, &run.judged());
         if self.detail == Detail::Runs {

@@ -1,5 +1,6 @@
 //! A part of a report, in forms that know no output format.
 
+use console::style;
 use serde_json::Value;
 
 use super::Store;
@@ -55,6 +56,25 @@ impl Section {
             stem: stem.into(),
             forms: vec![],
             provenance: None,
+        }
+    }
+
+    /// A section whose table is told, and written in every format, with a row for each of its
+    /// numbers and the same for programs.
+    pub fn of_table(
+        table: Table,
+        list: Csv,
+        data: Value,
+        provenance: Provenance,
+        folder: &Store,
+        stem: &str,
+    ) -> Section {
+        let title = style(&table.title).for_stderr().bold();
+        Section {
+            text: format!("{title}\n\n{}", table.plain()),
+            forms: vec![Form::List(list), Form::Data(data), Form::Table(table)],
+            provenance: Some(provenance),
+            ..Section::of(String::new(), folder, stem)
         }
     }
 }

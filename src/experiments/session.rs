@@ -60,8 +60,7 @@ impl Stop {
         let Some(budget) = budget else {
             return Self::by_user(by_user);
         };
-        // A command has one budget, so this leaks one byte.
-        let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
+        let stop = flag();
         let deadline = Instant::now() + budget;
         let (sender, watched) = mpsc::channel();
         thread::spawn(move || {
@@ -79,10 +78,9 @@ impl Stop {
         }
     }
 
-    /// Never.
+    /// Never, unless there is an error.
     pub fn never() -> Self {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        Self::by_user(&NEVER)
+        Self::by_user(flag())
     }
 
     /// Set when no further run is to begin.
@@ -109,4 +107,9 @@ impl Stop {
     pub fn now(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+}
+
+/// A flag that is not set. A command has at most one, which is never freed.
+fn flag() -> &'static AtomicBool {
+    Box::leak(Box::new(AtomicBool::new(false)))
 }

@@ -41,10 +41,6 @@ impl Experiment for Twice {
     const NAME: &'static str = "run";
     type Results = Vec<Made<Differences>>;
 
-    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
-        Ok(store.clone())
-    }
-
     fn stem(&self) -> String {
         "twice".into()
     }

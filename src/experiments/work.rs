@@ -234,7 +234,6 @@ impl<'s> Work<'s> {
         let items = Items {
             doing: stage.doing,
             name,
-            units: "runs",
             count: parts.len(),
             belongs: &belongs,
             runs: &|place| length(&parts[place].1),
@@ -293,7 +292,6 @@ impl<'s> Work<'s> {
         let &Items {
             doing,
             name,
-            units,
             count,
             belongs,
             runs,
@@ -317,18 +315,19 @@ impl<'s> Work<'s> {
         if is_joining {
             if let Some(place) = open.first().filter(|_| is_needed) {
                 bail!(
-                    "{} of {count} parts are missing, the first is part {place}: a shard is not finished; run its command again to resume it",
+                    "a shard is not finished: {} of {count} parts are missing, the first is part \
+                     {place}; run its command again to resume it",
                     open.len()
                 );
             }
         } else if !done.is_empty() {
             status!(
-                "  {} of {} {units} were already done",
+                "  {} of {} runs were already done",
                 thousands(before),
                 thousands(planned)
             );
         }
-        let progress = Progress::of(doing, units, all(&mut open.iter().copied()));
+        let progress = Progress::new(doing, all(&mut open.iter().copied()));
         let failed = Mutex::new(None);
         let fresh = Mutex::new(BTreeMap::new());
         let keep = |place: usize, result: &T| {
@@ -405,13 +404,11 @@ pub struct Items<'a> {
     pub doing: &'a str,
     /// Their name in the ledger.
     pub name: &'a str,
-    /// What is counted: `runs`.
-    pub units: &'static str,
     /// How many there are.
     pub count: usize,
     /// Whether one is to be done here.
     pub belongs: &'a dyn Fn(usize) -> bool,
-    /// The number of these units in one.
+    /// The number of runs of one.
     pub runs: &'a dyn Fn(usize) -> u64,
     /// Whether the work is incomplete without them.
     pub is_needed: bool,
@@ -432,29 +429,11 @@ mod tests {
     use anyhow::anyhow;
 
     use super::*;
-    use crate::{Format, Program, Stop};
+    use crate::Stop;
+    use crate::bench::Bench;
     use locklab_model::scenario::load;
 
-    /// A session in a folder of its own, which is removed at the end.
-    struct Bench(Session);
-
     impl Bench {
-        fn new(test: &str) -> Self {
-            let folder = format!("locklab-work-{}-{test}", std::process::id());
-            let folder = std::env::temp_dir().join(folder);
-            Bench(Session {
-                program: Program::running(),
-                store: Store::at(&folder, &Format::DEFAULT).expect("the folder can be written"),
-                threads: 1,
-                shard: None,
-                fresh: false,
-                json: false,
-                joined: vec![],
-                words: vec![],
-                stop: Stop::never(),
-            })
-        }
-
         fn work(&self) -> Work<'_> {
             Work::begin(&self.0, &self.0.store, "work", &"some work").expect("it begins")
         }
@@ -467,13 +446,6 @@ mod tests {
             let bug = |broken: Broken| anyhow!(broken);
             work.cells(&stage, &jobs(), Detail::Counts, &bug)
                 .expect("it runs")
-        }
-    }
-
-    impl Drop for Bench {
-        fn drop(&mut self) {
-            // A leftover folder among temporary ones does no harm.
-            let _ = fs::remove_dir_all(self.0.store.path(""));
         }
     }
 

@@ -13,6 +13,7 @@ use crate::{Exit, Store, data};
 use locklab_evidence::Tally;
 use locklab_model::scenario::{Scale, Scenario};
 use locklab_real::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
+use locklab_report::Provenance;
 use locklab_results::Cell;
 use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
@@ -86,6 +87,7 @@ pub(super) struct How<'a> {
     pub(super) version: &'a str,
     pub(super) scale: Scale,
     pub(super) seconds: u64,
+    pub(super) provenance: Provenance,
 }
 
 /// A finished scenario, for programs.
@@ -100,7 +102,7 @@ struct Entry<'a> {
 
 /// The report on these results.
 pub(super) fn report(
-    how: &How<'_>,
+    how: How<'_>,
     scenarios: &[(Scenario, Cell)],
     results: &BTreeMap<usize, Confirmed>,
     refused: &Refused,
@@ -193,8 +195,10 @@ pub(super) fn report(
         ],
         notes,
     };
-    let section = Section::of(table.plain(), folder, "confirm");
-    Report::of_table(section, table, as_list(how.version, &lines), document, exit)
+    let list = as_list(how.version, &lines);
+    let data = document.clone();
+    let section = Section::of_table(table, list, data, how.provenance, folder, "confirm");
+    Report::of(section, document, exit)
 }
 
 /// One row per predicted property, for programs that read tables.

@@ -1,0 +1,33 @@
+//! For unit tests: a session in a folder of its own.
+
+use std::fs;
+
+use super::{Format, Program, Session, Stop, Store};
+
+/// A session in a folder of its own, which is removed at the end.
+pub(crate) struct Bench(pub(crate) Session);
+
+impl Bench {
+    pub(crate) fn new(test: &str) -> Self {
+        let folder = format!("locklab-experiments-{}-{test}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
+        Bench(Session {
+            program: Program::running(),
+            store: Store::at(&folder, &Format::DEFAULT).expect("the folder can be written"),
+            threads: 1,
+            shard: None,
+            fresh: false,
+            json: false,
+            joined: vec![],
+            words: vec![],
+            stop: Stop::never(),
+        })
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // A leftover folder among temporary ones does no harm.
+        let _ = fs::remove_dir_all(self.0.store.path(""));
+    }
+}
