@@ -140,7 +140,7 @@ mod tests {
         ] {
             builder()
                 .members(90, "c1", members)
-                .expect_holds_as_it_is(AcknowledgedLost);
+                .expect_holds(AcknowledgedLost);
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
             .adds(10, "c1", Outcome::Ok)
             .members(20, "c1", &[("c1", 1)])
             .adds(30, "c1", Outcome::Ok);
-        builder.expect_holds_as_it_is(AcknowledgedLost);
+        builder.expect_holds(AcknowledgedLost);
     }
 
     #[test]

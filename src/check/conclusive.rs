@@ -203,27 +203,16 @@ fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
 mod tests {
     use crate::Property;
     use crate::history_builder::HistoryBuilder;
+    use locklab_history::timeline::Timeline;
 
     const UNCONTENDED: &str = "the lock was never contended";
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
-    /// Judges this history alone; [`HistoryBuilder::expect_holds`] would add contention. The order
-    /// of grants requires more than contention, and reports that itself.
     fn check(builder: HistoryBuilder, expected: Option<&str>) {
-        let of_contention = |property: &Property| {
-            let others = [
-                Property::AcknowledgedLost,
-                Property::Fifo,
-                Property::Recovery,
-            ];
-            !others.contains(property)
-        };
-        for property in Property::ALL.into_iter().filter(of_contention) {
-            match expected {
-                Some(why) => builder.expect_inconclusive(property, why),
-                None => builder.expect_holds_as_it_is(property),
-            }
-        }
+        let bound_ns = builder.bounds().deadlock_ns;
+        let history = builder.history();
+        let doubt = super::doubt(&Timeline::of(&history), bound_ns);
+        assert_eq!(doubt.as_deref(), expected);
     }
 
     #[test]

@@ -55,13 +55,7 @@ use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
-    let bounds = Bounds {
-        deadlock_ns: match excuse {
-            Excuse::OwnHost => bounds.deadlock_ns + bounds.time_outs_ns,
-            Excuse::Servers | Excuse::Nothing => bounds.deadlock_ns,
-        },
-        ..*bounds
-    };
+    let bounds = with(bounds, excuse);
     let excused = RequestTracker::over(timeline, bounds, excuse);
     if let Some(wait) = excused.first(timeline, 0, |_| true) {
         return Verdict::Violated(wait.violation());
@@ -88,6 +82,38 @@ pub(super) fn first_unexcused(
     let all = RequestTracker::over(timeline, *bounds, Excuse::Nothing);
     let wait = all.first(timeline, since_ns, |_| true)?;
     Some(wait.violation())
+}
+
+/// Whether a run was long enough to show a violation: a client wanted the free lock, from some time
+/// on that is longer than the bound before the end of the run. If the lock was granted then, the
+/// client counts as one that would have gone on to the horizon. In a run with faults, one began
+/// before that time.
+pub(super) fn is_long_enough(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> bool {
+    let bounds = with(bounds, excuse);
+    let tracker = RequestTracker::over(timeline, bounds, excuse);
+    let mut records = timeline.all_records().iter();
+    let fault = records.find(|record| record.event.is_fault_beginning());
+    let since_ns = fault.map_or(0, |fault| fault.at_ns);
+    let free = free(timeline);
+    let mut waits = tracker.waits(timeline, &free, since_ns);
+    waits.any(|wait| {
+        let to_ns = match wait.is_ended_by_grant {
+            true => bounds.horizon_ns.max(timeline.end_ns),
+            false => wait.stretch.to_ns,
+        };
+        to_ns > wait.exceeds_ns
+    })
+}
+
+/// The bounds if these faults are an excuse: what is no excuse costs time.
+fn with(bounds: &Bounds, excuse: Excuse) -> Bounds {
+    Bounds {
+        deadlock_ns: match excuse {
+            Excuse::OwnHost => bounds.deadlock_ns + bounds.time_outs_ns,
+            Excuse::Servers | Excuse::Nothing => bounds.deadlock_ns,
+        },
+        ..*bounds
+    }
 }
 
 /// A stretch of true time, in nanoseconds.
@@ -123,8 +149,8 @@ fn free(timeline: &Timeline) -> Vec<Interval> {
 struct Wait<'h> {
     client: &'h Name,
     stretch: Interval,
-    /// When it had reached its bound.
-    at_ns: u64,
+    /// When it reached its bound, or would have.
+    exceeds_ns: u64,
     /// Whether the client or another one was finally granted the lock.
     is_ended_by_grant: bool,
 }
@@ -141,7 +167,7 @@ impl Wait<'_> {
 
     fn violation(&self) -> Violation {
         Violation {
-            at_ns: self.at_ns,
+            at_ns: self.exceeds_ns,
             until_ns: self.stretch.to_ns,
             clients: vec![self.client.clone()],
             what: self.what(),
@@ -304,26 +330,37 @@ impl<'h> RequestTracker<'h> {
         is_wanted: impl Fn(&Wait<'h>) -> bool,
     ) -> Option<Wait<'h>> {
         let free = free(timeline);
-        let waits = self.wanted.iter().flat_map(|wanted| {
+        let waits = self.waits(timeline, &free, since_ns);
+        waits
+            .filter(|wait| wait.stretch.to_ns > wait.exceeds_ns && is_wanted(wait))
+            .min_by_key(|wait| wait.exceeds_ns)
+    }
+
+    /// Every wait for the free lock, however short. The time before `since_ns` does not count.
+    fn waits(
+        &self,
+        timeline: &Timeline,
+        free: &[Interval],
+        since_ns: u64,
+    ) -> impl Iterator<Item = Wait<'h>> {
+        let end_ns = timeline.end_ns;
+        self.wanted.iter().flat_map(move |wanted| {
             let Interval { from_ns, to_ns } = wanted.stretch;
             let past = free.partition_point(|free| free.to_ns <= from_ns);
-            let of_interest = free[past..]
-                .iter()
-                .take_while(move |free| free.from_ns < to_ns);
+            let of_interest = { free[past..].iter() }.take_while(move |free| free.from_ns < to_ns);
             of_interest.filter_map(move |free| {
                 let both = Interval {
                     from_ns: free.from_ns.max(from_ns).max(since_ns),
                     to_ns: free.to_ns.min(to_ns),
                 };
-                (both.to_ns.saturating_sub(both.from_ns) > wanted.bound_ns).then(|| Wait {
+                (both.from_ns < both.to_ns).then(|| Wait {
                     client: wanted.client,
                     stretch: both,
-                    at_ns: both.from_ns + wanted.bound_ns,
-                    is_ended_by_grant: free.to_ns <= to_ns && free.to_ns < timeline.end_ns,
+                    exceeds_ns: both.from_ns.saturating_add(wanted.bound_ns),
+                    is_ended_by_grant: free.to_ns <= to_ns && free.to_ns < end_ns,
                 })
             })
-        });
-        waits.filter(is_wanted).min_by_key(|wait| wait.at_ns)
+        })
     }
 }
 

@@ -9,9 +9,10 @@
 //! chosen A already, and the outcome of A's call decides: only if it is refused has B overtaken
 //! A.
 //!
-//! A holder that takes the lock once more overtakes no one. An attempt that failed because no
-//! node could be reached counts as a refusal; a history does not distinguish the two. A run in
-//! which no client asked while another waited proves nothing.
+//! A holder that takes the lock once more within its lease overtakes no one. An attempt that failed
+//! because no node could be reached counts as a refusal; a history does not distinguish the two. A
+//! run proves nothing in which the lock was never granted to one of two clients, of which one asked
+//! while the other waited, and both still wanted it.
 
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
@@ -21,14 +22,12 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
     let mut first: Option<Violation> = None;
-    let mut has_met = false;
+    let mut had_choice = false;
     for (index, host, record) in timeline.records() {
         match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..
             } => {
-                let is_new = clients[host].asked.is_none();
-                has_met |= is_new && clients.iter().any(|other| other.refused.is_some());
                 let client = &mut clients[host];
                 client.asked.get_or_insert(index);
                 client.in_call = true;
@@ -48,13 +47,15 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 }
             }
             Event::BeliefBegins { .. } => {
-                let is_another = timeline.believed(host, index).next().is_some();
+                let mut others = timeline.believed(host, index);
+                let is_another = others.any(|held| held.lapses_ns > record.at_ns);
                 let client = &mut clients[host];
-                client.refused = None;
+                let refused = client.refused.take();
                 if let Some(asked) = client.asked.take()
                     && !is_another
                 {
                     let at_ns = record.at_ns;
+                    had_choice |= has_choice(&clients, asked, refused);
                     for passed in &mut clients {
                         if let Some(passing) = passed.passed_by(&record.host, asked, at_ns) {
                             match passed.in_call {
@@ -74,8 +75,8 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
         }
     }
     match first {
-        None if !has_met => Verdict::Inconclusive {
-            why: "no client asked for the lock while another waited".into(),
+        None if !had_choice => Verdict::Inconclusive {
+            why: "the lock was never granted while an earlier and a later client waited".into(),
         },
         first => first.into(),
     }
@@ -114,6 +115,17 @@ impl Client<'_> {
     }
 }
 
+/// Whether the grant to a client, which asked and was refused at these indices, could have gone to
+/// another in a wrong order, or did: one asked while the other waited, and it still asks.
+fn has_choice(clients: &[Client], asked: usize, refused: Option<(usize, u64)>) -> bool {
+    clients.iter().any(|other| {
+        let came_later = other
+            .asked
+            .is_some_and(|later| refused.is_some_and(|(refused, _)| refused < later));
+        came_later || other.refused.is_some_and(|(earlier, _)| earlier < asked)
+    })
+}
+
 fn keep_earlier(kept: &mut Option<Violation>, other: Option<Violation>) {
     if let Some(other) = other
         && kept.as_ref().is_none_or(|kept| other.at_ns < kept.at_ns)
@@ -126,6 +138,9 @@ fn keep_earlier(kept: &mut Option<Violation>, other: Option<Violation>) {
 mod tests {
     use crate::Property::Fifo;
     use crate::history_builder::HistoryBuilder;
+    use locklab_history::ClockKind::Wall;
+
+    const NO_CHOICE: &str = "the lock was never granted while an earlier and a later client waited";
 
     /// c1 holds the lock, c2 was refused at 20 ms, and c3 asks at 30 ms.
     fn queued() -> HistoryBuilder {
@@ -147,7 +162,7 @@ mod tests {
             .releases(80, "c2")
             .tries(85, "c3")
             .granted(90, "c3")
-            .expect_holds_as_it_is(Fifo);
+            .expect_holds(Fifo);
     }
 
     #[test]
@@ -178,7 +193,7 @@ mod tests {
             .granted(70, "c3")
             .tries(80, "c4")
             .fails(81, "c4")
-            .expect_holds_as_it_is(Fifo);
+            .expect_inconclusive(Fifo, NO_CHOICE);
     }
 
     #[test]
@@ -188,12 +203,12 @@ mod tests {
             .clone()
             .granted(70, "c3")
             .granted(80, "c2")
-            .expect_holds_as_it_is(Fifo);
+            .expect_holds(Fifo);
         both_ask
             .clone()
             .granted(70, "c3")
             .ends(900)
-            .expect_holds_as_it_is(Fifo);
+            .expect_holds(Fifo);
         both_ask
             .granted(70, "c3")
             .fails(80, "c2")
@@ -238,8 +253,9 @@ mod tests {
             let asks_on = builder.tries(52, "c3").fails(53, "c3");
             asks_on.releases(55, "c1").tries(60, "c3").granted(70, "c3")
         };
-        then_c3(queued().gives_up(50, "c2")).expect_holds_as_it_is(Fifo);
-        then_c3(queued().fault_begins(50, "c2", "kill")).expect_holds_as_it_is(Fifo);
+        then_c3(queued().gives_up(50, "c2")).expect_inconclusive(Fifo, NO_CHOICE);
+        let killed = queued().fault_begins(50, "c2", "kill");
+        then_c3(killed).expect_inconclusive(Fifo, NO_CHOICE);
         then_c3(queued().fault_begins(50, "c2", "pause")).expect_violation_at(Fifo, 70);
     }
 
@@ -248,7 +264,20 @@ mod tests {
         queued()
             .tries(45, "c1")
             .granted(50, "c1")
-            .expect_holds_as_it_is(Fifo);
+            .expect_inconclusive(Fifo, NO_CHOICE);
+    }
+
+    /// c1's lease is over, and it has not released its grant.
+    #[test]
+    fn a_holder_whose_lease_is_over_waits_like_any_other() {
+        HistoryBuilder::default()
+            .tries(0, "c1")
+            .granted_for(5, "c1", Wall, 30)
+            .tries(10, "c2")
+            .fails(20, "c2")
+            .tries(60, "c1")
+            .granted(70, "c1")
+            .expect_violation_at(Fifo, 70);
     }
 
     #[test]
@@ -268,6 +297,6 @@ mod tests {
             .granted(5, "c1")
             .releases(8, "c1")
             .granted(9, "c2")
-            .expect_inconclusive(Fifo, "no client asked for the lock while another waited");
+            .expect_inconclusive(Fifo, NO_CHOICE);
     }
 }

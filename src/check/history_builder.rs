@@ -1,5 +1,6 @@
 //! Histories for tests, told event by event: who did what, at which millisecond.
 
+mod bounds;
 mod expect;
 
 use std::collections::BTreeMap;
@@ -78,6 +79,7 @@ impl Default for HistoryBuilder {
                 resource: ResourceRole::Apart,
                 nodes: 1,
                 settle_ns: None,
+                horizon_ns: u64::MAX,
             },
             hosts: BTreeMap::new(),
             version: 0,
@@ -86,42 +88,6 @@ impl Default for HistoryBuilder {
 }
 
 impl HistoryBuilder {
-    /// Sets the bound on how long a client may wait for a free lock.
-    pub fn deadlock_after(mut self, bound_ms: u64) -> Self {
-        self.bounds.deadlock_ns = bound_ms * MS;
-        self
-    }
-
-    /// Sets the most time that clients may lose on servers that do not answer.
-    pub fn times_out_after(mut self, time_outs_ms: u64) -> Self {
-        self.bounds.time_outs_ns = time_outs_ms * MS;
-        self
-    }
-
-    /// Sets how much later than usual replies may arrive before their clients give up on them.
-    pub fn patient_for(mut self, slack_ms: u64) -> Self {
-        self.bounds.reply_slack_ns = Some(slack_ms * MS);
-        self
-    }
-
-    /// Makes the resource the source of the lock's tokens.
-    pub fn with_tokens_of_the_resource(mut self) -> Self {
-        self.bounds.resource = ResourceRole::GivesTokens;
-        self
-    }
-
-    /// Sets the number of the lock's nodes.
-    pub fn on_nodes(mut self, nodes: u32) -> Self {
-        self.bounds.nodes = nodes;
-        self
-    }
-
-    /// Sets how long after the last fault the lock has settled.
-    pub fn settles_within(mut self, settle_ms: u64) -> Self {
-        self.bounds.settle_ns = Some(settle_ms * MS);
-        self
-    }
-
     /// Records that the client calls `acquire`.
     pub fn tries(self, ms: u64, client: &'static str) -> Self {
         self.invokes(ms, client, Op::Acquire)
@@ -166,10 +132,36 @@ impl HistoryBuilder {
         self.record(ms, client, Event::reached(Failpoint::GivingUp))
     }
 
+    /// Records that the client has looked at its clock and found its deadline ahead.
+    pub fn looks(self, ms: u64, client: &'static str) -> Self {
+        self.record(ms, client, Event::reached(Failpoint::Checked))
+    }
+
+    /// Records that the client does not write, because its lease is over.
+    pub fn stops(self, ms: u64, client: &'static str) -> Self {
+        self.record(ms, client, Event::reached(Failpoint::Stopped))
+    }
+
     /// The same as [`HistoryBuilder::granted`], with a fencing token.
     pub fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, Some(token))
+    }
+
+    /// The same as [`HistoryBuilder::granted`], for `lease_ms` by one of its clocks.
+    pub fn granted_for(
+        self,
+        ms: u64,
+        client: &'static str,
+        clock: ClockKind,
+        lease_ms: u64,
+    ) -> Self {
+        self.completes(ms, client, Op::Acquire, Outcome::Ok).begins(
+            ms,
+            client,
+            Some((clock, lease_ms)),
+            None,
+        )
     }
 
     /// Records that the client begins to believe that it holds the lock, without a call of

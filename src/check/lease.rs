@@ -5,22 +5,29 @@
 //! [`Timeline`]. A grant without deadline is believed in as under B∞: its user has no reason to
 //! stop.
 //!
-//! Where a clock is stepped back after it has passed the deadline, belief does not resume,
-//! though a holder that checks its clock only then considers its lease valid. A lease is a
-//! promise up to an instant, and once the clock had passed that instant, other clients were
-//! free to take the lock; what the holder does after the step is not covered by any lease.
-//! Whether it does harm is judged at the resource. (A step back *before* the deadline extends
-//! belief: the clock had not reached it yet, and a holder that follows the rule continues.)
+//! Where a clock is stepped back after it has passed the deadline, that alone does not restore
+//! belief: a client that does not look has no reason to believe again. A client that looks at its
+//! clock before it writes (`check = "deadline"`) and finds the deadline ahead does believe again,
+//! from that look on, and rightly so by its own clock: the rule that it follows says that its lease
+//! is valid. (A step back *before* the deadline extends belief: the clock had not reached it yet,
+//! and a holder that follows the rule continues.)
 
 use super::{Ms, Verdict, overlap};
+use locklab_history::Failpoint;
 use locklab_history::timeline::Timeline;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     let overlap = overlap::first(timeline, |grant| grant.lapses_ns);
     let violation = overlap.map(|overlap| {
+        let looked = &timeline.all_records()[overlap.later.began].event;
+        let began = match looked.is_reached(Failpoint::Checked) {
+            true => "found its lease of the lock not over",
+            false => "was granted the lock",
+        };
         overlap.violation(format!(
-            "{} was granted the lock at {} while {}, granted it at {}, could rely on it until {}",
+            "{} {} at {} while {}, granted it at {}, could rely on it until {}",
             overlap.later.client,
+            began,
             Ms(overlap.at_ns),
             overlap.earlier.client,
             Ms(overlap.earlier.begins_ns),
@@ -126,6 +133,38 @@ mod tests {
             .holds_for(10, "c1", Wall, 100)
             .steps(120, "c1", -80)
             .holds(130, "c2")
+            .expect_holds(Lease);
+    }
+
+    /// By its clock, set back, c1's lease lasts from 140 to 190 ms again.
+    #[test]
+    fn a_look_that_finds_the_deadline_ahead_revives_belief() {
+        let stepped = || {
+            HistoryBuilder::default()
+                .holds_for(10, "c1", Wall, 100)
+                .steps(120, "c1", -80)
+        };
+        let looked = stepped().holds(130, "c2").looks(140, "c1");
+        looked.clone().ends(900).expect_violated(
+            Lease,
+            (140, 190),
+            "c1 found its lease of the lock not over at 140.0 ms while c2, granted it at 130.0 ms, \
+             could rely on it until 900.0 ms",
+        );
+        looked.looks(150, "c1").expect_violation_at(Lease, 140);
+        stepped()
+            .looks(140, "c1")
+            .holds(189, "c2")
+            .expect_violation_at(Lease, 189);
+        stepped()
+            .looks(140, "c1")
+            .holds(190, "c2")
+            .expect_holds(Lease);
+        // What it had found is that its lease is over.
+        HistoryBuilder::default()
+            .holds_for(10, "c1", Wall, 100)
+            .holds(130, "c2")
+            .looks(140, "c1")
             .expect_holds(Lease);
     }
 

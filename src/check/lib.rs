@@ -20,6 +20,7 @@ mod fifo;
 mod foreign_release;
 mod lease;
 mod lost_update;
+mod opportunity;
 mod overlap;
 mod pace;
 mod progress;
@@ -41,6 +42,7 @@ pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
+use opportunity::Opportunities;
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
 pub use writes::{Writes, writes};
@@ -49,50 +51,57 @@ pub use writes::{Writes, writes};
 /// add to a set, [`Property::Recovery`] where the lock has a time to settle, the others always.
 ///
 /// A violation always counts. A property that holds only because the run could not have shown a
-/// violation (a fault never took effect, or no clients contended for the lock) is inconclusive.
+/// violation is inconclusive: a fault never took effect, no clients contended for the lock, or what
+/// this property forbids never had an opportunity.
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
     let timeline = Timeline::of(history);
     let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
+    let opportunities = Opportunities::of(&timeline, bounds);
+    let mut verdicts = verdicts(&timeline, bounds);
+    for (property, verdict) in &mut verdicts {
+        if *verdict != Verdict::Holds {
+            continue;
+        }
+        let doubt = match property {
+            // The clients add without asking for the lock.
+            Property::AcknowledgedLost => conclusive::missed(&timeline),
+            _ => doubt.clone(),
+        };
+        let missing = || opportunities.missing(*property).map(String::from);
+        if let Some(why) = doubt.or_else(missing) {
+            *verdict = Verdict::Inconclusive { why };
+        }
+    }
+    verdicts
+}
 
-    let stale_write = stale_write::check(&timeline);
-    let lost_update = lost_update::check(&timeline);
-    let token_regression = token_regression::check(&timeline);
+/// What each applicable rule says of the history, whatever the history could have shown.
+fn verdicts(timeline: &Timeline, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
+    let stale_write = stale_write::check(timeline);
+    let lost_update = lost_update::check(timeline);
+    let token_regression = token_regression::check(timeline);
     let judged = |property| {
         let verdict = match property {
-            Property::Belief => belief::check(&timeline),
-            Property::Lease => lease::check(&timeline),
+            Property::Belief => belief::check(timeline),
+            Property::Lease => lease::check(timeline),
             Property::Resource => resource::check([&stale_write, &lost_update, &token_regression]),
             Property::StaleWrite => stale_write.clone(),
             Property::LostUpdate => lost_update.clone(),
             Property::TokenRegression => token_regression.clone(),
-            Property::Progress => progress::check(&timeline),
-            Property::ForeignRelease => foreign_release::check(&timeline, bounds.nodes),
-            Property::Deadlock => deadlock::check(&timeline, bounds, Excuse::Servers),
-            Property::Availability => deadlock::check(&timeline, bounds, Excuse::OwnHost),
-            Property::Recovery => recovery::check(&timeline, bounds, bounds.settle_ns?),
-            Property::AcknowledgedLost if !acknowledged_lost::applies_to(&timeline) => return None,
-            Property::AcknowledgedLost => {
-                let missed = conclusive::missed(&timeline);
-                return Some(doubted(
-                    acknowledged_lost::check(&timeline),
-                    missed.as_ref(),
-                ));
-            }
-            Property::Fifo => fifo::check(&timeline),
+            Property::Progress => progress::check(timeline),
+            Property::ForeignRelease => foreign_release::check(timeline, bounds.nodes),
+            Property::Deadlock => deadlock::check(timeline, bounds, Excuse::Servers),
+            Property::Availability => deadlock::check(timeline, bounds, Excuse::OwnHost),
+            Property::Recovery => recovery::check(timeline, bounds, bounds.settle_ns?),
+            Property::AcknowledgedLost if !acknowledged_lost::applies_to(timeline) => return None,
+            Property::AcknowledgedLost => acknowledged_lost::check(timeline),
+            Property::Fifo => fifo::check(timeline),
         };
-        Some(doubted(verdict, doubt.as_ref()))
+        Some(verdict)
     };
     let all = Property::ALL.into_iter();
     all.filter_map(|property| Some((property, judged(property)?)))
         .collect()
-}
-
-/// A verdict of `Holds` proves nothing in a doubtful run.
-fn doubted(verdict: Verdict, doubt: Option<&String>) -> Verdict {
-    match (verdict, doubt) {
-        (Verdict::Holds, Some(why)) => Verdict::Inconclusive { why: why.clone() },
-        (verdict, _) => verdict,
-    }
 }
 
 /// The input of a check that no history contains.
@@ -118,6 +127,9 @@ pub struct Bounds {
     /// How long after its last fault a run has settled, in nanoseconds, so that
     /// [`Property::Recovery`] can be judged; `None`: it is not.
     pub settle_ns: Option<u64>,
+    /// How long the run could have lasted, in nanoseconds: it may have ended earlier, because its
+    /// clients were done.
+    pub horizon_ns: u64,
 }
 
 /// The role of the resource for the lock that protects it.
@@ -138,8 +150,8 @@ pub enum Verdict {
     Holds,
     /// The history contradicts it.
     Violated(Violation),
-    /// The run could not have shown a violation: a fault never took effect, or the
-    /// lock was never contended.
+    /// The run could not have shown a violation: a fault never took effect, the lock was never
+    /// contended, or the property had no opportunity.
     Inconclusive {
         /// The reason, in words.
         why: String,

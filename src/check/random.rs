@@ -16,6 +16,7 @@ pub const BOUNDS: Bounds = Bounds {
     resource: ResourceRole::Apart,
     nodes: 1,
     settle_ns: Some(0),
+    horizon_ns: u64::MAX,
 };
 
 pub(crate) const CLIENTS: [&str; 3] = ["c1", "c2", "c3"];

@@ -16,6 +16,8 @@
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
+use std::collections::BTreeMap;
+
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Name, Record};
@@ -23,15 +25,13 @@ use locklab_history::{Access, Event, Name, Record};
 /// A grant under which the resource accepted a write.
 struct Writer<'h> {
     holder: Holder<'h>,
-    /// Its place in the order of grants.
-    place: usize,
     /// True time of its first accepted write.
     wrote_ns: u64,
 }
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
-    // In the order of grants: each writer in the list was newer than those before it.
-    let mut writers: Vec<Writer> = Vec::new();
+    // By their places in the order of grants.
+    let mut writers: BTreeMap<usize, Writer> = BTreeMap::new();
     let mut doubt = None;
     for (_, _, record) in timeline.records() {
         let Event::Access {
@@ -49,22 +49,18 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             continue;
         };
 
-        let newer = writers
-            .iter()
-            .rev()
-            .take_while(|writer| writer.place > place);
         let mut stale_after = None;
-        for newer in newer {
-            match order(timeline, place, newer.place) {
-                Order::AsTold => stale_after = stale_after.or(Some(newer)),
+        for (newer_place, newer) in writers.range(place + 1..).rev() {
+            match order(timeline, place, *newer_place) {
+                Order::AsTold => stale_after = stale_after.or(Some((newer_place, newer))),
                 Order::Reverse => {}
                 Order::Unknown => {
                     doubt.get_or_insert_with(|| in_doubt(record, client, newer.holder.0));
                 }
             }
         }
-        if let Some(newer) = stale_after {
-            let taken_over_ns = timeline.grants[newer.place].begins_ns;
+        if let Some((newer_place, newer)) = stale_after {
+            let taken_over_ns = timeline.grants[*newer_place].begins_ns;
             return Verdict::Violated(Violation {
                 at_ns: record.at_ns,
                 until_ns: record.at_ns,
@@ -79,14 +75,8 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 ),
             });
         }
-        if writers.last().is_none_or(|newest| newest.place < place) {
-            let wrote_ns = record.at_ns;
-            writers.push(Writer {
-                holder,
-                place,
-                wrote_ns,
-            });
-        }
+        let wrote_ns = record.at_ns;
+        writers.entry(place).or_insert(Writer { holder, wrote_ns });
     }
     doubt.map_or(Verdict::Holds, |why| Verdict::Inconclusive { why })
 }
@@ -300,6 +290,20 @@ mod tests {
             .writes(30, "c1", 0)
             .writes(40, "c2", 1)
             .expect_violation_at(StaleWrite, 40);
+    }
+
+    /// c3's call overlapped both others, so its write tells nothing; c1's does.
+    #[test]
+    fn every_newer_writer_counts_also_an_older_one_of_two() {
+        HistoryBuilder::default()
+            .tries(0, "c3")
+            .holds(10, "c2")
+            .holds(20, "c1")
+            .granted(30, "c3")
+            .writes(40, "c3", 0)
+            .writes(50, "c1", 1)
+            .writes(60, "c2", 2)
+            .expect_violation_at(StaleWrite, 60);
     }
 
     #[test]

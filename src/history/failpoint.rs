@@ -59,6 +59,9 @@ failpoints! {
     Read = "read" => "has read the resource",
     Checked = "checked" =>
         "has checked its deadline just before the write; only with check = \"deadline\"",
+    Stopped = "stopped" =>
+        "has found its lease over or its lock lost, and does not write; only with check = \
+         \"deadline\" or with extend_every_ms",
     Wrote = "wrote" => "its write was answered",
     Renewing = "renewing" =>
         "its watchdog is about to renew the lease, whatever the client does meanwhile",
@@ -198,7 +201,7 @@ mod tests {
             Err(
                 "unknown failpoint `sleeping`, expected one of `acquiring`, `waiting`, \
                  `prolonging`, `expiring`, `overwriting`, `acquired`, `giving-up`, `read`, \
-                 `checked`, `wrote`, `renewing`, `releasing`, `deleting`, `released`"
+                 `checked`, `stopped`, `wrote`, `renewing`, `releasing`, `deleting`, `released`"
                     .into()
             )
         );

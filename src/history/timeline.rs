@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ClockKind, Deadline, Event, History, Name, Op, Record};
+use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record};
 
 /// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
@@ -32,7 +32,9 @@ pub struct Timeline<'h> {
 /// One stretch of a client's belief that it holds the lock.
 ///
 /// A grant that is extended before its deadline remains one stretch. If it is extended after
-/// its deadline, the client's belief has a gap, and the grant has two stretches.
+/// its deadline, the client's belief has a gap, and the grant has two stretches. So it has if the
+/// client's clock was set back, and the client looked at it again before its write and found the
+/// deadline ahead (it reached `checked`).
 pub struct Grant<'h> {
     /// The client that believes.
     pub client: &'h Name,
@@ -169,8 +171,10 @@ struct HostState {
 
 struct OpenGrant {
     grant: usize,
-    /// `None` once the deadline is reached, or if there is none.
+    /// `None` if there is none.
     deadline: Option<Deadline>,
+    /// Whether the deadline has been reached.
+    has_lapsed: bool,
 }
 
 impl<'h> Builder<'h> {
@@ -212,6 +216,7 @@ impl<'h> Builder<'h> {
                 self.begin(index, host, record, new, *deadline);
             }
             Event::BeliefEnds { grant } => self.end(index, host, record.at_ns, Some(*grant)),
+            event if event.is_reached(Failpoint::Checked) => self.revive(index, host, record),
             event if event.is_death() => self.end(index, host, record.at_ns, None),
             _ => {}
         }
@@ -229,8 +234,8 @@ impl<'h> Builder<'h> {
 
     /// Ends the beliefs whose deadline the host's clock has reached since its last record.
     ///
-    /// If the clock is stepped back afterwards, these beliefs are not restored: a client that
-    /// has read the time once and found its lease over has stopped for good.
+    /// If the clock is stepped back afterwards, that alone does not restore them: see
+    /// [`Builder::revive`].
     fn pass_deadlines(&mut self, host: usize, now: &Record) {
         let HostState {
             last: Some(last),
@@ -241,7 +246,7 @@ impl<'h> Builder<'h> {
             return;
         };
         let last = &self.timeline.records[*last];
-        for open in open {
+        for open in open.iter_mut().filter(|open| !open.has_lapsed) {
             if let Some(deadline) = open.deadline
                 && let Some(at_ns) = reached(
                     deadline.at_ns,
@@ -250,8 +255,37 @@ impl<'h> Builder<'h> {
                 )
             {
                 self.timeline.grants[open.grant].lapses_ns = at_ns;
-                open.deadline = None;
+                open.has_lapsed = true;
             }
+        }
+    }
+
+    /// The client has looked at its clock and found its deadline ahead: if the deadline had been
+    /// reached before, it believes again.
+    fn revive(&mut self, index: usize, host: usize, record: &'h Record) {
+        let is_ahead = |deadline: &Deadline| reading(record, deadline.clock) < deadline.at_ns;
+        let open = &mut self.states[host].open;
+        for place in 0..open.len() {
+            let before = &mut open[place];
+            if !before.has_lapsed || !before.deadline.as_ref().is_some_and(is_ahead) {
+                continue;
+            }
+            // The next look goes on from the new stretch.
+            let deadline = before.deadline.take();
+            let stretch = Grant {
+                began: index,
+                begins_ns: record.at_ns,
+                lapses_ns: u64::MAX,
+                ..self.timeline.grants[before.grant]
+            };
+            let grant = self.timeline.grants.len();
+            self.timeline.grants_of[host].push((stretch.number, grant));
+            self.timeline.grants.push(stretch);
+            open.push(OpenGrant {
+                grant,
+                deadline,
+                has_lapsed: false,
+            });
         }
     }
 
@@ -274,7 +308,7 @@ impl<'h> Builder<'h> {
         if let Some(open) = renewed {
             open.deadline = deadline;
             if deadline.as_ref().is_some_and(over) {
-                open.deadline = None;
+                open.has_lapsed = true;
                 grants[open.grant].lapses_ns = record.at_ns;
             }
             return;
@@ -297,7 +331,8 @@ impl<'h> Builder<'h> {
         });
         state.open.push(OpenGrant {
             grant,
-            deadline: deadline.filter(|_| !over),
+            deadline,
+            has_lapsed: over,
         });
         self.timeline.grants_of[host].push((number, grant));
     }
@@ -326,7 +361,8 @@ impl<'h> Builder<'h> {
             for open in &state.open {
                 let grant = &mut self.timeline.grants[open.grant];
                 // After a host's last record the course of its clocks did not change.
-                let left_ns = open.deadline.map_or(u64::MAX, |deadline| {
+                let ahead = open.deadline.filter(|_| !open.has_lapsed);
+                let left_ns = ahead.map_or(u64::MAX, |deadline| {
                     deadline.at_ns.saturating_sub(reading(last, deadline.clock))
                 });
                 grant.lapses_ns = grant.lapses_ns.min(last.at_ns.saturating_add(left_ns));

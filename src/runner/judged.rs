@@ -174,6 +174,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
         },
         nodes: topology.nodes * (1 + topology.replicas),
         settle_ns: scenario.settle_ms.map(ns_from_ms),
+        horizon_ns: ns_from_ms(scenario.horizon_ms),
     }
 }
 

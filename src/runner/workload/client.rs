@@ -119,13 +119,16 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         };
         self.observer.reach(Failpoint::Read).await;
         let worked = self.work(guard, work_ms).await;
-        if worked.is_err() || self.workload.mode == Mode::Read {
+        if self.workload.mode == Mode::Read {
             return;
         }
-        if self.workload.check == CheckBeforeWrite::Deadline {
-            if !guard.is_valid() {
-                return;
-            }
+        let looks = self.workload.check == CheckBeforeWrite::Deadline;
+        if worked.is_err() || looks && !guard.is_valid() {
+            self.observer.record(Event::reached(Failpoint::Stopped));
+            self.observer.reach(Failpoint::Stopped).await;
+            return;
+        }
+        if looks {
             self.observer.record(Event::reached(Failpoint::Checked));
             self.observer.reach(Failpoint::Checked).await;
             self.pass(self.workload.after_check_ms).await;
