@@ -25,4 +25,4 @@ pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
 pub use same::same_rate;
 pub use tally::Tally;
-pub use words::thousands;
+pub use words::{p_equals, p_value, thousands};

@@ -13,6 +13,24 @@ pub fn thousands(count: u64) -> String {
     separated
 }
 
+/// A p-value for a person: `0.37`, `0.004`, `< 0.001`. Below a thousandth its size says nothing.
+pub fn p_value(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "< 0.001".into(),
+        p if p < 0.01 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
+    }
+}
+
+/// A p-value with its sign: `p = 0.37`, `p < 0.001`.
+pub fn p_equals(p: f64) -> String {
+    let value = p_value(p);
+    match value.starts_with('<') {
+        true => format!("p {value}"),
+        false => format!("p = {value}"),
+    }
+}
+
 /// A share between 0 and 1 as a percentage without its sign.
 pub(super) fn percent(share: f64, decimals: usize) -> String {
     format!("{:.decimals$}", share * 100.0)
@@ -31,6 +49,21 @@ pub(super) fn decimals(share: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn p_values_have_as_many_digits_as_mean_something() {
+        for (p, expected) in [
+            (1.0, "p = 1.00"),
+            (0.374, "p = 0.37"),
+            (0.0104, "p = 0.01"),
+            (0.00449, "p = 0.004"),
+            (0.001, "p = 0.001"),
+            (0.000_99, "p < 0.001"),
+            (9.4e-47, "p < 0.001"),
+        ] {
+            assert_eq!(p_equals(p), expected);
+        }
+    }
 
     #[test]
     fn thousands_are_separated() {

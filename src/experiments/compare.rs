@@ -2,7 +2,7 @@
 
 use console::style;
 
-use locklab_evidence::Judgement;
+use locklab_evidence::{Judgement, p_equals};
 use locklab_suite::Comparison;
 
 /// The differences, in lines below this heading.
@@ -18,7 +18,7 @@ pub fn describe(heading: &str, comparison: &Comparison) -> String {
         };
         let judged = |judgement: Option<Judgement>| judgement.map_or("–", Judgement::name);
         lines.push(format!(
-            "  {} {}: {}: {}, {}; now {}, {} (p = {:.1e})",
+            "  {} {}: {}: {}, {}; now {}, {} ({})",
             change.id,
             change.property,
             what.for_stderr(),
@@ -26,7 +26,7 @@ pub fn describe(heading: &str, comparison: &Comparison) -> String {
             change.tally_before.describe(),
             judged(change.after),
             change.tally_after.describe(),
-            change.p,
+            p_equals(change.p),
         ));
     }
     for (ids, what) in [

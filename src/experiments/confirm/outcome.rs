@@ -10,7 +10,7 @@ use super::Refused;
 use crate::report::Report;
 use crate::section::Section;
 use crate::{Exit, Store, data};
-use locklab_evidence::Tally;
+use locklab_evidence::{Tally, p_equals, p_value};
 use locklab_model::scenario::{Scale, Scenario};
 use locklab_real::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
 use locklab_report::Provenance;
@@ -68,9 +68,9 @@ impl<'a> Line<'a> {
                 a.real.runs(),
                 match a.finding {
                     Finding::Agree => String::new(),
-                    Finding::Explained => format!("; they differ as known, p = {:.1e}", a.p),
-                    Finding::Unclear => format!("; unclear, p = {:.3}", a.p),
-                    Finding::Differ => format!("; they DIFFER, p = {:.1e}", a.p),
+                    Finding::Explained => format!("; they differ as known, {}", p_equals(a.p)),
+                    Finding::Unclear => format!("; unclear, {}", p_equals(a.p)),
+                    Finding::Differ => format!("; they DIFFER, {}", p_equals(a.p)),
                 }
             ),
         };
@@ -285,10 +285,7 @@ fn row(scenario: &str, agreement: &Agreement) -> TableRow {
             counts(&agreement.real),
             Field {
                 look,
-                ..plain(match agreement.p {
-                    p if p < 0.001 => format!("{p:.0e}"),
-                    p => format!("{p:.3}"),
-                })
+                ..plain(p_value(agreement.p))
             },
         ],
     }
