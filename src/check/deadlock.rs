@@ -41,6 +41,9 @@
 //! ended it: the lock was available once the faults were over. Otherwise the cause of the wait is
 //! unknown, and the verdict is inconclusive.
 //!
+//! A run proves nothing in which no client wanted the free lock, after the beginning of a fault if
+//! there is one, for long enough that the wait could have exceeded its bound.
+//!
 //! Availability ([`Excuse::OwnHost`]) counts only faults of the client's own host and of its
 //! links to the servers. Servers that do not answer cost it timeouts, which its bound covers.
 
@@ -60,16 +63,20 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
     if let Some(wait) = excused.first(timeline, 0, |_| true) {
         return Verdict::Violated(wait.violation());
     }
-    if !excused.has_excused {
-        return Verdict::Holds;
+    if excused.has_excused {
+        let all = RequestTracker::over(timeline, bounds, Excuse::Nothing);
+        let unended = |wait: &Wait| !wait.is_ended_by_grant;
+        if let Some(wait) = all.first(timeline, 0, unended) {
+            return Verdict::Inconclusive {
+                why: format!("{}; a fault may be the cause", wait.what()),
+            };
+        }
     }
-    let all = RequestTracker::over(timeline, bounds, Excuse::Nothing);
-    let unended = |wait: &Wait| !wait.is_ended_by_grant;
-    match all.first(timeline, 0, unended) {
-        Some(wait) => Verdict::Inconclusive {
-            why: format!("{}; a fault may be the cause", wait.what()),
+    match excused.is_long_enough(timeline) {
+        true => Verdict::Holds,
+        false => Verdict::Inconclusive {
+            why: "no client wanted the free lock long enough before the end of the run".into(),
         },
-        None => Verdict::Holds,
     }
 }
 
@@ -82,27 +89,6 @@ pub(super) fn first_unexcused(
     let all = RequestTracker::over(timeline, *bounds, Excuse::Nothing);
     let wait = all.first(timeline, since_ns, |_| true)?;
     Some(wait.violation())
-}
-
-/// Whether a run was long enough to show a violation: a client wanted the free lock, from some time
-/// on that is longer than the bound before the end of the run. If the lock was granted then, the
-/// client counts as one that would have gone on to the horizon. In a run with faults, one began
-/// before that time.
-pub(super) fn is_long_enough(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> bool {
-    let bounds = with(bounds, excuse);
-    let tracker = RequestTracker::over(timeline, bounds, excuse);
-    let mut records = timeline.all_records().iter();
-    let fault = records.find(|record| record.event.is_fault_beginning());
-    let since_ns = fault.map_or(0, |fault| fault.at_ns);
-    let free = free(timeline);
-    let mut waits = tracker.waits(timeline, &free, since_ns);
-    waits.any(|wait| {
-        let to_ns = match wait.is_ended_by_grant {
-            true => bounds.horizon_ns.max(timeline.end_ns),
-            false => wait.stretch.to_ns,
-        };
-        to_ns > wait.exceeds_ns
-    })
 }
 
 /// The bounds if these faults are an excuse: what is no excuse costs time.
@@ -334,6 +320,25 @@ impl<'h> RequestTracker<'h> {
         waits
             .filter(|wait| wait.stretch.to_ns > wait.exceeds_ns && is_wanted(wait))
             .min_by_key(|wait| wait.exceeds_ns)
+    }
+
+    /// Whether the run was long enough to show a violation: a client wanted the free lock, from some
+    /// time on that is longer than the bound before the end of the run. If the lock was granted then,
+    /// the client counts as one that would have gone on to the horizon. In a run with faults, one
+    /// began before that time.
+    fn is_long_enough(&self, timeline: &Timeline) -> bool {
+        let mut records = timeline.all_records().iter();
+        let fault = records.find(|record| record.event.is_fault_beginning());
+        let since_ns = fault.map_or(0, |fault| fault.at_ns);
+        let free = free(timeline);
+        let mut waits = self.waits(timeline, &free, since_ns);
+        waits.any(|wait| {
+            let to_ns = match wait.is_ended_by_grant {
+                true => self.bounds.horizon_ns.max(timeline.end_ns),
+                false => wait.stretch.to_ns,
+            };
+            to_ns > wait.exceeds_ns
+        })
     }
 
     /// Every wait for the free lock, however short. The time before `since_ns` does not count.

@@ -56,7 +56,7 @@ pub use writes::{Writes, writes};
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
     let timeline = Timeline::of(history);
     let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
-    let opportunities = Opportunities::of(&timeline, bounds);
+    let opportunities = Opportunities::of(&timeline);
     let mut verdicts = verdicts(&timeline, bounds);
     for (property, verdict) in &mut verdicts {
         if *verdict != Verdict::Holds {

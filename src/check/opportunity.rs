@@ -20,19 +20,18 @@
 //!   lasted longer than the bound from then; after the beginning of a fault, if there are any.
 //! - `acknowledged-lost`: an add was acknowledged before the last fault ended.
 //!
-//! `fifo` and `recovery` judge their own. A violation is an opportunity by itself.
+//! `deadlock`, `availability`, `recovery` and `fifo` judge their own, because their rules find it. A
+//! violation is an opportunity by itself.
 
 use std::cell::OnceCell;
 
-use super::deadlock::{self, Excuse};
-use super::{Bounds, Property, recovery};
+use super::{Property, recovery};
 use locklab_history::timeline::{Grant, Holder, Timeline};
 use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
 
 /// The opportunities of a run.
 pub(super) struct Opportunities<'t, 'h> {
     timeline: &'t Timeline<'h>,
-    bounds: &'t Bounds,
     attempts: OnceCell<Vec<Attempt>>,
 }
 
@@ -46,10 +45,9 @@ struct Attempt {
 }
 
 impl<'t, 'h> Opportunities<'t, 'h> {
-    pub(super) fn of(timeline: &'t Timeline<'h>, bounds: &'t Bounds) -> Self {
+    pub(super) fn of(timeline: &'t Timeline<'h>) -> Self {
         Self {
             timeline,
-            bounds,
             attempts: OnceCell::new(),
         }
     }
@@ -89,19 +87,13 @@ impl<'t, 'h> Opportunities<'t, 'h> {
                 self.has_late_release(),
                 "no release was answered while another client could rely on the lock",
             ),
-            Property::Deadlock => (
-                deadlock::is_long_enough(self.timeline, self.bounds, Excuse::Servers),
-                "no client wanted the free lock long enough before the end of the run",
-            ),
-            Property::Availability => (
-                deadlock::is_long_enough(self.timeline, self.bounds, Excuse::OwnHost),
-                "no client wanted the free lock long enough before the end of the run",
-            ),
             Property::AcknowledgedLost => (
                 self.is_add_at_risk(),
                 "no add was acknowledged before the last fault ended",
             ),
-            Property::Recovery | Property::Fifo => return None,
+            Property::Deadlock | Property::Availability | Property::Recovery | Property::Fifo => {
+                return None;
+            }
         };
         (!had).then_some(why)
     }
@@ -214,7 +206,7 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         // that deletes.
         let mut releasing: Vec<Option<(u32, u64)>> = vec![None; timeline.hosts];
         let mut records = timeline.records();
-        records.any(|(_, host, record)| {
+        records.any(|(index, host, record)| {
             let at_ns = record.at_ns;
             let called = &mut releasing[host];
             match record.event {
@@ -231,10 +223,13 @@ impl<'t, 'h> Opportunities<'t, 'h> {
                     let own = called.and_then(|(grant, _)| timeline.grant(host, grant));
                     return own.zip(called).is_some_and(|(own, (_, called_ns))| {
                         let own = &timeline.grants[own];
-                        timeline.grants.iter().any(|other| {
-                            other.excludes(own)
-                                && other.begins_ns <= called_ns
-                                && other.lapses_ns >= at_ns
+                        let mut hosts = 0..timeline.hosts;
+                        hosts.any(|host| {
+                            timeline.believed(host, index).any(|other| {
+                                other.excludes(own)
+                                    && other.begins_ns <= called_ns
+                                    && other.lapses_ns >= at_ns
+                            })
                         })
                     });
                 }
