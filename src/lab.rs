@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use locklab_experiments::check::{Check, Options};
-use locklab_experiments::{Exit, Format, Program, Session, Stop, Store};
+use locklab_experiments::{Exit, Format, Program, Session, Store};
 use locklab_locks::Registration;
 use locklab_suite::Results;
 
@@ -98,17 +98,10 @@ impl Lab {
     ///
     /// If one of them cannot be read or run, with the place and the reason.
     pub fn check(&self, paths: &[&str]) -> anyhow::Result<Results> {
-        let session = Session {
-            program: Program::started_with(&self.program),
-            store: Store::at(&self.out, &Format::DEFAULT)?,
-            threads: std::thread::available_parallelism().map_or(1, NonZero::get),
-            shard: None,
-            fresh: false,
-            json: false,
-            joined: vec![],
-            words: vec![],
-            stop: Stop::never(),
-        };
+        let program = Program::started_with(&self.program);
+        let store = Store::at(&self.out, &Format::DEFAULT)?;
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let session = Session::new(program, store, threads);
         let options = Options {
             paths: paths.iter().map(ToString::to_string).collect(),
             ..Options::default()

@@ -58,15 +58,21 @@ use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
-    let bounds = with(bounds, excuse);
+    let bounds = Bounds {
+        deadlock_ns: match excuse {
+            Excuse::OwnHost => bounds.deadlock_ns + bounds.time_outs_ns,
+            Excuse::Servers | Excuse::Nothing => bounds.deadlock_ns,
+        },
+        ..*bounds
+    };
     let excused = RequestTracker::over(timeline, bounds, excuse);
-    if let Some(wait) = excused.first(timeline, 0, |_| true) {
+    if let Some(wait) = excused.first(0, |_| true) {
         return Verdict::Violated(wait.violation());
     }
     if excused.has_excused {
         let all = RequestTracker::over(timeline, bounds, Excuse::Nothing);
         let unended = |wait: &Wait| !wait.is_ended_by_grant;
-        if let Some(wait) = all.first(timeline, 0, unended) {
+        if let Some(wait) = all.first(0, unended) {
             return Verdict::Inconclusive {
                 why: format!("{}; a fault may be the cause", wait.what()),
             };
@@ -75,7 +81,7 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
     match excused.is_long_enough(timeline) {
         true => Verdict::Holds,
         false => Verdict::Inconclusive {
-            why: "no client wanted the free lock long enough before the end of the run".into(),
+            why: "no wait for the free lock began early enough to exceed its bound".into(),
         },
     }
 }
@@ -87,19 +93,8 @@ pub(super) fn first_unexcused(
     since_ns: u64,
 ) -> Option<Violation> {
     let all = RequestTracker::over(timeline, *bounds, Excuse::Nothing);
-    let wait = all.first(timeline, since_ns, |_| true)?;
+    let wait = all.first(since_ns, |_| true)?;
     Some(wait.violation())
-}
-
-/// The bounds if these faults are an excuse: what is no excuse costs time.
-fn with(bounds: &Bounds, excuse: Excuse) -> Bounds {
-    Bounds {
-        deadlock_ns: match excuse {
-            Excuse::OwnHost => bounds.deadlock_ns + bounds.time_outs_ns,
-            Excuse::Servers | Excuse::Nothing => bounds.deadlock_ns,
-        },
-        ..*bounds
-    }
 }
 
 /// A stretch of true time, in nanoseconds.
@@ -178,6 +173,10 @@ struct RequestTracker<'h> {
     /// Whether any fault ever excused a client that could request the lock.
     has_excused: bool,
     wanted: Vec<RequestPeriod<'h>>,
+    /// When no client held the lock.
+    free: Vec<Interval>,
+    /// When the run ended.
+    end_ns: u64,
 }
 
 #[derive(Default)]
@@ -212,6 +211,8 @@ impl<'h> RequestTracker<'h> {
             obstacles: Vec::new(),
             has_excused: false,
             wanted: Vec::new(),
+            free: free(timeline),
+            end_ns: timeline.end_ns,
         };
         for (_, host, record) in timeline.records() {
             if let Event::Invoke { .. } | Event::BeliefBegins { .. } | Event::RunEnds = record.event
@@ -309,15 +310,8 @@ impl<'h> RequestTracker<'h> {
 
     /// The first wait that exceeded its bound and for which `is_wanted` is true. The time before
     /// `since_ns` does not count.
-    fn first(
-        &self,
-        timeline: &Timeline,
-        since_ns: u64,
-        is_wanted: impl Fn(&Wait<'h>) -> bool,
-    ) -> Option<Wait<'h>> {
-        let free = free(timeline);
-        let waits = self.waits(timeline, &free, since_ns);
-        waits
+    fn first(&self, since_ns: u64, is_wanted: impl Fn(&Wait<'h>) -> bool) -> Option<Wait<'h>> {
+        self.waits(since_ns)
             .filter(|wait| wait.stretch.to_ns > wait.exceeds_ns && is_wanted(wait))
             .min_by_key(|wait| wait.exceeds_ns)
     }
@@ -330,11 +324,9 @@ impl<'h> RequestTracker<'h> {
         let mut records = timeline.all_records().iter();
         let fault = records.find(|record| record.event.is_fault_beginning());
         let since_ns = fault.map_or(0, |fault| fault.at_ns);
-        let free = free(timeline);
-        let mut waits = self.waits(timeline, &free, since_ns);
-        waits.any(|wait| {
+        self.waits(since_ns).any(|wait| {
             let to_ns = match wait.is_ended_by_grant {
-                true => self.bounds.horizon_ns.max(timeline.end_ns),
+                true => self.bounds.horizon_ns.max(self.end_ns),
                 false => wait.stretch.to_ns,
             };
             to_ns > wait.exceeds_ns
@@ -342,13 +334,8 @@ impl<'h> RequestTracker<'h> {
     }
 
     /// Every wait for the free lock, however short. The time before `since_ns` does not count.
-    fn waits(
-        &self,
-        timeline: &Timeline,
-        free: &[Interval],
-        since_ns: u64,
-    ) -> impl Iterator<Item = Wait<'h>> {
-        let end_ns = timeline.end_ns;
+    fn waits(&self, since_ns: u64) -> impl Iterator<Item = Wait<'h>> {
+        let (free, end_ns) = (&self.free[..], self.end_ns);
         self.wanted.iter().flat_map(move |wanted| {
             let Interval { from_ns, to_ns } = wanted.stretch;
             let past = free.partition_point(|free| free.to_ns <= from_ns);

@@ -21,7 +21,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     let violation = overlap.map(|overlap| {
         let looked = &timeline.all_records()[overlap.later.began].event;
         let began = match looked.is_reached(Failpoint::Checked) {
-            true => "found its lease of the lock not over",
+            true => "relied on the lock again",
             false => "was granted the lock",
         };
         overlap.violation(format!(
@@ -148,8 +148,8 @@ mod tests {
         looked.clone().ends(900).expect_violated(
             Lease,
             (140, 190),
-            "c1 found its lease of the lock not over at 140.0 ms while c2, granted it at 130.0 ms, \
-             could rely on it until 900.0 ms",
+            "c1 relied on the lock again at 140.0 ms while c2, granted it at 130.0 ms, could rely on \
+             it until 900.0 ms",
         );
         looked.looks(150, "c1").expect_violation_at(Lease, 140);
         stepped()

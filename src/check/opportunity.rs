@@ -65,23 +65,23 @@ impl<'t, 'h> Opportunities<'t, 'h> {
             ),
             Property::StaleWrite => (
                 self.comes_to_write(&|grant, index, _| self.is_followed(grant, index)),
-                "no client came to write after another had followed it",
+                "no client was about to write after another had been granted the lock",
             ),
             Property::LostUpdate => (
                 self.is_update_contended(),
-                "no client came to write while another asked for the lock",
+                "no client asked for the lock between another's grant and its write",
             ),
             Property::TokenRegression => (
                 self.has_second_token(),
-                "no access had a token after another grant's had been accepted",
+                "the resource never saw the tokens of two grants",
             ),
             Property::Resource => (
                 self.is_update_contended() || self.has_second_token(),
-                "no client came to write while another asked for the lock",
+                "no client asked for the lock between another's grant and its write",
             ),
             Property::Progress => (
                 self.can_be_refused(),
-                "the resource refuses nobody, and no client had a token",
+                "no client showed a token, and the resource refused nothing",
             ),
             Property::ForeignRelease => (
                 self.has_late_release(),
@@ -117,13 +117,18 @@ impl<'t, 'h> Opportunities<'t, 'h> {
     }
 
     /// Whether a client that may not hold the lock together with this one was granted it later, and
-    /// before the record at `index`. A client's own later grant counts, too.
+    /// before the record at `index`. A client's own later grant counts, too, but no later stretch of
+    /// the same grant.
     fn is_followed(&self, grant: &Grant, index: usize) -> bool {
         let grants = &self.timeline.grants;
         let later = grants.partition_point(|other| other.began <= grant.began);
         let so_far = grants.partition_point(|other| other.began < index);
         let later = grants.get(later..so_far).unwrap_or_default();
-        later.iter().any(|other| !(other.shared && grant.shared))
+        let is_same = |other: &Grant| (other.host, other.number) == (grant.host, grant.number);
+        let may_hold_together = |other: &Grant| other.shared && grant.shared;
+        later
+            .iter()
+            .any(|other| !may_hold_together(other) && !is_same(other))
     }
 
     /// Whether a client wrote, was refused a write, or stopped before it, under a grant for which
@@ -306,15 +311,12 @@ fn attempts(timeline: &Timeline) -> Vec<Attempt> {
             });
         }
     }
-    let mut readers = vec![false; timeline.hosts];
+    let mut only_reads: Vec<Option<bool>> = vec![None; timeline.hosts];
     for grant in &timeline.grants {
-        readers[grant.host] = true;
-    }
-    for grant in &timeline.grants {
-        readers[grant.host] &= grant.shared;
+        *only_reads[grant.host].get_or_insert(true) &= grant.shared;
     }
     for attempt in &mut attempts {
-        attempt.shared = readers[attempt.host];
+        attempt.shared = only_reads[attempt.host] == Some(true);
     }
     attempts
 }
@@ -411,7 +413,7 @@ mod tests {
             .refused_writing(150, "c1", 0)
             .expect_shown(StaleWrite);
         taken_over().stops(150, "c1").expect_shown(StaleWrite);
-        let why = "no client came to write after another had followed it";
+        let why = "no client was about to write after another had been granted the lock";
         taken_over()
             .writes(150, "c2", 0)
             .expect_inconclusive(StaleWrite, why);
@@ -421,12 +423,24 @@ mod tests {
         taken_over().expect_inconclusive(StaleWrite, why);
     }
 
+    /// c1 prolongs its lease when it is over: that is the same grant, and nobody has followed it.
+    #[test]
+    fn a_later_stretch_of_the_same_grant_follows_nobody() {
+        let why = "no client was about to write after another had been granted the lock";
+        held()
+            .tries(20, "c2")
+            .fails(30, "c2")
+            .prolongs(150, "c1", Wall, 100)
+            .writes(160, "c1", 0)
+            .expect_inconclusive(StaleWrite, why);
+    }
+
     #[test]
     fn an_update_is_lost_only_if_another_asks_before_the_write() {
         let asks = |ms| held().tries(ms, "c2").fails(ms + 5, "c2");
         asks(20).writes(50, "c1", 0).expect_shown(LostUpdate);
         asks(20).writes(50, "c1", 0).expect_shown(Resource);
-        let why = "no client came to write while another asked for the lock";
+        let why = "no client asked for the lock between another's grant and its write";
         asks(20).expect_inconclusive(LostUpdate, why);
         let early = held().writes(20, "c1", 0).tries(30, "c2").fails(40, "c2");
         early.expect_inconclusive(Resource, why);
@@ -447,14 +461,14 @@ mod tests {
             .expect_shown(TokenRegression);
         tokens(33, 34).expect_inconclusive(
             TokenRegression,
-            "no access had a token after another grant's had been accepted",
+            "the resource never saw the tokens of two grants",
         );
     }
 
     #[test]
     fn a_resource_that_refuses_nobody_cannot_refuse_a_rightful_holder() {
         let asked = |builder: HistoryBuilder| builder.tries(20, "c2").fails(30, "c2");
-        let why = "the resource refuses nobody, and no client had a token";
+        let why = "no client showed a token, and the resource refused nothing";
         asked(held())
             .writes(50, "c1", 0)
             .expect_inconclusive(Progress, why);
@@ -509,7 +523,7 @@ mod tests {
                 .fault_begins(40, "c1", "kill")
                 .tries(50, "c2")
         };
-        let why = "no client wanted the free lock long enough before the end of the run";
+        let why = "no wait for the free lock began early enough to exceed its bound";
         killed(60_000)
             .ends(60_000)
             .expect_inconclusive(Deadlock, why);
@@ -528,7 +542,7 @@ mod tests {
 
     #[test]
     fn a_wait_before_the_fault_shows_nothing_of_it() {
-        let why = "no client wanted the free lock long enough before the end of the run";
+        let why = "no wait for the free lock began early enough to exceed its bound";
         HistoryBuilder::default()
             .deadlock_after(50)
             .until(200)

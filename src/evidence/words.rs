@@ -17,12 +17,12 @@ pub fn thousands(count: u64) -> String {
 pub fn p_value(p: f64) -> String {
     match p {
         p if p < 0.001 => "< 0.001".into(),
-        p if p < 0.01 => format!("{p:.3}"),
+        p if p < 0.1 => format!("{p:.3}"),
         p => format!("{p:.2}"),
     }
 }
 
-/// A p-value with its sign: `p = 0.37`, `p < 0.001`.
+/// A p-value in a sentence: `p = 0.37`, `p < 0.001`.
 pub fn p_equals(p: f64) -> String {
     let value = p_value(p);
     match value.starts_with('<') {
@@ -55,7 +55,7 @@ mod tests {
         for (p, expected) in [
             (1.0, "p = 1.00"),
             (0.374, "p = 0.37"),
-            (0.0104, "p = 0.01"),
+            (0.0104, "p = 0.010"),
             (0.00449, "p = 0.004"),
             (0.001, "p = 0.001"),
             (0.000_99, "p < 0.001"),

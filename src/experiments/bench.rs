@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Format, Program, Session, Stop, Store};
+use super::{Format, Program, Session, Store};
 
 /// A session in a folder of its own, which is removed at the end.
 pub(crate) struct Bench(pub(crate) Session);
@@ -11,17 +11,8 @@ impl Bench {
     pub(crate) fn new(test: &str) -> Self {
         let folder = format!("locklab-experiments-{}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
-        Bench(Session {
-            program: Program::running(),
-            store: Store::at(&folder, &Format::DEFAULT).expect("the folder can be written"),
-            threads: 1,
-            shard: None,
-            fresh: false,
-            json: false,
-            joined: vec![],
-            words: vec![],
-            stop: Stop::never(),
-        })
+        let store = Store::at(&folder, &Format::DEFAULT).expect("the folder can be written");
+        Bench(Session::new(Program::running(), store, 1))
     }
 }
 

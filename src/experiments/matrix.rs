@@ -80,10 +80,7 @@ impl Matrix {
         let rows = chosen_rows(locks);
         let mut problems = Plan::shipped().problems;
         problems.retain(|problem| names.is_empty() || names.contains(&problem.name));
-        let pairs = rows
-            .iter()
-            .flat_map(|row| problems.iter().map(move |problem| (row, problem)));
-        let parts = pairs
+        let parts = pairs(&rows, &problems)
             .map(|(row, problem)| Part::of(row, problem).map_err(|error| anyhow!(error)))
             .collect::<anyhow::Result<_>>()?;
         Ok(Matrix {
@@ -96,11 +93,8 @@ impl Matrix {
     }
 
     fn places(&self) -> impl Iterator<Item = Place<'_>> {
-        let rows = self.rows.iter();
-        let pairs = rows.flat_map(|row| self.problems.iter().map(move |problem| (row, problem)));
-        let parts = self.parts.iter();
-        pairs
-            .zip(parts)
+        pairs(&self.rows, &self.problems)
+            .zip(&self.parts)
             .map(|((row, problem), part)| Place { row, problem, part })
     }
 }
@@ -173,6 +167,14 @@ impl Experiment for Matrix {
         section.text += &explained;
         Ok(Report::of(section, document, exit(&results)))
     }
+}
+
+/// Every row with every problem, row by row.
+fn pairs<'a>(
+    rows: &'a [Row],
+    problems: &'a [Problem],
+) -> impl Iterator<Item = (&'a Row, &'a Problem)> {
+    { rows.iter() }.flat_map(|row| problems.iter().map(move |problem| (row, problem)))
 }
 
 /// A row and a problem.

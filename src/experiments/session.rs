@@ -32,6 +32,23 @@ pub struct Session {
     pub stop: Stop,
 }
 
+impl Session {
+    /// All of the work, begun anew or resumed, until it is done.
+    pub fn new(program: Program, store: Store, threads: usize) -> Self {
+        Session {
+            program,
+            store,
+            threads,
+            shard: None,
+            fresh: false,
+            json: false,
+            joined: vec![],
+            words: vec![],
+            stop: Stop::never(),
+        }
+    }
+}
+
 /// How often the clock is read while there is a budget.
 const TICK: Duration = Duration::from_millis(20);
 

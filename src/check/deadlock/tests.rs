@@ -6,7 +6,7 @@ use crate::history_builder::{HistoryBuilder, MS};
 use locklab_history::ClockKind::Wall;
 use locklab_history::PacketFault::{self, Cut};
 
-const TOO_SHORT: &str = "no client wanted the free lock long enough before the end of the run";
+const TOO_SHORT: &str = "no wait for the free lock began early enough to exceed its bound";
 
 /// The bound is 1000 ms.
 fn builder() -> HistoryBuilder {
