@@ -5,11 +5,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab_model::scenario::{Scenario, load};
-use locklab_real::series::{Agreement, Finding, LONGEST_STALL_NS, Runs, Series};
+use locklab_model::scenario::load;
+use locklab_real::comparison::{Comparison, Criteria, Finding, Runs, WITHIN};
+use locklab_real::series::{LONGEST_STALL_NS, Series};
+use locklab_real::simulated::Simulation;
 use locklab_real::{Programs, RealRedis};
-use locklab_results::Cell;
-use locklab_runner::batch::{self, BatchOptions, Job};
 
 /// A write that the proxy delays.
 #[test]
@@ -59,19 +59,19 @@ fn memory_evicted() {
     agrees("memory/evicted");
 }
 
-/// Compares a scenario's rates in the simulator and on real Redis, with two to six runs.
+/// Compares a scenario's rates in the simulator and on real Redis, with two to six runs. (Durations
+/// are not compared: other tests keep the machine busy.)
 #[track_caller]
 fn agrees(name: &str) {
     let scenario = load(name, &[]).expect("it ships");
+    let mut simulation = Simulation::default();
+    for seed in 0..scenario.usual_seeds() {
+        let prompt = &mut simulation.prompt;
+        prompt.add(&scenario, seed).expect("no run fails");
+    }
     let stop = AtomicBool::new(false);
-    let job = Job {
-        seeds: 0..scenario.usual_seeds(),
-        scenario: scenario.clone(),
-        parameters: vec![],
-    };
-    let worlds = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run fails");
-    let world: Cell = worlds[0].clone().expect("it was not stopped");
-    let scenarios: [(Scenario, Cell); 1] = [(scenario, world)];
+    let criteria = Criteria::of([&scenario].into_iter(), WITHIN);
+    let scenarios = [(scenario, simulation)];
     let wrong = Mutex::new(Vec::new());
     let series = Series {
         backend: &RealRedis::new(Programs {
@@ -80,10 +80,11 @@ fn agrees(name: &str) {
         }),
         scenarios: &scenarios,
         runs: Runs { least: 2, most: 6 },
+        criteria,
         longest_stall_ns: LONGEST_STALL_NS,
         stop: &stop,
         finished: &|_, confirmed| {
-            let (scenario, world) = &scenarios[0];
+            let (scenario, simulation) = &scenarios[0];
             let mut wrong = wrong.lock().expect("nobody panics here");
             if let Some(why) = &confirmed.failure {
                 wrong.push(format!("it failed: {why}"));
@@ -91,9 +92,9 @@ fn agrees(name: &str) {
             if confirmed.real_runs() == 0 {
                 wrong.push("the machine stood still in every run: it is too busy to judge".into());
             }
-            for agreement in Agreement::of(scenario, world, &confirmed.real) {
-                if agreement.finding == Finding::Differ {
-                    wrong.push(format!("{agreement:?}"));
+            for row in Comparison::of(scenario, simulation, confirmed, criteria).rates {
+                if row.finding == Finding::Differ {
+                    wrong.push(format!("{row:?}"));
                 }
             }
         },

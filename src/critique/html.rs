@@ -7,8 +7,8 @@ const REAL_HEAD: &str = "<th>real Redis</th>";
 
 /// What that column has.
 const REAL_NOTE: &str = " \
-Real Redis: whether the rates of all the claim’s scenarios agree with the
-simulated ones (Fisher’s exact test).";
+Real Redis: how far apart the rates of the claim’s scenarios may be from the
+simulated ones, at 95 % confidence.";
 
 impl Page {
     /// The page as HTML. All fields are text, except the drawings.

@@ -39,7 +39,7 @@ pub struct Line {
     pub cells: [String; 4],
     /// Whether it came out as predicted.
     pub verdict: Mark,
-    /// Whether real Redis agrees.
+    /// How far apart the rates on real Redis may be.
     pub real: Mark,
 }
 

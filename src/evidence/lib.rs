@@ -7,22 +7,30 @@
 //! - A *conditional rate* names its condition, and the condition is a property of the run that
 //!   does not depend on its outcome. There is one: every fault of the run took effect.
 //! - A *prediction* is a verdict and the evidence that it needs; see [`Prediction`].
-//! - Fisher's exact test compares two rates; see [`same_rate`].
+//! - Fisher's exact test says whether two rates may be equal; see [`same_rate`]. How far they may be
+//!   apart is an interval of their difference, of [`Pairs`] of runs or of two samples
+//!   ([`difference`]).
+//! - Smirnov's test says whether one duration tends to be shorter than another; see [`smaller`]. The
+//!   sign test does so for pairs; see [`heads`].
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
 //! counts of runs into rates.
 
 mod interval;
+mod pairs;
 mod prediction;
 mod rate;
 mod same;
+mod smirnov;
 mod tally;
 mod words;
 
 pub use interval::{Interval, bootstrap, of_mean, of_quantity, wilson};
+pub use pairs::{Pairs, difference, heads};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
 pub use same::same_rate;
+pub use smirnov::smaller;
 pub use tally::Tally;
 pub use words::{p_equals, p_value, thousands};

@@ -1,6 +1,7 @@
 //! Scenarios in the simulator and on real Redis, side by side.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -8,9 +9,13 @@ use anyhow::{Context, anyhow, bail, ensure};
 use locklab_values::units::fractional_ms_from_ns;
 use serde::Serialize;
 
+mod durations;
+mod how;
+mod line;
 mod outcome;
 
-use self::outcome::{How, Line};
+use self::how::How;
+use self::line::Line;
 use super::bug::Bug;
 use super::output::status;
 use super::parts::{By, Rounds, Stage};
@@ -19,12 +24,13 @@ use super::run::{Scenarios, blame};
 use super::work::{Items, Made, Work};
 use super::{Experiment, Session, Store};
 use locklab_model::scenario::{Scale, Scenario, Source};
+use locklab_real::comparison::{Confirmed, Criteria, Runs};
 use locklab_real::jitter::{Jitter, drowned};
-use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs, Series};
+use locklab_real::series::{LONGEST_STALL_NS, Series};
+use locklab_real::simulated::{Simulated, Simulation, TWINS};
 use locklab_real::{Programs, RealRedis};
 use locklab_report::Provenance;
-use locklab_results::{Cell, Detail};
-use locklab_runner::batch::Job;
+use locklab_runner::RunError;
 use locklab_runner::pool::{Broken, lock};
 
 /// What to compare, and how.
@@ -35,6 +41,8 @@ pub struct Options {
     pub sets: Vec<String>,
     /// How many runs of each on real Redis.
     pub runs: Runs,
+    /// Rates are equivalent within this, from 0 to 1.
+    pub within: f64,
     /// By how much every duration is shortened.
     pub scale: Scale,
     /// How many runs on real Redis at the same time.
@@ -90,75 +98,138 @@ impl Confirm {
         })
     }
 
-    /// A cell for each of these scenarios, in the simulator.
-    fn worlds(
-        &self,
-        work: &Work<'_>,
-        name: &'static str,
-        scenarios: &[Scenario],
-    ) -> anyhow::Result<Vec<Made<Cell>>> {
-        let jobs = scenarios.iter();
-        let jobs: Vec<Job> = jobs.map(|s| Job::of(s, 0..s.usual_seeds())).collect();
-        let stage = Stage {
-            name,
-            by: By::Job,
-            rounds: Rounds::One,
-            ..Stage::SIMULATED
-        };
-        work.cells(&stage, &jobs, Detail::Counts, &|broken: Broken| {
-            let name = &scenarios[broken.job].name;
-            let program = &work.session().program;
-            let reproduce = program.run_line(name, &self.options.sets, broken.seed);
-            Bug::or_usage(broken, name, reproduce)
-        })
-    }
-
     /// Whether each scenario still shows what it shows, shortened and with this machine's jitter.
     fn drowned(
         &self,
         work: &Work<'_>,
-        worlds: &[Made<Cell>],
+        simulated: &[Made<Simulation>],
     ) -> anyhow::Result<Vec<Option<String>>> {
         if self.options.scale == Scale::FULL || work.session().stop.is_set() {
             return Ok(vec![None; self.scenarios.len()]);
         }
-        let late = match work.session().joined.is_empty() {
-            true => {
-                let jitter = Jitter::measure(&self.programs, self.options.at_once);
-                let jitter = jitter.context("cannot measure this machine's jitter")?;
-                status!(
-                    "this machine's jitter: 99 of 100 messages are late by at most {:.1} ms; a \
-                     server's process starts within {:.0} ms",
-                    fractional_ms_from_ns(jitter.message_ns),
-                    fractional_ms_from_ns(jitter.start_ns)
-                );
-                self.scenarios
-                    .iter()
-                    .map(|scenario| jitter.added_to(scenario))
-                    .collect()
-            }
-            // Their cells are in the ledgers.
-            false => self.scenarios.clone(),
-        };
-        let full = self.worlds(work, "full length", &self.full)?;
-        let late = self.worlds(work, "with jitter", &late)?;
+        let sets = &self.options.sets;
+        let full = prompt(work, "full length", &self.full, self.options.runs, sets)?;
         let drowned = |place: usize| {
-            let made = [&full[place], &worlds[place], &late[place]];
             // Another shard has the others, or there was no time for them.
-            let [full, world, late] = match made.iter().all(|made| made.is_whole()) {
-                true => made.map(|made| &made.result),
-                false => return None,
-            };
-            drowned(&self.scenarios[place], full, world, late)
+            if !full[place].is_whole() || !simulated[place].is_whole() {
+                return None;
+            }
+            let Simulation { prompt, late, .. } = &simulated[place].result;
+            let full = &full[place].result.cell;
+            drowned(&self.scenarios[place], full, &prompt.cell, &late.cell)
         };
         Ok((0..self.scenarios.len()).map(drowned).collect())
     }
 }
 
+/// At least so many runs of each scenario are made in the simulator: their chance is then small
+/// beside that of the real runs.
+const SIMULATED_RUNS: u64 = 200;
+
+/// These scenarios in the simulator, as they are and late by this machine's jitter under the load
+/// of so many real runs at once.
+pub(crate) fn simulate(
+    work: &Work<'_>,
+    programs: &Programs,
+    scenarios: &[Scenario],
+    (runs, at_once): (Runs, usize),
+    sets: &[String],
+) -> anyhow::Result<Vec<Made<Simulation>>> {
+    let prompt = prompt(work, "world", scenarios, runs, sets)?;
+    let jitter = match work.session().joined.is_empty() {
+        true => measure(programs, at_once)?,
+        // The runs with the jitter of the machines that made them are in the ledgers.
+        false => Jitter::default(),
+    };
+    let seeds = 0..SIMULATED_RUNS.max(runs.most);
+    let late =
+        |place: usize, seed, late: &mut Simulated| late.add_late(&scenarios[place], seed, jitter);
+    let late = on_simulator(
+        work,
+        "with jitter",
+        scenarios,
+        sets,
+        &|_| seeds.clone(),
+        &late,
+    )?;
+    let twins =
+        |place: usize, seed, twins: &mut Simulated| twins.add_twin(&scenarios[place], seed, jitter);
+    let twins = on_simulator(work, "twins", scenarios, sets, &|_| 0..TWINS, &twins)?;
+    let all = prompt.into_iter().zip(late).zip(twins);
+    Ok(all
+        .map(|((prompt, late), twins)| Made {
+            runs: prompt.runs + late.runs + twins.runs,
+            planned: prompt.planned + late.planned + twins.planned,
+            result: Simulation {
+                prompt: prompt.result,
+                late: late.result,
+                twins: twins.result,
+            },
+        })
+        .collect())
+}
+
+fn measure(programs: &Programs, at_once: usize) -> anyhow::Result<Jitter> {
+    let jitter = Jitter::measure(programs, at_once);
+    let jitter = jitter.context("cannot measure this machine's jitter")?;
+    status!(
+        "this machine's jitter: 99 of 100 messages are late by at most {:.1} ms; a server's process \
+         starts within {:.0} ms",
+        fractional_ms_from_ns(jitter.message_ns),
+        fractional_ms_from_ns(jitter.start_ns)
+    );
+    Ok(jitter)
+}
+
+/// These scenarios in the simulator, as they are.
+fn prompt(
+    work: &Work<'_>,
+    name: &'static str,
+    scenarios: &[Scenario],
+    runs: Runs,
+    sets: &[String],
+) -> anyhow::Result<Vec<Made<Simulated>>> {
+    let seeds = |scenario: &Scenario| 0..scenario.usual_seeds().max(SIMULATED_RUNS).max(runs.most);
+    on_simulator(
+        work,
+        name,
+        scenarios,
+        sets,
+        &seeds,
+        &|place, seed, simulated| simulated.add(&scenarios[place], seed),
+    )
+}
+
+/// Runs of these scenarios in the simulator, each with these seeds.
+fn on_simulator(
+    work: &Work<'_>,
+    name: &'static str,
+    scenarios: &[Scenario],
+    sets: &[String],
+    seeds: &dyn Fn(&Scenario) -> Range<u64>,
+    run: &(dyn Fn(usize, u64, &mut Simulated) -> Result<(), RunError> + Sync),
+) -> anyhow::Result<Vec<Made<Simulated>>> {
+    let stage = Stage {
+        name,
+        by: By::Job,
+        rounds: Rounds::One,
+        ..Stage::SIMULATED
+    };
+    let seeds: Vec<Range<u64>> = scenarios.iter().map(seeds).collect();
+    let session = work.session();
+    work.runs(&stage, &seeds, session.threads, run, &|broken: Broken| {
+        let name = &scenarios[broken.job].name;
+        let reproduce = session.program.run_line(name, sets, broken.seed);
+        Bug::or_usage(broken, name, reproduce)
+    })
+}
+
 /// What came of a comparison.
 pub struct Compared {
     /// The scenarios, with their runs in the simulator.
-    scenarios: Vec<(Scenario, Cell)>,
+    scenarios: Vec<(Scenario, Simulation)>,
+    /// What decided.
+    criteria: Criteria,
     /// Why a scenario was left out, if it was.
     left_out: Vec<Option<String>>,
     /// On real Redis, by the place of the scenario.
@@ -173,14 +244,22 @@ impl Experiment for Confirm {
         (
             &self.version,
             self.options.runs,
+            self.options.within,
             self.options.scale,
             &self.scenarios,
         )
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Compared> {
-        let worlds = self.worlds(work, "world", &self.scenarios)?;
-        let left_out = self.drowned(work, &worlds)?;
+        let Options {
+            runs,
+            at_once,
+            within,
+            ..
+        } = self.options;
+        let sets = &self.options.sets;
+        let simulated = simulate(work, &self.programs, &self.scenarios, (runs, at_once), sets)?;
+        let left_out = self.drowned(work, &simulated)?;
         let named = self.scenarios.iter().zip(&left_out);
         if let Some((scenario, Some(why))) =
             { named }.find(|(_, why)| why.is_some() && !self.options.scenarios.is_empty())
@@ -199,8 +278,10 @@ impl Experiment for Confirm {
             left_out.iter().any(Option::is_none),
             "none of the scenarios can be compared with real Redis"
         );
-        let cells = worlds.into_iter().map(|made| made.result);
-        let scenarios: Vec<(Scenario, Cell)> = self.scenarios.iter().cloned().zip(cells).collect();
+        let simulated = simulated.into_iter().map(|made| made.result);
+        let scenarios: Vec<(Scenario, Simulation)> =
+            self.scenarios.iter().cloned().zip(simulated).collect();
+        let criteria = Criteria::of(self.scenarios.iter(), within);
         let real = match work.session().stop.is_set() {
             true => BTreeMap::new(),
             false => on_redis(
@@ -208,19 +289,21 @@ impl Experiment for Confirm {
                 &OnRedis {
                     programs: &self.programs,
                     scenarios: &scenarios,
-                    runs: self.options.runs,
+                    runs,
+                    criteria,
                     longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
-                    at_once: self.options.at_once,
+                    at_once,
                     can_run: &|place| left_out[place].is_none(),
                     line: &|place, confirmed| {
-                        let (scenario, world) = &scenarios[place];
-                        Line::of(scenario, world, confirmed).sentence()
+                        let (scenario, simulation) = &scenarios[place];
+                        Line::of(scenario, simulation, confirmed, criteria).sentence()
                     },
                 },
             )?,
         };
         Ok(Compared {
             scenarios,
+            criteria,
             left_out,
             real,
         })
@@ -236,11 +319,13 @@ impl Experiment for Confirm {
             subject: format!("{} scenarios", compared.real.len()),
             overrides: self.options.sets.clone(),
             seeds: format!(
-                "seeds from 0 on: in the world as many as the predictions need, on Redis {least} to {most}",
+                "seeds from 0 on: in the world {SIMULATED_RUNS} or as many as the predictions need, on \
+                 Redis {least} or {most}",
             ),
             environment: format!("simulated world and Redis {}", self.version),
         };
         let how = How {
+            criteria: compared.criteria,
             version: &self.version,
             scale: self.options.scale,
             seconds: self.begun.elapsed().as_secs(),
@@ -275,8 +360,9 @@ fn leave_out(
 pub(crate) struct OnRedis<'a> {
     pub(crate) programs: &'a Programs,
     /// The scenarios, with their runs in the simulator.
-    pub(crate) scenarios: &'a [(Scenario, Cell)],
+    pub(crate) scenarios: &'a [(Scenario, Simulation)],
     pub(crate) runs: Runs,
+    pub(crate) criteria: Criteria,
     pub(crate) longest_stall_ns: u64,
     /// How many runs at the same time.
     pub(crate) at_once: usize,
@@ -301,7 +387,10 @@ pub(crate) fn on_redis(
         name: "redis",
         count: redis.scenarios.len(),
         belongs: &belongs,
-        runs: &|_| redis.runs.least,
+        runs: &|place| {
+            let (scenario, simulation) = &redis.scenarios[place];
+            simulation.first_look(scenario, redis.runs)
+        },
         is_needed: true,
     };
     work.items(&items, |open, progress, keep| {
@@ -312,7 +401,8 @@ pub(crate) fn on_redis(
             *done += 1;
             let line = (redis.line)(place, confirmed);
             progress.aside(|| status!("[{done} of {}] {line}", open.len()));
-            progress.add(redis.runs.least);
+            let (scenario, simulation) = &redis.scenarios[place];
+            progress.add(simulation.first_look(scenario, redis.runs));
         };
         let series = Series {
             backend: &RealRedis {
@@ -321,6 +411,7 @@ pub(crate) fn on_redis(
             },
             scenarios: redis.scenarios,
             runs: redis.runs,
+            criteria: redis.criteria,
             longest_stall_ns: redis.longest_stall_ns,
             stop,
             finished: &finished,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::bug::Bug;
-use super::confirm::{OnRedis, on_redis};
+use super::confirm::{OnRedis, on_redis, simulate};
 use super::parts::{By, Rounds, Stage};
 use super::report::Report;
 use super::run::On;
@@ -25,14 +25,18 @@ use locklab_evidence::Judgement;
 use locklab_model::scenario::grid::overrides;
 use locklab_model::scenario::{self, Scenario, Source};
 use locklab_real::Programs;
-use locklab_real::series::{Confirmed, LONGEST_STALL_NS, Runs};
+use locklab_real::comparison::{Comparison as Compared, Confirmed, Criteria, Runs};
+use locklab_real::series::LONGEST_STALL_NS;
 use locklab_results::{Cell, Detail, Sweep};
 use locklab_runner::batch::Job;
 use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare, worst};
 
-/// Runs of each scenario on real Redis, and of one in doubt.
-const REAL_RUNS: Runs = Runs { least: 4, most: 16 };
+/// Runs of each scenario on real Redis, and of one that they do not decide.
+const REAL_RUNS: Runs = Runs { least: 8, most: 20 };
+
+/// Rates are equivalent within this: eight pairs that all agree show no more.
+const WITHIN: f64 = 0.35;
 
 /// What to reproduce.
 pub struct Options {
@@ -66,7 +70,13 @@ pub struct Shown {
     world: Cell,
     comparisons: Vec<Comparison>,
     /// On real Redis, if it ran there; or why it cannot.
-    real: Option<Result<Confirmed, String>>,
+    real: Option<Result<Real, String>>,
+}
+
+/// Runs on real Redis, beside those in the simulator.
+pub struct Real {
+    confirmed: Confirmed,
+    comparison: Compared,
 }
 
 /// All that was observed.
@@ -130,6 +140,39 @@ impl Reproduce {
         })
     }
 
+    /// The scenarios on real Redis that can run there, by their places.
+    fn on_redis(
+        &self,
+        work: &Work<'_>,
+        programs: &Programs,
+    ) -> anyhow::Result<BTreeMap<usize, Real>> {
+        let at_once = 12 * work.session().threads;
+        let simulated = simulate(work, programs, &self.scenarios, (REAL_RUNS, at_once), &[])?;
+        let simulated = simulated.into_iter().map(|made| made.result);
+        let scenarios: Vec<_> = self.scenarios.iter().cloned().zip(simulated).collect();
+        let criteria = Criteria::of(self.scenarios.iter(), WITHIN);
+        let redis = OnRedis {
+            programs,
+            scenarios: &scenarios,
+            runs: REAL_RUNS,
+            criteria,
+            longest_stall_ns: LONGEST_STALL_NS,
+            at_once,
+            can_run: &|place| locklab_real::why_not(&scenarios[place].0).is_none(),
+            line: &|place, _| format!("{} on real Redis", scenarios[place].0.name),
+        };
+        let compared = |(place, confirmed): (usize, Confirmed)| {
+            let (scenario, simulation) = &scenarios[place];
+            let comparison = Compared::of(scenario, simulation, &confirmed, criteria);
+            let real = Real {
+                confirmed,
+                comparison,
+            };
+            (place, real)
+        };
+        Ok(on_redis(work, &redis)?.into_iter().map(compared).collect())
+    }
+
     fn claims(&self) -> Vec<&Claim> {
         { self.claims.iter() }
             .map(|place| &self.critique.claims[*place])
@@ -180,20 +223,11 @@ impl Experiment for Reproduce {
             sweeps.insert(base.name.clone(), sweep);
         }
         let cells = made.into_iter().map(|made| made.result);
-        let worlds: Vec<(Scenario, Cell)> = self.scenarios.iter().cloned().zip(cells).collect();
+        let worlds = self.scenarios.iter().cloned().zip(cells);
         let mut real = match &self.redis {
-            Some((programs, _)) if !work.session().stop.is_set() => on_redis(
-                work,
-                &OnRedis {
-                    programs,
-                    scenarios: &worlds,
-                    runs: REAL_RUNS,
-                    longest_stall_ns: LONGEST_STALL_NS,
-                    at_once: 12 * work.session().threads,
-                    can_run: &|place| locklab_real::why_not(&worlds[place].0).is_none(),
-                    line: &|place, _| format!("{} on real Redis", worlds[place].0.name),
-                },
-            )?,
+            Some((programs, _)) if !work.session().stop.is_set() => {
+                self.on_redis(work, programs)?
+            }
             _ => BTreeMap::new(),
         };
         let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
@@ -213,7 +247,7 @@ impl Experiment for Reproduce {
             (shown.scenario.name.clone(), shown)
         };
         Ok(Observed {
-            shown: worlds.into_iter().enumerate().map(show).collect(),
+            shown: worlds.enumerate().map(show).collect(),
             sweeps,
             redis: self.redis.as_ref().map(|(_, version)| version.clone()),
         })
@@ -317,7 +351,20 @@ fn data_of(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> se
         match &shown.real {
             None => {}
             Some(Err(why)) => value["real"] = json!({ "refused": why }),
-            Some(Ok(confirmed)) => value["real"] = json!(confirmed),
+            Some(Ok(real)) => {
+                let Real {
+                    confirmed,
+                    comparison,
+                } = real;
+                value["real"] = json!({
+                    "real": confirmed.real,
+                    "discarded": confirmed.discarded,
+                    "failure": confirmed.failure,
+                    "seconds": confirmed.seconds,
+                    "rates": comparison.rates,
+                    "durations": comparison.durations,
+                });
+            }
         }
         value
     };

@@ -15,6 +15,7 @@ use locklab_check::Property;
 use locklab_evidence::Prediction;
 use locklab_history::Topology;
 use locklab_locks::LockSpec;
+use locklab_results::Observable;
 
 mod campaign;
 mod document;
@@ -121,12 +122,16 @@ pub struct Scenario {
     pub sweep: Option<SweepSpec>,
 }
 
-/// Where a scenario's rates differ on real Redis, and why.
+/// Where a scenario's rates or durations differ on real Redis, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnRedis {
     /// The properties whose rates differ.
+    #[serde(default)]
     pub differs: Vec<Property>,
+    /// The durations that differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durations: Vec<Observable>,
     /// The reason, in words.
     pub why: String,
 }

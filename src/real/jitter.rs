@@ -6,6 +6,7 @@
 //! restart. If a rate changes in the simulator, real runs at this scale would measure the machine
 //! and not the lock.
 
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::Command;
@@ -15,9 +16,11 @@ use std::time::{Duration, Instant};
 use locklab_values::units::fractional_ms_from_ns;
 
 use super::Programs;
-use super::series::{Agreement, Finding};
+use locklab_check::Property;
+use locklab_evidence::{Tally, same_rate};
 use locklab_history::Span;
-use locklab_model::scenario::Scenario;
+use locklab_model::fault::expand;
+use locklab_model::scenario::{Drawn, Scenario};
 use locklab_results::Cell;
 
 /// How long the machine is observed.
@@ -26,11 +29,14 @@ const PROBE: Duration = Duration::from_millis(500);
 /// How long a thread of the probe sleeps at a time: as a scenario's network delays a message.
 const SLEEP: Duration = Duration::from_millis(1);
 
+/// Below this p-value two rates are taken for different. Some hundred of them are compared.
+const DIFFERENT: f64 = 0.001;
+
 /// How many processes are started one after the other.
 const STARTS: usize = 5;
 
 /// How late wake-ups, messages and processes are on this machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Jitter {
     /// 99 of 100 messages are late by at most this, in nanoseconds.
     pub message_ns: u64,
@@ -87,6 +93,15 @@ impl Jitter {
         }
         slower
     }
+
+    /// What this seed makes of the scenario, in a network that is slower by this.
+    pub fn drawn(self, scenario: &Scenario, seed: u64) -> Drawn<'static> {
+        let late = self.added_to(&scenario.drawn(seed).scenario);
+        Drawn {
+            schedule: expand(&late.fault, seed),
+            scenario: Cow::Owned(late),
+        }
+    }
 }
 
 /// The reason why a shortened scenario must not run on real Redis, if there is one: in the
@@ -94,17 +109,22 @@ impl Jitter {
 /// (`late`).
 pub fn drowned(scenario: &Scenario, full: &Cell, shortened: &Cell, late: &Cell) -> Option<String> {
     let changed = |before: &Cell, after: &Cell| {
-        let all = Agreement::of(scenario, before, after).into_iter();
-        let mut changed = all.filter(|agreement| agreement.finding == Finding::Differ);
-        changed.next().map(|agreement| {
-            format!(
-                "{} from {} of {} to {} of {} runs in the world",
-                agreement.property.name(),
-                agreement.world.violated,
-                agreement.world.runs(),
-                agreement.real.violated,
-                agreement.real.runs()
-            )
+        let tally = |cell: &Cell, property: &Property| -> Tally {
+            cell.tallies.get(property).copied().unwrap_or_default()
+        };
+        scenario.expect.keys().find_map(|property| {
+            let [before, after] = [before, after].map(|cell| tally(cell, property));
+            let p = same_rate(before.rate(), after.rate());
+            (p < DIFFERENT).then(|| {
+                format!(
+                    "{} from {} of {} to {} of {} runs in the world",
+                    property.name(),
+                    before.violated,
+                    before.runs(),
+                    after.violated,
+                    after.runs()
+                )
+            })
         })
     };
     let by_scale = changed(full, shortened).map(|what| format!("shorter durations take {what}"));

@@ -35,6 +35,7 @@ mod child;
 mod child_protocol;
 #[cfg(target_os = "linux")]
 mod clocks;
+pub mod comparison;
 #[cfg(target_os = "linux")]
 mod conductor;
 #[cfg(target_os = "linux")]
@@ -56,6 +57,7 @@ pub mod real_env;
 #[cfg(target_os = "linux")]
 mod redis_server;
 pub mod series;
+pub mod simulated;
 #[cfg(target_os = "linux")]
 mod stamp;
 #[cfg(target_os = "linux")]

@@ -10,13 +10,11 @@ use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-
-use locklab_check::Property;
-use locklab_evidence::{Prediction, Tally, same_rate};
+use super::comparison::{Comparison, Confirmed, Criteria, Finding, Runs};
+use super::simulated::Simulation;
 use locklab_history::Schedule;
 use locklab_model::scenario::{Drawn, Scenario};
-use locklab_results::Cell;
+use locklab_results::Sketch;
 use locklab_runner::backend::Backend;
 use locklab_runner::judged::JudgedRun;
 use locklab_runner::pool::lock;
@@ -30,12 +28,6 @@ pub const LONGEST_STALL_NS: u64 = 50_000_000;
 
 /// The maximum number of attempts at a run on a machine that keeps stalling.
 const ATTEMPTS: u64 = 3;
-
-/// Below this p-value two rates are taken for different. A series compares some hundred rates.
-const DIFFERENT: f64 = 0.001;
-
-/// Below this p-value they may be different, and more runs are worth their time.
-const DOUBTFUL: f64 = 0.05;
 
 /// A run that counts, or none.
 pub struct Attempt {
@@ -71,116 +63,16 @@ pub fn attempt(
     })
 }
 
-/// How many runs of each scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Runs {
-    /// The minimum for every scenario.
-    pub least: u64,
-    /// The maximum for a scenario whose agreement is in doubt after the minimum.
-    pub most: u64,
-}
-
-/// One scenario on real Redis.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Confirmed {
-    /// The runs that count.
-    pub real: Cell,
-    /// Runs discarded because of stalls.
-    pub discarded: u64,
-    /// Why runs failed, if some did: the first reason.
-    pub failure: Option<String>,
-    /// The time that its runs took together, in seconds.
-    pub seconds: f64,
-}
-
-/// The rates of one property, in the simulator and on real Redis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Agreement {
-    /// The property.
-    pub property: Property,
-    /// The scenario's prediction.
-    pub predicted: Prediction,
-    /// The counts in the simulator.
-    pub world: Tally,
-    /// The counts on real Redis.
-    pub real: Tally,
-    /// The p-value of Fisher's exact test of equal rates.
-    pub p: f64,
-    /// The finding.
-    pub finding: Finding,
-}
-
-/// Whether two rates agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// They may well be the same.
-    Agree,
-    /// They are different, or may be, and the scenario says why; see
-    /// [`OnRedis`](locklab_model::scenario::OnRedis).
-    Explained,
-    /// There are too few runs to tell.
-    Unclear,
-    /// They are different.
-    Differ,
-}
-
-impl Finding {
-    /// The name in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Agree => "agree",
-            Finding::Explained => "explained",
-            Finding::Unclear => "unclear",
-            Finding::Differ => "differ",
-        }
-    }
-}
-
-impl Agreement {
-    /// Compares the predicted properties of a scenario.
-    pub fn of(scenario: &Scenario, world: &Cell, real: &Cell) -> Vec<Agreement> {
-        let compare = |(property, predicted): (&Property, &Prediction)| {
-            let tally = |cell: &Cell| cell.tallies.get(property).copied().unwrap_or_default();
-            let (world, real) = (tally(world), tally(real));
-            let p = same_rate(world.rate(), real.rate());
-            let known = scenario.on_redis.as_ref();
-            let is_known = known.is_some_and(|known| known.differs.contains(property));
-            Agreement {
-                property: *property,
-                predicted: *predicted,
-                world,
-                real,
-                p,
-                finding: match p {
-                    _ if real.runs() == 0 => Finding::Unclear,
-                    p if p < DOUBTFUL && is_known => Finding::Explained,
-                    p if p < DIFFERENT => Finding::Differ,
-                    p if p < DOUBTFUL => Finding::Unclear,
-                    _ => Finding::Agree,
-                },
-            }
-        };
-        scenario.expect.iter().map(compare).collect()
-    }
-}
-
-/// Why the rates differ, if some do as the scenario says they would.
-pub fn explanation<'s>(scenario: &'s Scenario, agreements: &[Agreement]) -> Option<&'s str> {
-    let known = scenario.on_redis.as_ref()?;
-    let is_explained = |agreement: &Agreement| agreement.finding == Finding::Explained;
-    let differs = agreements.iter().any(is_explained);
-    differs.then(|| known.why.trim())
-}
-
 /// Scenarios that run on real Redis, several runs at a time.
 pub struct Series<'a> {
     /// Real Redis.
     pub backend: &'a (dyn Backend + Sync),
     /// The scenarios, each with its runs in the simulator.
-    pub scenarios: &'a [(Scenario, Cell)],
+    pub scenarios: &'a [(Scenario, Simulation)],
     /// How many runs of each.
     pub runs: Runs,
+    /// What decides.
+    pub criteria: Criteria,
     /// The longest stall of the machine in a run that counts, in nanoseconds.
     pub longest_stall_ns: u64,
     /// Set it to end the series early.
@@ -207,12 +99,13 @@ impl Series<'_> {
         // The longest first, so that no thread waits for one of them at the end.
         places.sort_by_key(|place| Reverse(self.scenarios[*place].0.horizon_ms));
         let mut missing = vec![0; self.scenarios.len()];
-        places
-            .iter()
-            .for_each(|place| missing[*place] = self.runs.least);
+        for place in &places {
+            let (scenario, world) = &self.scenarios[*place];
+            missing[*place] = world.first_look(scenario, self.runs);
+        }
         let open = places
             .iter()
-            .flat_map(|place| (0..self.runs.least).map(|seed| (*place, seed)));
+            .flat_map(|place| (0..missing[*place]).map(|seed| (*place, seed)));
         let work = Mutex::new(Work {
             open: open.collect(),
             seeds: missing.clone(),
@@ -281,6 +174,7 @@ impl Series<'_> {
                 if let Some(run) = attempt.run {
                     let run = JudgedRun::of(run, schedule, &scenario);
                     outcome.real.add(seed, &run.judged());
+                    outcome.runs.insert(seed, Sketch::of(&run.judged()));
                 }
             }
             Err(error) => outcome.failure = Some(error.to_string()),
@@ -299,11 +193,13 @@ impl Series<'_> {
         }
         let (scenario, world) = &self.scenarios[place];
         let begun = work.seeds[place];
-        let in_doubt = Agreement::of(scenario, world, &result.real)
+        let comparison = Comparison::of(scenario, world, result, self.criteria);
+        let is_undecided = comparison
+            .rates
             .iter()
-            .any(|agreement| agreement.p < DOUBTFUL);
-        if in_doubt && result.failure.is_none() && begun < self.runs.most {
-            let more = begun.min(self.runs.most - begun);
+            .any(|row| row.finding == Finding::Unclear);
+        if is_undecided && result.failure.is_none() && begun < self.runs.most {
+            let more = self.runs.most - begun;
             work.missing[place] = more;
             work.seeds[place] += more;
             // At the front: with a new seed each, and soon.
@@ -316,30 +212,18 @@ impl Series<'_> {
     }
 }
 
-impl Confirmed {
-    fn add(&mut self, other: Confirmed) {
-        self.real.merge(other.real);
-        self.discarded += other.discarded;
-        self.failure = self.failure.take().or(other.failure);
-        self.seconds += other.seconds;
-    }
-
-    /// The number of runs that count.
-    pub fn real_runs(&self) -> u64 {
-        let runs = self.real.tallies.values().map(Tally::runs);
-        runs.max().unwrap_or(0)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::comparison::WITHIN;
+    use crate::jitter::Jitter;
+    use locklab_check::Property;
     use locklab_model::scenario::{OnRedis, load};
+    use locklab_results::Observable;
     use locklab_results::recording::Environment;
     use locklab_runner::backend::World;
-    use locklab_runner::batch::{self, BatchOptions, Job};
 
     /// The simulator in place of real Redis, without faults if `spares`, and with a stall in the
     /// first run of every seed if `stalls`.
@@ -376,82 +260,131 @@ mod tests {
         }
     }
 
-    fn confirmed(spares: bool, stalls: bool) -> (Vec<Finding>, Confirmed) {
-        of(load("kleppmann/k1", &[]).expect("it ships"), spares, stalls)
+    const RUNS: Runs = Runs {
+        least: 20,
+        most: 60,
+    };
+
+    /// What came of this scenario, and its runs.
+    fn of(scenario: Scenario, spares: bool, stalls: bool) -> (Comparison, Confirmed) {
+        equivalent_within(WITHIN, scenario, spares, stalls)
     }
 
-    fn of(scenario: Scenario, spares: bool, stalls: bool) -> (Vec<Finding>, Confirmed) {
-        let job = Job {
-            scenario: scenario.clone(),
-            parameters: vec![],
-            seeds: 0..100,
-        };
+    fn equivalent_within(
+        within: f64,
+        scenario: Scenario,
+        spares: bool,
+        stalls: bool,
+    ) -> (Comparison, Confirmed) {
+        let mut simulation = Simulation::default();
+        for seed in 0..100 {
+            let Simulation {
+                prompt,
+                late,
+                twins,
+            } = &mut simulation;
+            let jitter = Jitter::default();
+            prompt.add(&scenario, seed).expect("it runs");
+            late.add_late(&scenario, seed, jitter).expect("it runs");
+            twins.add_twin(&scenario, seed, jitter).expect("it runs");
+        }
         let stop = AtomicBool::new(false);
-        let world = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("it runs");
-        let world = world[0].clone().expect("it was not stopped");
         let backend = SimulatedRedis {
             spares,
             stalls,
             seen: Mutex::default(),
         };
         let result = Mutex::default();
-        let scenarios = [(scenario, world)];
+        let criteria = Criteria::of([&scenario].into_iter(), within);
+        let scenarios = [(scenario, simulation)];
         let series = Series {
             backend: &backend,
             scenarios: &scenarios,
-            runs: Runs { least: 4, most: 16 },
+            runs: RUNS,
+            criteria,
             longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, confirmed| *lock(&result) = confirmed.clone(),
         };
         series.run(0..1, 3);
         let result: Confirmed = lock(&result).clone();
-        let (scenario, world) = &scenarios[0];
-        let agreements = Agreement::of(scenario, world, &result.real);
-        let findings = agreements.iter().map(|agreement| agreement.finding);
-        (findings.collect(), result)
+        let (scenario, simulation) = &scenarios[0];
+        let comparison = Comparison::of(scenario, simulation, &result, criteria);
+        (comparison, result)
+    }
+
+    fn k1(spares: bool, stalls: bool) -> (Comparison, Confirmed) {
+        of(load("kleppmann/k1", &[]).expect("it ships"), spares, stalls)
     }
 
     #[test]
-    fn simulator_agrees_with_itself_after_few_runs() {
-        let (findings, result) = confirmed(false, false);
-        assert!(findings.iter().all(|finding| *finding == Finding::Agree));
-        assert_eq!((result.real_runs(), result.discarded), (4, 0));
+    fn simulator_is_equivalent_to_itself_at_the_first_look() {
+        let (comparison, result) = k1(false, false);
+        assert_eq!(comparison.finding(), Finding::Equivalent);
+        assert_eq!((result.real_runs(), result.discarded), (20, 0));
     }
 
     #[test]
     fn stalled_runs_are_discarded_and_not_judged() {
-        let (findings, result) = confirmed(false, true);
-        assert!(findings.iter().all(|finding| *finding == Finding::Agree));
-        assert_eq!((result.real_runs(), result.discarded), (4, 4));
+        let (comparison, result) = k1(false, true);
+        assert_eq!(comparison.finding(), Finding::Equivalent);
+        assert_eq!((result.real_runs(), result.discarded), (20, 20));
     }
 
     #[test]
-    fn other_rates_differ_after_more_runs() {
-        let (findings, result) = confirmed(true, false);
-        assert!(findings.contains(&Finding::Differ), "{findings:?}");
-        assert!(result.real_runs() > 4);
+    fn without_faults_the_rates_differ_and_so_do_the_durations() {
+        let (comparison, _) = k1(true, false);
+        let differs = |finding| finding == Finding::Differ;
+        assert!(comparison.rates.iter().any(|row| differs(row.finding)));
+        assert!(
+            comparison
+                .durations
+                .iter()
+                .any(|row| row.finding.is_some_and(differs))
+        );
     }
 
     #[test]
-    fn a_difference_is_explained_only_where_the_scenario_names_the_property() {
+    fn what_the_first_look_leaves_open_is_looked_at_again() {
+        let scenario = || load("kleppmann/k1", &[]).expect("it ships");
+        for (within, runs, finding) in [
+            (0.2, 20, Finding::Equivalent),
+            (0.1, 60, Finding::Equivalent),
+            (0.05, 60, Finding::Unclear),
+        ] {
+            let (comparison, result) = equivalent_within(within, scenario(), false, false);
+            assert_eq!(result.real_runs(), runs, "{within}");
+            assert_eq!(comparison.finding(), finding, "{within}");
+        }
+    }
+
+    #[test]
+    fn a_difference_is_explained_only_where_the_scenario_names_it() {
         let mut scenario = load("kleppmann/k1", &[]).expect("it ships");
         scenario
             .expect
             .retain(|property, _| *property == Property::Resource);
+        let rate =
+            |scenario: &Scenario, spares| of(scenario.clone(), spares, false).0.rates[0].finding;
         let mut on_redis = OnRedis {
             differs: vec![Property::Resource],
+            durations: vec![Observable::Takeover],
             why: "a test".into(),
         };
         scenario.on_redis = Some(on_redis.clone());
-        let (findings, _) = of(scenario.clone(), true, false);
-        assert_eq!(findings, [Finding::Explained]);
-        let (findings, _) = of(scenario.clone(), false, false);
-        assert_eq!(findings, [Finding::Agree]);
+        assert_eq!(rate(&scenario, true), Finding::Explained);
+        assert_eq!(rate(&scenario, false), Finding::Equivalent);
+        let (comparison, _) = of(scenario.clone(), true, false);
+        for row in comparison.durations {
+            let expected = match row.observable {
+                Observable::Takeover => Some(Finding::Explained),
+                _ => row.finding.filter(|finding| *finding == Finding::Differ),
+            };
+            assert_eq!(row.finding, expected);
+        }
         on_redis.differs = vec![Property::Belief];
         scenario.on_redis = Some(on_redis);
-        let (findings, _) = of(scenario, true, false);
-        assert_eq!(findings, [Finding::Differ]);
+        assert_eq!(rate(&scenario, true), Finding::Differ);
     }
 
     /// A backend with a bug.
@@ -481,13 +414,14 @@ mod tests {
     fn a_panic_ends_the_series() {
         let scenarios = [(
             load("kleppmann/k1", &[]).expect("it ships"),
-            Cell::default(),
+            Simulation::default(),
         )];
         let stop = AtomicBool::new(false);
         let series = Series {
             backend: &PanickingBackend,
             scenarios: &scenarios,
             runs: Runs { least: 2, most: 2 },
+            criteria: Criteria::of([].into_iter(), WITHIN),
             longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, _| panic!("nothing is finished"),

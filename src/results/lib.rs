@@ -6,6 +6,7 @@ mod axis;
 mod cell;
 pub mod csv;
 pub mod loss;
+mod observable;
 pub mod pace;
 pub mod per_run;
 pub mod recording;
@@ -19,6 +20,7 @@ use serde::Serialize;
 
 pub use self::axis::Axis;
 pub use self::cell::{Cell, Judged, Shortest};
+pub use self::observable::{Observable, Sketch};
 pub use self::run_row::{Detail, Outcome, RunRow};
 
 /// The version of the results' JSON and CSV; `docs/formats.md` describes it. It grows when a field

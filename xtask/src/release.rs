@@ -9,7 +9,7 @@ use anyhow::Result;
 use crate::tool::{cargo, perform};
 
 /// Test binaries of thousands of runs each, which take a quarter of the time in release.
-pub const STATISTICAL: &[&str] = &["claims", "matrix", "paper"];
+pub const STATISTICAL: &[&str] = &["claims", "disagreements", "matrix", "paper"];
 
 const PACKAGES: &str = "--release --package locklab --package locklab-instructions";
 

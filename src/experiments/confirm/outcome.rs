@@ -1,100 +1,35 @@
 //! What is told and written of a comparison.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_values::units::NS_PER_MS;
 use serde::Serialize;
 use serde_json::json;
 
 use super::Refused;
+use super::durations;
+use super::how::{How, legend, look_of, plain, title};
+use super::line::Line;
 use crate::report::Report;
 use crate::section::Section;
 use crate::{Exit, Store, data};
-use locklab_evidence::{Tally, p_equals, p_value};
-use locklab_model::scenario::{Scale, Scenario};
-use locklab_real::series::{Agreement, Confirmed, Finding, LONGEST_STALL_NS, explanation};
-use locklab_report::Provenance;
-use locklab_results::Cell;
+use locklab_evidence::{Pairs, Tally};
+use locklab_model::scenario::Scenario;
+use locklab_real::comparison::{Confirmed, DurationRow, Finding, Method, RateRow};
+use locklab_real::series::LONGEST_STALL_NS;
+use locklab_real::simulated::Simulation;
 use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
-
-/// What a scenario came to: its predicted properties, and the one to be shown.
-pub(super) struct Line<'a> {
-    scenario: &'a Scenario,
-    confirmed: &'a Confirmed,
-    agreements: Vec<Agreement>,
-}
-
-impl<'a> Line<'a> {
-    pub(super) fn of(scenario: &'a Scenario, world: &Cell, confirmed: &'a Confirmed) -> Self {
-        Self {
-            agreements: Agreement::of(scenario, world, &confirmed.real),
-            scenario,
-            confirmed,
-        }
-    }
-
-    /// The property about which world and real Redis agree least; the headline if they agree.
-    fn shown(&self) -> Option<&Agreement> {
-        let headline = self.scenario.headline();
-        let rank = |a: &&Agreement| (a.finding, a.property == headline);
-        self.agreements.iter().max_by_key(rank)
-    }
-
-    fn finding(&self) -> Finding {
-        match (self.shown(), &self.confirmed.failure) {
-            (Some(shown), None) => shown.finding,
-            (Some(shown), Some(_)) => shown.finding.max(Finding::Unclear),
-            (None, _) => Finding::Unclear,
-        }
-    }
-
-    /// Why the rates differ, where the scenario says so and they do.
-    fn known(&self) -> Option<String> {
-        let why = explanation(self.scenario, &self.agreements)?;
-        Some(format!("{}: {why}", self.scenario.name))
-    }
-
-    pub(super) fn sentence(&self) -> String {
-        let name = &self.scenario.name;
-        let what = match self.shown() {
-            None => "predicts nothing".to_owned(),
-            Some(a) => format!(
-                "{}: {} of {} in the world, {} of {} on real Redis{}",
-                a.property.name(),
-                a.world.violated,
-                a.world.runs(),
-                a.real.violated,
-                a.real.runs(),
-                match a.finding {
-                    Finding::Agree => String::new(),
-                    Finding::Explained => format!("; they differ as known, {}", p_equals(a.p)),
-                    Finding::Unclear => format!("; unclear, {}", p_equals(a.p)),
-                    Finding::Differ => format!("; they DIFFER, {}", p_equals(a.p)),
-                }
-            ),
-        };
-        match &self.confirmed.failure {
-            None => format!("{name}  {what}"),
-            Some(why) => format!("{name}  {what}; a run failed: {why}"),
-        }
-    }
-}
-
-/// How the results came about.
-pub(super) struct How<'a> {
-    /// Of Redis.
-    pub(super) version: &'a str,
-    pub(super) scale: Scale,
-    pub(super) seconds: u64,
-    pub(super) provenance: Provenance,
-}
 
 /// A finished scenario, for programs.
 #[derive(Serialize)]
 struct Entry<'a> {
     scenario: &'a str,
-    agreements: &'a [Agreement],
+    finding: Finding,
+    /// Whether an earlier scenario has the same runs.
+    repeated: bool,
+    rates: &'a [RateRow],
+    durations: &'a [DurationRow],
     discarded: u64,
     failure: &'a Option<String>,
     seconds: f64,
@@ -103,54 +38,69 @@ struct Entry<'a> {
 /// The report on these results.
 pub(super) fn report(
     how: How<'_>,
-    scenarios: &[(Scenario, Cell)],
+    scenarios: &[(Scenario, Simulation)],
     results: &BTreeMap<usize, Confirmed>,
     refused: &Refused,
     folder: &Store,
 ) -> Report {
+    let mut seen = BTreeSet::new();
     let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
-        let (scenario, world) = &scenarios[*place];
-        (scenario, world, confirmed.clone())
+        let (scenario, simulation) = &scenarios[*place];
+        let runs = simulation.prompt.runs.values();
+        let runs: Vec<u64> = runs.take(SHARED_RUNS).map(|run| run.trace_hash).collect();
+        (scenario, simulation, confirmed.clone(), !seen.insert(runs))
     };
     let finished: Vec<_> = results.iter().map(line).collect();
     let lines: Vec<Line<'_>> = finished
         .iter()
-        .map(|(scenario, world, confirmed)| Line::of(scenario, world, confirmed))
+        .map(|(scenario, simulation, confirmed, is_repeated)| Line {
+            is_repeated: *is_repeated,
+            ..Line::of(scenario, simulation, confirmed, how.criteria)
+        })
         .collect();
-    let count = |finding| {
-        lines
-            .iter()
-            .filter(|line| line.finding() == finding)
-            .count()
-    };
-    let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
-    let mut notes = vec![
-        format!(
-            "{} scenarios: {} agree, {} differ for a known reason, {} unclear, {} differ. {} \
-             more are left out.",
-            lines.len(),
-            count(Finding::Agree),
-            count(Finding::Explained),
-            count(Finding::Unclear),
-            count(Finding::Differ),
-            refused.len(),
+    let document = document(&how, &lines, refused);
+    let data = |part: &str| data::document(part, json!({ "results": document["scenarios"] }));
+    let sections = vec![
+        Section::of_table(
+            rates_table(&how, &lines, refused.len()),
+            rates_list(how.version, &lines),
+            document.clone(),
+            how.provenance.clone(),
+            folder,
+            "confirm",
         ),
-        "Violated runs of all runs; of each scenario the property that agrees least, or its headline."
-            .into(),
-        "p: Fisher's exact test of equal rates; below 0.001 they differ, below 0.05 it is unclear."
-            .into(),
-        "Few runs agree with many rates: 0 of 5 is what a rate of 40 % gives in one of 13 cases."
-            .into(),
-        format!(
-            "{discarded} runs were discarded: the machine stood still for more than {} ms.",
-            how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
-        ),
+        durations::section(&how, &lines, data("durations"), folder),
     ];
-    notes.extend(lines.iter().filter_map(Line::known));
+    let exit = match () {
+        () if count(&lines, Finding::Differ) > 0 => Exit::Differs,
+        () if count(&lines, Finding::Unclear) > 0 => Exit::Inconclusive,
+        () => Exit::AsPredicted,
+    };
+    Report {
+        sections,
+        closing: String::new(),
+        document,
+        exit,
+    }
+}
+
+/// Two scenarios whose first so many runs are the same are the same scenario.
+const SHARED_RUNS: usize = 20;
+
+/// How many scenarios came to this, those that repeat another one apart.
+fn count(lines: &[Line<'_>], finding: Finding) -> usize {
+    let lines = lines.iter().filter(|line| !line.is_repeated);
+    lines.filter(|line| line.finding() == finding).count()
+}
+
+fn document(how: &How<'_>, lines: &[Line<'_>], refused: &Refused) -> serde_json::Value {
     let entry = |line: &Line<'_>| {
         json!(Entry {
             scenario: &line.scenario.name,
-            agreements: &line.agreements,
+            finding: line.finding(),
+            repeated: line.is_repeated,
+            rates: &line.comparison.rates,
+            durations: &line.comparison.durations,
             discarded: line.confirmed.discarded,
             failure: &line.confirmed.failure,
             seconds: line.confirmed.seconds,
@@ -158,51 +108,73 @@ pub(super) fn report(
     };
     let why =
         |(scenario, why): &(Scenario, String)| json!({ "scenario": scenario.name, "why": why });
-    let rows = lines
-        .iter()
-        .filter_map(|line| Some(row(&line.scenario.name, line.shown()?)));
-    let document = data::document(
+    data::document(
         "confirm",
         json!({
             "redis": how.version,
             "scale": how.scale,
+            "criteria": how.criteria,
             "seconds": how.seconds,
             "scenarios": lines.iter().map(entry).collect::<Vec<_>>(),
             "refused": refused.iter().map(why).collect::<Vec<_>>(),
         }),
-    );
-    let exit = match () {
-        () if count(Finding::Differ) > 0 => Exit::Differs,
-        () if count(Finding::Unclear) > 0 => Exit::Inconclusive,
-        () => Exit::AsPredicted,
-    };
-    let table = Table {
-        title: match how.scale == Scale::FULL {
-            true => format!("The world beside Redis {}", how.version),
-            false => format!(
-                "The world beside Redis {}, all durations times {}",
-                how.version, how.scale
-            ),
-        },
+    )
+}
+
+fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
+    let counted = lines.iter().filter(|line| !line.is_repeated).count();
+    let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
+    let mut notes = vec![
+        format!(
+            "{counted} scenarios: {} equivalent, {} differ for a known reason, {} unclear, {} differ. \
+             {} more have the same runs as one of them, {left_out} are left out.",
+            count(lines, Finding::Equivalent),
+            count(lines, Finding::Explained),
+            count(lines, Finding::Unclear),
+            count(lines, Finding::Differ),
+            lines.len() - counted,
+        ),
+        format!(
+            "Equivalent: the 95 % interval of the difference of the rates lies within ±{:.0} points. \
+             Differ: p < {:.1e}, so that a comparison of equals finds a difference once in a hundred.",
+            100.0 * how.criteria.within,
+            how.criteria.different,
+        ),
+        "Of each scenario the property that is furthest from equivalent, or its headline; the \
+         scenario's finding is that of all its properties and durations."
+            .into(),
+        "Pairs share their faults (McNemar, Tango). Where the outcome does not follow from the faults, \
+         real runs are compared with simulated runs of other seeds (Fisher, Newcombe)."
+            .into(),
+        format!(
+            "{discarded} runs were discarded: the machine stood still for more than {} ms.",
+            how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
+        ),
+    ];
+    notes.extend(lines.iter().filter_map(Line::known));
+    let rows = lines
+        .iter()
+        .filter_map(|line| rate_row(line, line.shown()?));
+    let columns = [
+        "property",
+        "predicted",
+        "world",
+        "real Redis",
+        "difference",
+        "of",
+    ];
+    Table {
+        title: title(how, "The world beside"),
         rows_are: "scenario",
-        columns: columns(),
+        columns: columns.map(String::from).into(),
         rows: rows.collect(),
-        legend: vec![
-            (Look::Holds, "the rates agree"),
-            (Look::Violated(0.0), "they differ for a known reason"),
-            (Look::Inconclusive, "unclear"),
-            (Look::Differs, "they differ"),
-        ],
+        legend: legend(),
         notes,
-    };
-    let list = as_list(how.version, &lines);
-    let data = document.clone();
-    let section = Section::of_table(table, list, data, how.provenance, folder, "confirm");
-    Report::of(section, document, exit)
+    }
 }
 
 /// One row per predicted property, for programs that read tables.
-fn as_list(version: &str, lines: &[Line<'_>]) -> Csv {
+fn rates_list(version: &str, lines: &[Line<'_>]) -> Csv {
     let of = |place: &'static str| csv::COUNTS.map(move |column| format!("{place}_{column}"));
     let before = [
         "redis_version",
@@ -210,29 +182,42 @@ fn as_list(version: &str, lines: &[Line<'_>]) -> Csv {
         "property",
         "predicted",
         "finding",
-        "p",
-    ];
-    let before = before.map(String::from);
-    let columns = [
-        &before[..],
-        &of("world"),
-        &of("redis"),
-        &["discarded".into()],
     ]
-    .concat();
+    .map(String::from);
+    let after = [
+        "method",
+        "both",
+        "only_world",
+        "only_redis",
+        "neither",
+        "low",
+        "high",
+        "p",
+        "discarded",
+    ];
+    let after = after.map(String::from);
+    let columns = [&before[..], &of("world"), &of("redis"), &after].concat();
     let mut list = Csv::new(columns);
     for line in lines {
-        for agreement in &line.agreements {
+        for rates in &line.comparison.rates {
             let mut row = vec![
                 version.to_owned(),
                 line.scenario.name.clone(),
-                agreement.property.to_string(),
-                agreement.predicted.to_string(),
-                agreement.finding.name().to_owned(),
-                csv::number(Some(agreement.p)),
+                rates.property.to_string(),
+                rates.predicted.to_string(),
+                rates.finding.name().to_owned(),
             ];
-            row.extend(csv::counts(&agreement.world));
-            row.extend(csv::counts(&agreement.real));
+            row.extend(csv::counts(&rates.world));
+            row.extend(csv::counts(&rates.real));
+            let Pairs {
+                both,
+                only_first,
+                only_second,
+                neither,
+            } = rates.pairs;
+            row.push(rates.method.name().to_owned());
+            row.extend([both, only_first, only_second, neither].map(|count| count.to_string()));
+            row.extend([rates.low, rates.high, rates.p].map(|value| csv::number(Some(value))));
             row.push(line.confirmed.discarded.to_string());
             list.push(row);
         }
@@ -240,15 +225,9 @@ fn as_list(version: &str, lines: &[Line<'_>]) -> Csv {
     list
 }
 
-fn columns() -> Vec<String> {
-    ["property", "predicted", "world", "real Redis", "p"]
-        .map(String::from)
-        .into()
-}
-
 /// The prediction: its words are the detail, the rate or the word the text.
-fn predicted(agreement: &Agreement) -> Field {
-    let detail = agreement.predicted.to_string();
+fn predicted(rates: &RateRow) -> Field {
+    let detail = rates.predicted.to_string();
     let rate = detail
         .split_once('(')
         .and_then(|(_, rest)| rest.strip_suffix(')'));
@@ -259,34 +238,37 @@ fn predicted(agreement: &Agreement) -> Field {
     }
 }
 
-fn row(scenario: &str, agreement: &Agreement) -> TableRow {
-    let look = match agreement.finding {
-        Finding::Agree => Look::Holds,
-        Finding::Explained => Look::Violated(0.0),
-        Finding::Unclear => Look::Inconclusive,
-        Finding::Differ => Look::Differs,
-    };
-    let plain = |text: String| Field {
-        detail: text.clone(),
-        text,
-        look: Look::Silent,
-    };
+fn rate_row(line: &Line<'_>, rates: &RateRow) -> Option<TableRow> {
     let counts = |tally: &Tally| Field {
         text: format!("{}/{}", tally.violated, tally.runs()),
         detail: tally.describe(),
         look: Look::Silent,
     };
-    TableRow {
-        label: scenario.to_owned(),
+    let points = |share: f64| format!("{:+.0}", 100.0 * share);
+    let difference = Field {
+        text: format!("{} to {}", points(rates.low), points(rates.high)),
+        detail: format!("{} to {} points", points(rates.low), points(rates.high)),
+        look: look_of(rates.finding),
+    };
+    let of = match rates.method {
+        Method::Paired => {
+            let (count, unlike) = (rates.pairs.count(), rates.pairs.discordant());
+            match unlike {
+                0 => format!("{count} pairs"),
+                _ => format!("{count} pairs, {unlike} unlike"),
+            }
+        }
+        Method::Separate => format!("{} runs", rates.real.runs()),
+    };
+    Some(TableRow {
+        label: line.scenario.name.clone(),
         fields: vec![
-            plain(agreement.property.name().to_owned()),
-            predicted(agreement),
-            counts(&agreement.world),
-            counts(&agreement.real),
-            Field {
-                look,
-                ..plain(p_value(agreement.p))
-            },
+            plain(rates.property.name().to_owned()),
+            predicted(rates),
+            counts(&rates.world),
+            counts(&rates.real),
+            difference,
+            plain(of),
         ],
-    }
+    })
 }

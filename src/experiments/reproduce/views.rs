@@ -1,12 +1,12 @@
 //! The observations in the form in which the page shows them.
 
-use super::{Observed, Shown};
+use super::{Observed, Real, Shown};
 use crate::{describe, pictures, sweep};
 use locklab_check::Property;
 use locklab_critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use locklab_critique::{Claim, Critique};
 use locklab_evidence::{Finding as Found, Judgement, Tally};
-use locklab_real::series::{Agreement, Confirmed, Finding, explanation};
+use locklab_real::comparison::{Finding, RateRow};
 use locklab_report::chart::{self, ChartOptions};
 use locklab_report::{Error, svg};
 use locklab_runner::judged;
@@ -83,7 +83,7 @@ fn line(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> Line 
         prediction: claim.prediction.clone(),
         cells: first.map(cells).unwrap_or_default(),
         verdict: mark(verdict),
-        real: agreement(claim, observed),
+        real: on_real_redis(claim, observed),
     }
 }
 
@@ -184,12 +184,11 @@ fn rows(shown: &Shown) -> ScenarioView {
 
 /// Why real Redis differs, if it ran, and the scenario knows; and whether these runs show it.
 fn known(shown: &Shown) -> Option<String> {
-    let Some(Ok(confirmed)) = &shown.real else {
+    let Some(Ok(real)) = &shown.real else {
         return None;
     };
     let known = shown.scenario.on_redis.as_ref()?;
-    let agreements = Agreement::of(&shown.scenario, &shown.world, &confirmed.real);
-    let so_few = match explanation(&shown.scenario, &agreements) {
+    let so_few = match real.comparison.explanation(&shown.scenario) {
         Some(_) => "",
         None => "these runs are too few to show it, but ",
     };
@@ -216,7 +215,7 @@ fn row(comparison: &Comparison, shown: &Shown) -> Row {
         real: match &shown.real {
             None => Mark::default(),
             Some(Err(_)) => plain("–"),
-            Some(Ok(confirmed)) => on_redis(comparison.property, shown, confirmed),
+            Some(Ok(real)) => on_redis(comparison.property, real),
         },
     }
 }
@@ -228,50 +227,62 @@ fn plain(text: &str) -> Mark {
     }
 }
 
-fn on_redis(property: Property, shown: &Shown, confirmed: &Confirmed) -> Mark {
-    let tally = confirmed.real.tallies.get(&property);
+fn on_redis(property: Property, real: &Real) -> Mark {
+    let tally = real.confirmed.real.tallies.get(&property);
     let Some(tally) = tally.filter(|tally| tally.runs() > 0) else {
         return plain("not judged");
     };
-    let finding = Agreement::of(&shown.scenario, &shown.world, &confirmed.real)
-        .into_iter()
-        .find(|agreement| agreement.property == property)
-        .map(|agreement| agreement.finding);
+    let mut rows = real.comparison.rates.iter();
+    let compared = rows.find(|row| row.property == property);
     Mark {
         text: format!("{} of {} runs", tally.violated, tally.runs()),
-        sentence: String::new(),
-        look: finding.map_or("", look_of),
+        sentence: compared.map_or(String::new(), said),
+        look: compared.map_or("", |row| look_of(row.finding)),
     }
+}
+
+/// How far apart the rates may be.
+fn said(row: &RateRow) -> String {
+    format!(
+        "Real Redis less the simulator: {:+.0} to {:+.0} points.",
+        100.0 * row.low,
+        100.0 * row.high
+    )
 }
 
 fn look_of(finding: Finding) -> &'static str {
     match finding {
-        Finding::Agree => "good",
+        Finding::Equivalent => "good",
         Finding::Explained => "open",
         Finding::Unclear => "open",
         Finding::Differ => "bad",
     }
 }
 
-/// Whether real Redis agrees in all scenarios of a claim.
-fn agreement(claim: &Claim, observed: &Observed) -> Mark {
+/// Whether real Redis is like the simulator in all scenarios of a claim.
+fn on_real_redis(claim: &Claim, observed: &Observed) -> Mark {
     let shown = claim.scenarios.iter().map(|name| &observed.shown[name]);
-    let findings = shown.flat_map(|shown| match &shown.real {
-        Some(Ok(confirmed)) => Agreement::of(&shown.scenario, &shown.world, &confirmed.real),
-        _ => vec![],
+    let compared = shown.filter_map(|shown| match &shown.real {
+        Some(Ok(real)) => Some(&real.comparison),
+        _ => None,
     });
-    let Some(worst) = findings.map(|agreement| agreement.finding).max() else {
+    let (mut worst, mut apart) = (None, 0.0_f64);
+    for comparison in compared {
+        worst = worst.max(Some(comparison.finding()));
+        apart = { comparison.rates.iter() }.fold(apart, |apart, row| apart.max(row.apart()));
+    }
+    let Some(worst) = worst else {
         return plain("–");
     };
     let text = match worst {
-        Finding::Agree => "agrees",
-        Finding::Explained => "differs, as explained in the scenario",
-        Finding::Unclear => "unclear",
-        Finding::Differ => "DIFFERS",
+        Finding::Equivalent => format!("equivalent within ±{:.0} points", 100.0 * apart),
+        Finding::Explained => "differs, as explained in the scenario".into(),
+        Finding::Unclear => format!("unclear: within ±{:.0} points", 100.0 * apart),
+        Finding::Differ => "DIFFERS".into(),
     };
     Mark {
         look: look_of(worst),
-        ..plain(text)
+        ..plain(&text)
     }
 }
 

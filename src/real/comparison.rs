@@ -1,0 +1,474 @@
+//! Whether a scenario's runs on real Redis are like those in the simulator.
+//!
+//! A significance test that finds no difference shows nothing: with few runs it never finds one.
+//! So a rate is shown to be *equivalent*: the 95 % interval of the difference of both rates lies
+//! within bounds. That is two one-sided tests (D. J. Schuirmann, 1987), each at 2.5 %: there are
+//! two looks at the runs ([`Runs`]), and 5 % are divided among them.
+//!
+//! A simulated and a real run of the same seed draw the same faults. Where the outcome follows from
+//! what is drawn, they are compared in pairs, since then the two runs of a pair seldom differ;
+//! elsewhere as two samples without a common seed. Which of both is decided by simulated runs
+//! alone: by how often two of them differ that share the faults and nothing else.
+//!
+//! Rates of 0 and 100 % are the same for many wrong models. So durations are compared as well, by
+//! Smirnov's test and, for runs of one seed, by the sign test. Real machines are late: so real
+//! durations must tend to be neither shorter nor longer than both those of the simulation as it is
+//! and those of a simulation in which every message is late by this machine's jitter.
+
+use std::collections::BTreeMap;
+
+use locklab_check::Property;
+use locklab_evidence::{
+    Interval, Pairs, Prediction, Rate, Tally, difference, heads, same_rate, smaller,
+};
+use locklab_model::scenario::Scenario;
+use locklab_results::{Cell, Observable, Sketch};
+use locklab_values::units::NS_PER_MS;
+use serde::{Deserialize, Serialize};
+
+use super::simulated::Simulation;
+
+/// Two rates are equivalent if they are less than this apart, unless asked otherwise.
+pub const WITHIN: f64 = 0.2;
+
+/// The probability that a comparison of everything finds a difference where there is none.
+const FALSE_ALARM: f64 = 0.01;
+
+/// Between this rate and its complement few runs show little, and the first look comes later.
+const RARE: f64 = 0.05;
+
+/// By how much a real duration may seem shorter, in nanoseconds: Redis counts in milliseconds.
+const RESOLUTION_NS: u64 = NS_PER_MS;
+
+/// The values of a duration in these runs, in ascending order, in nanoseconds.
+fn durations_ns(runs: &BTreeMap<u64, Sketch>, observable: Observable) -> Vec<u64> {
+    let values = runs
+        .values()
+        .filter_map(|run| run.durations_ns.get(&observable));
+    let mut values: Vec<u64> = values.copied().collect();
+    values.sort_unstable();
+    values
+}
+
+/// How many runs of each scenario: the two looks of a sequential test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Runs {
+    /// After these the first look is taken; after half of the most where the simulator violates
+    /// something in neither nearly none nor nearly all of its runs.
+    pub least: u64,
+    /// If it does not decide, so many runs are made, and a second look is the last.
+    pub most: u64,
+}
+
+/// One scenario on real Redis.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Confirmed {
+    /// The runs that count.
+    pub real: Cell,
+    /// What a comparison keeps of each, by their seeds.
+    pub runs: BTreeMap<u64, Sketch>,
+    /// Runs discarded because of stalls.
+    pub discarded: u64,
+    /// Why runs failed, if some did: the first reason.
+    pub failure: Option<String>,
+    /// The time that its runs took together, in seconds.
+    pub seconds: f64,
+}
+
+impl Confirmed {
+    pub(super) fn add(&mut self, other: Confirmed) {
+        self.real.merge(other.real);
+        self.runs.extend(other.runs);
+        self.discarded += other.discarded;
+        self.failure = self.failure.take().or(other.failure);
+        self.seconds += other.seconds;
+    }
+
+    /// The number of runs that count.
+    pub fn real_runs(&self) -> u64 {
+        let runs = self.real.tallies.values().map(Tally::runs);
+        runs.max().unwrap_or(0)
+    }
+}
+
+impl Simulation {
+    /// How many real runs there are at the first look.
+    pub fn first_look(&self, scenario: &Scenario, runs: Runs) -> u64 {
+        let is_between = |property: &Property| {
+            let tally = tally(&self.prompt.cell, *property);
+            let share = tally.rate().share();
+            share.is_some_and(|share| (RARE..=1.0 - RARE).contains(&share))
+        };
+        match scenario.expect.keys().any(is_between) {
+            true => runs.least.max(runs.most / 2),
+            false => runs.least,
+        }
+    }
+
+    /// Whether the runs of both kinds are compared in pairs: whether that leaves less to chance.
+    fn method(&self, property: Property, pairs: u64) -> Method {
+        let mut twins = Pairs::default();
+        for (seed, twin) in &self.twins.runs {
+            if let Some(run) = self.prompt.runs.get(seed) {
+                twins.add(violates(run, property), violates(twin, property));
+            }
+        }
+        let rest = tally(&self.prompt.cell, property).runs();
+        let rest = rest.saturating_sub(pairs);
+        if twins.count() == 0 || rest == 0 {
+            return Method::Paired;
+        }
+        let share = |count: u64| count as f64 / twins.count() as f64;
+        let rate = share(twins.both + twins.only_first);
+        let paired = share(twins.discordant()) / pairs as f64;
+        let separate = rate * (1.0 - rate) * (1.0 / pairs as f64 + 1.0 / rest as f64);
+        match paired <= separate {
+            true => Method::Paired,
+            false => Method::Separate,
+        }
+    }
+}
+
+fn violates(run: &Sketch, property: Property) -> bool {
+    run.violated.contains(&property)
+}
+
+fn tally(cell: &Cell, property: Property) -> Tally {
+    cell.tallies.get(&property).copied().unwrap_or_default()
+}
+
+/// How two rates are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Runs of one seed in pairs: McNemar's exact test, and Tango's interval.
+    Paired,
+    /// Real runs and simulated runs of other seeds: Fisher's exact test, and Newcombe's interval.
+    Separate,
+}
+
+impl Method {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Paired => "paired",
+            Method::Separate => "separate",
+        }
+    }
+}
+
+/// When two rates or durations are taken for different, and when for equivalent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Criteria {
+    /// Rates are equivalent within this, from 0 to 1.
+    pub within: f64,
+    /// Below this p-value they differ.
+    pub different: f64,
+}
+
+impl Criteria {
+    /// For a comparison of these scenarios: of all that is compared, in both looks, something is
+    /// found by chance in one of a hundred comparisons (Bonferroni).
+    pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, within: f64) -> Criteria {
+        const LOOKS: usize = 2;
+        const OF_A_DURATION: usize = 3;
+        let durations = OF_A_DURATION * Observable::ALL.len();
+        let tests = scenarios.map(|scenario| scenario.expect.len() + durations);
+        let tests = LOOKS * tests.sum::<usize>().max(1);
+        Criteria {
+            within,
+            different: FALSE_ALARM / tests as f64,
+        }
+    }
+}
+
+/// Whether two rates or durations are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// They are not further apart than was asked for.
+    Equivalent,
+    /// They are, or may be, and the scenario says why; see
+    /// [`OnRedis`](locklab_model::scenario::OnRedis).
+    Explained,
+    /// There are too few runs to tell.
+    Unclear,
+    /// They differ.
+    Differ,
+}
+
+impl Finding {
+    /// The name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Finding::Equivalent => "equivalent",
+            Finding::Explained => "explained",
+            Finding::Unclear => "unclear",
+            Finding::Differ => "differ",
+        }
+    }
+}
+
+/// The rates of one property, in the simulator and on real Redis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RateRow {
+    /// The property.
+    pub property: Property,
+    /// The scenario's prediction.
+    pub predicted: Prediction,
+    /// The counts in the simulator.
+    pub world: Tally,
+    /// The counts on real Redis.
+    pub real: Tally,
+    /// The runs of one seed in pairs: simulated first.
+    pub pairs: Pairs,
+    /// How the rates are compared.
+    pub method: Method,
+    /// The lower bound of the difference, real less simulated, from -1 to 1.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+    /// The p-value of equal rates.
+    pub p: f64,
+    /// The finding.
+    pub finding: Finding,
+}
+
+impl RateRow {
+    /// How far apart the rates may be, from 0 to 1.
+    pub fn apart(&self) -> f64 {
+        self.high.max(-self.low)
+    }
+}
+
+/// A duration in the simulator and on real Redis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DurationRow {
+    /// Which.
+    pub observable: Observable,
+    /// In simulated runs.
+    pub world: Durations,
+    /// In simulated runs that are late by this machine's jitter.
+    pub late: Durations,
+    /// In real runs.
+    pub real: Durations,
+    /// The p-value of real runs that have it as often as simulated ones.
+    pub p_occurs: f64,
+    /// The p-value of real ones that are not shorter than both kinds of simulated ones.
+    pub p_shorter: f64,
+    /// The p-value of real ones that are not longer than both.
+    pub p_longer: f64,
+    /// That they differ, if they do. That no difference was found shows little, so it is no
+    /// finding.
+    pub finding: Option<Finding>,
+}
+
+impl DurationRow {
+    /// The smallest of the p-values.
+    pub fn p(&self) -> f64 {
+        self.p_occurs.min(self.p_shorter).min(self.p_longer)
+    }
+}
+
+/// A duration in some runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Durations {
+    /// How many runs there are.
+    pub of_runs: u64,
+    /// How many of them have it.
+    pub runs: u64,
+    /// The median, in nanoseconds.
+    pub median_ns: Option<u64>,
+}
+
+impl Durations {
+    /// These values, in ascending order, of this number of runs.
+    fn of(sorted_ns: &[u64], runs: usize) -> Durations {
+        Durations {
+            of_runs: runs as u64,
+            runs: sorted_ns.len() as u64,
+            median_ns: sorted_ns.get(sorted_ns.len() / 2).copied(),
+        }
+    }
+
+    fn rate(&self) -> Rate {
+        Rate {
+            violated: self.runs,
+            runs: self.of_runs,
+        }
+    }
+}
+
+/// A scenario in the simulator and on real Redis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// For each predicted property.
+    pub rates: Vec<RateRow>,
+    /// For each duration that runs have.
+    pub durations: Vec<DurationRow>,
+}
+
+impl Comparison {
+    /// Compares the real runs of a scenario with its simulated ones.
+    pub fn of(
+        scenario: &Scenario,
+        world: &Simulation,
+        confirmed: &Confirmed,
+        criteria: Criteria,
+    ) -> Comparison {
+        let sides = Sides {
+            scenario,
+            world,
+            confirmed,
+            criteria,
+        };
+        let rates = scenario.expect.iter();
+        let durations = Observable::ALL.into_iter();
+        Comparison {
+            rates: rates
+                .map(|(property, predicted)| sides.rates(*property, *predicted))
+                .collect(),
+            durations: durations
+                .filter_map(|observable| sides.durations(observable))
+                .collect(),
+        }
+    }
+
+    /// What they come to together.
+    pub fn finding(&self) -> Finding {
+        let rates = self.rates.iter().map(|row| row.finding);
+        let durations = self.durations.iter().filter_map(|row| row.finding);
+        rates.chain(durations).max().unwrap_or(Finding::Unclear)
+    }
+
+    /// Why they differ, if they do and the scenario says why.
+    pub fn explanation<'s>(&self, scenario: &'s Scenario) -> Option<&'s str> {
+        let rates = self.rates.iter().map(|row| row.finding);
+        let mut all = rates.chain(self.durations.iter().filter_map(|row| row.finding));
+        let is_explained = all.any(|finding| finding == Finding::Explained);
+        is_explained.then_some(scenario.on_redis.as_ref()?.why.trim())
+    }
+}
+
+/// What is compared.
+struct Sides<'a> {
+    scenario: &'a Scenario,
+    world: &'a Simulation,
+    confirmed: &'a Confirmed,
+    criteria: Criteria,
+}
+
+impl Sides<'_> {
+    fn rates(&self, property: Property, predicted: Prediction) -> RateRow {
+        let Sides {
+            scenario,
+            world,
+            confirmed,
+            criteria,
+        } = *self;
+        let (all, real) = (
+            tally(&world.prompt.cell, property),
+            tally(&confirmed.real, property),
+        );
+        let mut pairs = Pairs::default();
+        for (seed, run) in &confirmed.runs {
+            if let Some(simulated) = world.prompt.runs.get(seed) {
+                pairs.add(violates(simulated, property), violates(run, property));
+            }
+        }
+        let method = world.method(property, real.runs().max(1));
+        let (Interval { low, high }, p) = match method {
+            Method::Paired => (pairs.difference(), pairs.same_rate()),
+            Method::Separate => {
+                let rest = Rate {
+                    violated: all.violated - (pairs.both + pairs.only_first),
+                    runs: all.runs() - pairs.count(),
+                };
+                (difference(rest, real.rate()), same_rate(rest, real.rate()))
+            }
+        };
+        let known = scenario.on_redis.as_ref();
+        let is_known = known.is_some_and(|known| known.differs.contains(&property));
+        let is_equivalent = high.max(-low) <= criteria.within;
+        RateRow {
+            property,
+            predicted,
+            world: all,
+            real,
+            pairs,
+            method,
+            low,
+            high,
+            p,
+            finding: match () {
+                () if real.runs() == 0 => Finding::Unclear,
+                () if p < criteria.different && !is_known => Finding::Differ,
+                () if is_equivalent => Finding::Equivalent,
+                () if is_known => Finding::Explained,
+                () => Finding::Unclear,
+            },
+        }
+    }
+
+    /// `None` if no run has it.
+    fn durations(&self, observable: Observable) -> Option<DurationRow> {
+        let Sides {
+            scenario,
+            world,
+            confirmed,
+            criteria,
+        } = *self;
+        let runs = [&world.prompt.runs, &world.late.runs, &confirmed.runs];
+        let values = runs.map(|runs| durations_ns(runs, observable));
+        if values.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let [prompt, late, real] = runs;
+        let shorter = |less, more| p_shorter(less, more, observable);
+        let of = |place: usize| Durations::of(&values[place], runs[place].len());
+        let known = scenario.on_redis.as_ref();
+        let is_known = known.is_some_and(|known| known.durations.contains(&observable));
+        let mut row = DurationRow {
+            observable,
+            world: of(0),
+            late: of(1),
+            real: of(2),
+            p_occurs: same_rate(of(0).rate(), of(2).rate())
+                .max(same_rate(of(1).rate(), of(2).rate())),
+            p_shorter: shorter(real, prompt).max(shorter(real, late)),
+            p_longer: shorter(prompt, real).max(shorter(late, real)),
+            finding: None,
+        };
+        row.finding = (row.p() < criteria.different).then_some(match is_known {
+            true => Finding::Explained,
+            false => Finding::Differ,
+        });
+        Some(row)
+    }
+}
+
+/// The p-value of a duration that is not shorter in the runs of `less` than in those of `more`: the
+/// lower one of Smirnov's test of all runs and the sign test of those of one seed, doubled.
+fn p_shorter(
+    less: &BTreeMap<u64, Sketch>,
+    more: &BTreeMap<u64, Sketch>,
+    observable: Observable,
+) -> f64 {
+    let mut at_most = durations_ns(less, observable);
+    at_most
+        .iter_mut()
+        .for_each(|ns| *ns = ns.saturating_add(RESOLUTION_NS));
+    let by_all = smaller(&at_most, &durations_ns(more, observable));
+    let (mut shorter, mut pairs) = (0, 0);
+    for (seed, run) in less {
+        let of = |run: &Sketch| run.durations_ns.get(&observable).copied();
+        if let (Some(less), Some(more)) = (of(run), more.get(seed).and_then(of)) {
+            pairs += 1;
+            shorter += u64::from(less.saturating_add(RESOLUTION_NS) < more);
+        }
+    }
+    (2.0 * by_all.min(heads(shorter, pairs))).min(1.0)
+}
+
+#[cfg(test)]
+mod tests;
