@@ -21,6 +21,9 @@ pub struct KeySnapshot {
     pub at_ns: u64,
     /// The node.
     pub host: Name,
+    /// The host whose request made the change: a client, or another server. `None` if the node made
+    /// it for a reason of its own, such as loading its files.
+    pub by: Option<Name>,
     /// The node's wall clock, nanoseconds since the Unix epoch.
     pub wall_ns: u64,
     /// The node's monotonic clock, nanoseconds since an origin of its own.

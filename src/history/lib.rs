@@ -7,6 +7,7 @@
 mod contents;
 mod failpoint;
 mod fault;
+pub mod leases;
 mod schedule;
 pub mod timeline;
 mod topology;

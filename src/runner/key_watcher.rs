@@ -9,6 +9,7 @@ use locklab_services::serve::Watch;
 use locklab_values::units::NS_PER_MS;
 use locklab_world::Host;
 
+use crate::simulated_env::Directory;
 use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Name};
 use locklab_locks::KEY;
 use locklab_model::scenario::NodeClock;
@@ -23,22 +24,33 @@ pub(super) struct KeyWatcher {
 
 impl KeyWatcher {
     /// Returns a watch for a new process of the node `name`, whose keys expire by this clock of its
-    /// host.
-    pub(super) fn of(self: &Rc<Self>, name: &Name, host: &Host, clock: NodeClock) -> Watch {
+    /// host. The directory has the names of the hosts that send requests.
+    pub(super) fn of(
+        self: &Rc<Self>,
+        name: &Name,
+        host: &Host,
+        clock: NodeClock,
+        directory: &Directory,
+    ) -> Watch {
         let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
+        let directory = directory.clone();
         self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
-        Rc::new(move |node| watcher.update(&name, &host, clock, node))
+        Rc::new(move |node, peer| {
+            let known = |peer| directory.iter().find(|(_, id)| **id == peer);
+            let by = peer.and_then(known).map(|(name, _)| name);
+            watcher.update(&name, &host, clock, node, by);
+        })
     }
 
     /// Returns all snapshots of the run, with a final one of each node for its clocks.
     pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<KeySnapshot> {
         for name in self.seen.borrow().keys() {
-            self.note(name, &host(name), Vec::new());
+            self.note(name, &host(name), None, Vec::new());
         }
         self.snapshots.take()
     }
 
-    fn update(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node) {
+    fn update(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node, by: Option<&Name>) {
         let of_lock = |key: &Key| {
             let mut places = key.name.windows(KEY.len());
             places.any(|place| place == KEY.as_bytes())
@@ -65,14 +77,15 @@ impl KeyWatcher {
         let new = new.map(|(key, state)| (key.clone(), Some(state.clone())));
         let changed: BTreeMap<_, _> = gone.chain(new).collect();
         let changed = changed.into_iter().map(|(key, now)| KeyChange { key, now });
-        self.note(name, host, changed.collect());
+        self.note(name, host, by, changed.collect());
         *before = now;
     }
 
-    fn note(&self, name: &Name, host: &Host, changed: Vec<KeyChange>) {
+    fn note(&self, name: &Name, host: &Host, by: Option<&Name>, changed: Vec<KeyChange>) {
         self.snapshots.borrow_mut().push(KeySnapshot {
             at_ns: host.now_ns(),
             host: name.clone(),
+            by: by.cloned(),
             wall_ns: host.wall_ns(),
             mono_ns: host.mono_ns(),
             changed,
@@ -141,6 +154,12 @@ mod tests {
         // c1's lease expires and c2's replaces it; c2 releases the lock.
         let expected = ["n1 has it for 1000 ms", "n1 has it for 1000 ms", "n1 gone"];
         assert_eq!(changes(&contents), expected);
+        let changed = contents
+            .snapshots
+            .iter()
+            .filter(|it| !it.changed.is_empty());
+        let by: Vec<&str> = changed.filter_map(|it| it.by.as_deref()).collect();
+        assert_eq!(by, ["c1", "c2", "c2"]);
         let last = contents.snapshots.last().expect("one per node");
         assert_eq!((last.at_ns, last.changed.len()), (history.end_ns, 0));
     }

@@ -227,7 +227,8 @@ fn start_node(
         }
         let setup = Setup {
             config,
-            watch: (watcher.as_ref()).map(|watcher| watcher.of(&name, &host, clock)),
+            watch: (watcher.as_ref())
+                .map(|watcher| watcher.of(&name, &host, clock, &recorder.directory)),
             ..setup.clone()
         };
         serve::run(host, setup, PORT)

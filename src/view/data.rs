@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::leases::{self, role};
+use super::role::role;
 use super::{Subject, resp, sentences};
 use locklab_check::{Property, Verdict};
+use locklab_history::leases;
 use locklab_history::timeline::Timeline;
 use locklab_history::{Access, Event, Family, FaultyLinks, Message, PacketFault};
 use locklab_report::spacetime::chatter::is_idle;

@@ -5,10 +5,10 @@
 //! and draws it itself (`assets/`), without any other file.
 
 pub mod data;
-mod leases;
 mod page;
 mod perfetto;
 mod resp;
+mod role;
 mod sentences;
 mod shiviz;
 

@@ -11,8 +11,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::data::Places;
-use super::leases::{self, role};
+use super::role::role;
 use super::{Subject, data, resp, sentences};
+use locklab_history::leases;
 use locklab_history::timeline::Timeline;
 use locklab_report::spacetime::faults::faults;
 use locklab_report::spacetime::holds::holds;

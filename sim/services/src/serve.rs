@@ -28,7 +28,7 @@ use locklab_redis::endpoint::{
     self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS,
 };
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
-use locklab_world::{Host, HostId};
+use locklab_world::{Host, HostId, host_of};
 
 /// The setup of a node.
 #[derive(Clone, Default)]
@@ -50,8 +50,8 @@ pub struct Setup {
     pub watch: Option<Watch>,
 }
 
-/// Looks at a node.
-pub type Watch = Rc<dyn Fn(&Node)>;
+/// Looks at a node, after a request of the given host or for a reason of the node's own.
+pub type Watch = Rc<dyn Fn(&Node, Option<HostId>)>;
 
 /// The clock of the host that a node uses.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -111,7 +111,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         exit: Notify::new(),
         watch: setup.watch,
     });
-    server.show_to_watch();
+    server.show_to_watch(None);
     server.set_timer();
     loop {
         let stream = tokio::select! {
@@ -193,6 +193,7 @@ impl Server {
 
     /// Starts a connection: spawns a task that receives on it.
     fn begin(self: &Rc<Self>, conn: ConnId, stream: TcpStream) {
+        let peer = stream.peer_addr().ok().and_then(|peer| host_of(peer.ip()));
         let (reader, writer) = stream.into_split();
         let socket = Socket {
             writer: Some(writer),
@@ -201,7 +202,7 @@ impl Server {
         let ended = socket.ended.clone();
         self.sockets.borrow_mut().insert(conn, socket);
         self.host
-            .spawn(self.clone().serve_connection(conn, reader, ended));
+            .spawn(self.clone().serve_connection(conn, peer, reader, ended));
     }
 
     /// Connects to the node's master.
@@ -220,13 +221,14 @@ impl Server {
             }
             None => self.endpoint.borrow_mut().closed(conn),
         }
-        self.execute_effects();
+        self.execute_effects(None);
     }
 
     /// Serves one connection until it ends.
     async fn serve_connection(
         self: Rc<Self>,
         conn: ConnId,
+        peer: Option<HostId>,
         mut reader: OwnedReadHalf,
         ended: Rc<Notify>,
     ) {
@@ -243,24 +245,25 @@ impl Server {
             inbound::with(count, |bytes| {
                 (self.endpoint.borrow_mut()).receive(conn, bytes, now);
             });
-            self.execute_effects();
+            self.execute_effects(peer);
         }
         self.endpoint.borrow_mut().closed(conn);
         self.sockets.borrow_mut().remove(&conn);
         self.set_timer();
     }
 
-    /// Executes pending actions, and schedules future ones.
-    fn execute_effects(self: &Rc<Self>) {
-        self.show_to_watch();
+    /// Executes pending actions, and schedules future ones, after a request of `peer` or for a
+    /// reason of the node's own.
+    fn execute_effects(self: &Rc<Self>, peer: Option<HostId>) {
+        self.show_to_watch(peer);
         self.act();
         self.set_timer();
     }
 
     /// Shows the node to its watch.
-    fn show_to_watch(&self) {
+    fn show_to_watch(&self, peer: Option<HostId>) {
         if let Some(watch) = &self.watch {
-            watch(self.endpoint.borrow().node());
+            watch(self.endpoint.borrow().node(), peer);
         }
     }
 
@@ -374,7 +377,7 @@ impl Server {
             let wall_us = self.clock.us(&self.host);
             if wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(self.now());
-                self.execute_effects();
+                self.execute_effects(None);
                 continue;
             }
             // The next reading may be a fraction of a microsecond short.

@@ -53,6 +53,7 @@ use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
 
 pub use self::host::{Host, Sleep};
 pub use self::network::SentMessage;
+pub use self::packet::host_of;
 pub use self::trace::{Trace, TraceEvent, first_difference};
 pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 

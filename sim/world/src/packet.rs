@@ -67,7 +67,8 @@ pub(super) fn address_of(host: HostId) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, high, low))
 }
 
-fn host_of(address: IpAddr) -> Option<HostId> {
+/// The host with this address; `None` if no host has it.
+pub fn host_of(address: IpAddr) -> Option<HostId> {
     match address {
         IpAddr::V4(v4) => {
             let [_, _, high, low] = v4.octets();

@@ -1,30 +1,39 @@
-//! The keys of the lock on the nodes, as spans of true time that end by the node's own clock.
+//! The keys of the lock on the nodes, as spans of true time that end by the node's own clock: what a
+//! node held, and for whom. No check reads this, as no history contains it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use locklab_history::timeline::reached;
-use locklab_history::{
-    ClockKind, Contents, Deadline, History, KeySnapshot, KeyState, Name, RESOURCE, Role, Topology,
+use super::timeline::reached;
+use super::{
+    ClockKind, Contents, Deadline, History, KeySnapshot, KeyState, Name, RESOURCE, Topology,
 };
 
 /// A period in which a node held a key with one value.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lease<'a> {
-    pub(super) node: &'a Name,
-    pub(super) key: &'a str,
-    pub(super) value: &'a str,
+pub struct Lease<'a> {
+    /// The node.
+    pub node: &'a Name,
+    /// The name of the key.
+    pub key: &'a str,
+    /// Its value, as readable text.
+    pub value: &'a str,
     /// The client whose request set it, if it is known.
-    pub(super) owner: Option<&'a Name>,
-    pub(super) from_ns: u64,
-    pub(super) until_ns: u64,
-    pub(super) end: End,
-    /// Whether it has a time to live.
-    pub(super) lives: Option<Deadline>,
+    pub owner: Option<&'a Name>,
+    /// True time at which the node had the value, in nanoseconds since the run began.
+    pub from_ns: u64,
+    /// True time at which it no longer did.
+    pub until_ns: u64,
+    /// Why it no longer did.
+    pub end: End,
+    /// The host whose request ended it, if one did.
+    pub ended_by: Option<&'a Name>,
+    /// When its time to live is over by the node's clock; `None` if it has none.
+    pub lives: Option<Deadline>,
 }
 
 /// Why a node no longer holds a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub enum End {
     /// By the node's clock its time to live was over.
     Expired,
     /// A command deleted it.
@@ -38,7 +47,8 @@ pub(super) enum End {
 }
 
 impl End {
-    pub(super) fn name(self) -> &'static str {
+    /// The reason in words.
+    pub fn name(self) -> &'static str {
         match self {
             End::Expired => "expired by the node's clock",
             End::Deleted => "deleted",
@@ -50,7 +60,7 @@ impl End {
 }
 
 /// All spans on the nodes, in the order of their beginnings.
-pub(super) fn leases<'a>(
+pub fn leases<'a>(
     history: &'a History,
     contents: &'a Contents,
     topology: &Topology,
@@ -69,19 +79,23 @@ pub(super) fn leases<'a>(
                 .copied()
                 .collect();
             closed.extend((lost.into_iter()).filter_map(|place| {
-                Some(close(open.remove(&place)?, death.at_ns, End::Lost, &clocks))
+                Some(close(
+                    open.remove(&place)?,
+                    (death.at_ns, End::Lost, None),
+                    &clocks,
+                ))
             }));
         }
-        let (at_ns, node) = (snapshot.at_ns, &snapshot.host);
+        let (at_ns, node, by) = (snapshot.at_ns, &snapshot.host, snapshot.by.as_ref());
         for change in &snapshot.changed {
             let place = (node, change.key.as_str());
             let before = open.remove(&place);
             let Some(state) = &change.now else {
-                closed.extend(before.map(|lease| close(lease, at_ns, End::Deleted, &clocks)));
+                closed.extend(before.map(|it| close(it, (at_ns, End::Deleted, by), &clocks)));
                 continue;
             };
             let new = begin(snapshot, &change.key, state, &mut owners);
-            let lease = match before.map(|lease| close(lease, at_ns, End::Replaced, &clocks)) {
+            let lease = match before.map(|it| close(it, (at_ns, End::Replaced, by), &clocks)) {
                 // Its time to live was set again.
                 Some(before) if before.value == new.value && before.end != End::Expired => Lease {
                     from_ns: before.from_ns,
@@ -102,7 +116,7 @@ pub(super) fn leases<'a>(
     };
     closed.extend(open.into_values().map(|lease| {
         let (at_ns, end) = lost(&lease);
-        close(lease, at_ns, end, &clocks)
+        close(lease, (at_ns, end, None), &clocks)
     }));
     closed.sort_by_key(|lease| lease.from_ns);
     closed
@@ -122,21 +136,27 @@ fn begin<'a>(
         from_ns: snapshot.at_ns,
         until_ns: snapshot.at_ns,
         end: End::Run,
+        ended_by: None,
         lives: state.expires,
     }
 }
 
-/// Ends a lease at `at_ns`, or earlier if the node's clock has reached the end of its time to
-/// live before.
-fn close<'a>(lease: Lease<'a>, at_ns: u64, end: End, clocks: &Clocks) -> Lease<'a> {
+/// Ends a lease at this true time, for this reason and by this host; or earlier if the node's clock
+/// has reached the end of its time to live before.
+fn close<'a>(
+    lease: Lease<'a>,
+    (at_ns, end, by): (u64, End, Option<&'a Name>),
+    clocks: &Clocks,
+) -> Lease<'a> {
     let over_ns = (lease.lives).and_then(|deadline| clocks.reach(&lease, deadline, at_ns));
-    let (until_ns, end) = match over_ns {
-        Some(over_ns) if over_ns < at_ns => (over_ns, End::Expired),
-        _ => (at_ns, end),
+    let (until_ns, end, ended_by) = match over_ns {
+        Some(over_ns) if over_ns < at_ns => (over_ns, End::Expired, None),
+        _ => (at_ns, end, by),
     };
     Lease {
         until_ns,
         end,
+        ended_by,
         ..lease
     }
 }
@@ -180,6 +200,8 @@ impl<'a> Clocks<'a> {
 
 /// Which client a value belongs to.
 struct Owners<'a> {
+    /// The hosts that are no clients.
+    others: BTreeSet<String>,
     known: BTreeMap<&'a str, &'a Name>,
     /// The requests of clients, by their receiver, in the order of their arrival.
     requests: BTreeMap<&'a str, Vec<Request<'a>>>,
@@ -216,6 +238,7 @@ impl<'a> Owners<'a> {
             requests.sort_by_key(|request| request.arrived_ns);
         }
         Owners {
+            others,
             known: BTreeMap::new(),
             requests,
         }
@@ -223,8 +246,16 @@ impl<'a> Owners<'a> {
 
     /// The client whose request brought the value to the node. In a hash the field identifies the
     /// client, and its value is a count.
-    fn of_value(&mut self, value: &'a str, snapshot: &KeySnapshot) -> Option<&'a Name> {
+    fn of_value(&mut self, value: &'a str, snapshot: &'a KeySnapshot) -> Option<&'a Name> {
         let identity = value.rsplit_once(": ").map_or(value, |(field, _)| field);
+        if let Some(by) = snapshot
+            .by
+            .as_ref()
+            .filter(|by| !self.others.contains(&***by))
+        {
+            self.known.insert(identity, by);
+            return Some(by);
+        }
         if let Some(owner) = self.known.get(identity) {
             return Some(owner);
         }
@@ -241,16 +272,5 @@ impl<'a> Owners<'a> {
         let owner = latest.into_iter().find(brought)?.client;
         self.known.insert(identity, owner);
         Some(owner)
-    }
-}
-
-/// The role of a host as a word.
-pub(super) fn role(topology: &Topology, host: &str) -> &'static str {
-    match topology.role(host) {
-        Some(Role::Node) => "node",
-        Some(Role::Replica { .. }) => "replica",
-        Some(Role::Sentinel) => "sentinel",
-        None if host == RESOURCE => "resource",
-        None => "client",
     }
 }
