@@ -178,8 +178,8 @@ impl From<Option<Violation>> for Verdict {
 }
 
 /// Nanoseconds, displayed as milliseconds to the nearest tenth: `1534.2 ms`.
-#[derive(Clone, Copy)]
-struct Ms(u64);
+#[derive(Debug, Clone, Copy)]
+pub struct Ms(pub u64);
 
 impl fmt::Display for Ms {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,118 @@
+//! Three properties judged a second time, from what the nodes held for whom, and compared with the
+//! verdicts on the history.
+//!
+//! A check reads a history: what clients called, were told and believed. In the simulator the
+//! contents of the nodes are known too ([`Contents`]): every change of the lock's key, with the host
+//! whose request made it. From these, [`compare`] derives the *holdings*, each a period in which one
+//! node held the lock for one client, and judges `foreign-release`, `lease` and `deadlock` by them.
+//! The file of each property defines it on holdings, and says what a difference means.
+//!
+//! A client *holds the lock by the nodes* at a time if as many of them hold it for this client as
+//! the lock needs ([`Rule::need`]). [`rule`] knows that for each lock, and the form of its key.
+//!
+//! Nothing here runs anything, and no verdict of a run depends on it.
+
+mod coverage;
+mod deadlock;
+mod foreign_release;
+mod holdings;
+mod lease;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use locklab_check::{Bounds, Property, Verdict};
+use locklab_history::timeline::Timeline;
+use locklab_history::{Contents, History, Topology};
+
+pub use coverage::{Rule, Shape, rule};
+pub use foreign_release::Removal;
+pub use holdings::{Holding, Holdings};
+
+/// A run, with all that is compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its history.
+    pub history: &'a History,
+    /// What its nodes held.
+    pub contents: &'a Contents,
+    /// Its hosts.
+    pub topology: &'a Topology,
+    /// What the verdicts were judged with.
+    pub bounds: &'a Bounds,
+    /// The verdicts on the history.
+    pub verdicts: &'a BTreeMap<Property, Verdict>,
+}
+
+/// What the nodes say about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Comparison {
+    /// The first release that took the lock from another client, by the nodes.
+    pub foreign_release: Option<Removal>,
+    /// Where history and nodes contradict each other.
+    pub differences: Vec<Difference>,
+}
+
+/// A property about which history and nodes contradict each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The property.
+    pub property: Property,
+    /// The verdict on the history, in a sentence.
+    pub by_history: String,
+    /// What the nodes show, in a sentence.
+    pub by_nodes: String,
+}
+
+/// Judges a run by its nodes, and compares that with the verdicts on its history.
+pub fn compare(subject: &Subject, rule: Rule) -> Comparison {
+    let timeline = Timeline::of(subject.history);
+    let holdings = Holdings::of(subject.history, subject.contents, subject.topology, rule);
+    let foreign_release = foreign_release::first(&holdings);
+    let verdict = |property| subject.verdicts.get(&property).unwrap_or(&Verdict::Holds);
+    let contradictions = [
+        (
+            Property::ForeignRelease,
+            foreign_release::contradiction(
+                &timeline,
+                &holdings,
+                verdict(Property::ForeignRelease),
+                subject.bounds,
+            ),
+        ),
+        (
+            Property::Lease,
+            lease::contradiction(&timeline, &holdings, verdict(Property::Lease)),
+        ),
+        (
+            Property::Deadlock,
+            deadlock::contradiction(
+                &timeline,
+                &holdings,
+                verdict(Property::Deadlock),
+                subject.bounds,
+            ),
+        ),
+    ];
+    let differences = contradictions.into_iter().filter_map(|(property, found)| {
+        Some(Difference {
+            property,
+            by_history: sentence(verdict(property)),
+            by_nodes: found?,
+        })
+    });
+    Comparison {
+        foreign_release,
+        differences: differences.collect(),
+    }
+}
+
+fn sentence(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds => "holds".to_owned(),
+        Verdict::Violated(violation) => format!("violated: {}", violation.what),
+        Verdict::Inconclusive { why } => format!("inconclusive: {why}"),
+    }
+}

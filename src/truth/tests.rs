@@ -1,0 +1,268 @@
+//! Runs written by hand: a history, and what the nodes held.
+
+use std::sync::LazyLock;
+
+use locklab_check::history_builder::{HistoryBuilder, MS};
+use locklab_check::{Property, Verdict, judge};
+use locklab_history::ClockKind::Wall;
+use locklab_history::Name;
+use locklab_history::leases::End;
+use locklab_history::timeline::Timeline;
+
+use crate::coverage::{Rule, Shape};
+use crate::holdings::{Holding, Holdings};
+use crate::{deadlock, foreign_release, lease};
+
+static NAMES: LazyLock<Vec<Name>> =
+    LazyLock::new(|| ["c1", "c2", "n1", "n2", "n3"].map(Name::from).into());
+
+fn name(wanted: &str) -> &'static Name {
+    NAMES
+        .iter()
+        .find(|it| &***it == wanted)
+        .expect("it is listed")
+}
+
+/// A holding: node, client, from and until in milliseconds, and who deleted it, if somebody did.
+type Told = (&'static str, &'static str, u64, u64, Option<&'static str>);
+
+fn holdings<const N: usize>(need: usize, told: [Told; N]) -> Holdings<'static> {
+    let holding = |(node, client, from_ms, until_ms, by): Told| Holding {
+        node: name(node),
+        client: name(client),
+        from_ns: from_ms * MS,
+        until_ns: until_ms * MS,
+        end: by.map_or(End::Expired, |_| End::Deleted),
+        ended_by: by.map(name),
+    };
+    Holdings {
+        all: told.into_iter().map(holding).collect(),
+        rule: Rule {
+            need,
+            intersects: true,
+            shape: Shape::Text,
+        },
+    }
+}
+
+/// What the nodes show that contradicts this verdict, or else that of the check.
+#[track_caller]
+fn check(
+    property: Property,
+    builder: &HistoryBuilder,
+    holdings: &Holdings,
+    verdict: Option<Verdict>,
+    expected: Option<&str>,
+) {
+    let history = builder.clone().history();
+    let bounds = builder.bounds();
+    let verdict = verdict.unwrap_or_else(|| judge(&history, bounds)[&property].clone());
+    let timeline = Timeline::of(&history);
+    let found = match property {
+        Property::ForeignRelease => {
+            foreign_release::contradiction(&timeline, holdings, &verdict, bounds)
+        }
+        Property::Lease => lease::contradiction(&timeline, holdings, &verdict),
+        _ => deadlock::contradiction(&timeline, holdings, &verdict, bounds),
+    };
+    assert_eq!(found.as_deref(), expected);
+}
+
+/// c1 outlives its lease, c2 takes over, and c1's release deletes what is there.
+fn deletes_anothers() -> HistoryBuilder {
+    HistoryBuilder::default()
+        .tries(0, "c1")
+        .holds_for(10, "c1", Wall, 100)
+        .tries(200, "c2")
+        .granted(210, "c2")
+        .releases(300, "c1")
+        .released(310, "c1", 1)
+}
+
+#[test]
+fn a_release_of_anothers_lock_is_foreign_by_history_and_nodes() {
+    let nodes = holdings(
+        1,
+        [
+            ("n1", "c1", 5, 105, None),
+            ("n1", "c2", 205, 305, Some("c1")),
+        ],
+    );
+    let of_check = |verdict, expected| {
+        check(
+            Property::ForeignRelease,
+            &deletes_anothers(),
+            &nodes,
+            verdict,
+            expected,
+        );
+    };
+    of_check(None, None);
+    let missed = "violated: c1 deleted at 305.0 ms on n1 the lock that c2 held";
+    of_check(Some(Verdict::Holds), Some(missed));
+}
+
+#[test]
+fn an_accused_client_that_deleted_its_own_lock_is_innocent() {
+    let nodes = holdings(
+        1,
+        [
+            ("n1", "c1", 5, 305, Some("c1")),
+            ("n1", "c2", 306, 400, None),
+        ],
+    );
+    let expected = "until 310.0 ms, c1 deleted no lock that another client held";
+    check(
+        Property::ForeignRelease,
+        &deletes_anothers(),
+        &nodes,
+        None,
+        Some(expected),
+    );
+}
+
+#[test]
+fn a_release_reports_no_more_than_the_nodes_deleted() {
+    let nodes = holdings(
+        1,
+        [("n1", "c1", 5, 105, None), ("n1", "c2", 205, 400, None)],
+    );
+    let expected = "c1 was told at 310.0 ms that it had deleted 1, and the nodes deleted 0 for it";
+    check(
+        Property::ForeignRelease,
+        &deletes_anothers(),
+        &nodes,
+        None,
+        Some(expected),
+    );
+}
+
+#[test]
+fn a_removal_that_no_reply_shows_is_no_difference() {
+    let nodes = holdings(
+        1,
+        [
+            ("n1", "c1", 5, 105, None),
+            ("n1", "c2", 299, 305, Some("c1")),
+        ],
+    );
+    // c2's reply comes after c1 has sent its release.
+    let history = HistoryBuilder::default()
+        .tries(0, "c1")
+        .holds_for(10, "c1", Wall, 100)
+        .tries(298, "c2")
+        .releases(300, "c1")
+        .granted(304, "c2")
+        .released(310, "c1", 1);
+    check(Property::ForeignRelease, &history, &nodes, None, None);
+    assert!(foreign_release::first(&nodes).is_some());
+}
+
+#[test]
+fn only_the_node_that_a_majority_lacks_counts() {
+    let held = |of_n3| {
+        holdings(
+            2,
+            [
+                ("n1", "c2", 5, 50, Some("c1")),
+                ("n2", "c2", 6, 60, None),
+                ("n3", "c2", 7, of_n3, None),
+            ],
+        )
+    };
+    assert_eq!(foreign_release::first(&held(60)), None);
+    let removal = foreign_release::first(&held(40)).expect("two of three, and then one");
+    assert_eq!((removal.at_ns, &*removal.node), (50 * MS, "n1"));
+}
+
+#[test]
+fn a_grant_stands_on_the_nodes() {
+    let history = HistoryBuilder::default()
+        .tries(0, "c1")
+        .holds_for(10, "c1", Wall, 100);
+    check(
+        Property::Lease,
+        &history,
+        &holdings(1, [("n1", "c1", 5, 105, None)]),
+        None,
+        None,
+    );
+    let late = holdings(1, [("n1", "c1", 11, 105, None)]);
+    let expected = "c1 was granted the lock at 10.0 ms, and not enough nodes had held it for c1 \
+                    since it asked";
+    check(Property::Lease, &history, &late, None, Some(expected));
+}
+
+/// c2 is granted the lock while c1 can rely on it.
+fn both_rely() -> HistoryBuilder {
+    HistoryBuilder::default()
+        .tries(0, "c1")
+        .holds_for(10, "c1", Wall, 300)
+        .tries(100, "c2")
+        .holds_for(110, "c2", Wall, 300)
+        .releases(150, "c2")
+}
+
+#[test]
+fn of_two_that_rely_on_the_lock_the_nodes_hold_it_for_one() {
+    let ends = |until_ms, by| {
+        let (first, second) = (("n1", "c1", 5, until_ms, by), ("n1", "c2", 105, 405, None));
+        holdings(1, [first, second])
+    };
+    let lease = |nodes: &Holdings, verdict, expected| {
+        check(Property::Lease, &both_rely(), nodes, verdict, expected);
+    };
+    lease(&ends(50, None), None, None);
+    let both = "at 110.0 ms the nodes held the lock for c1 and for c2";
+    lease(&ends(200, None), None, Some(both));
+    let given = "c1 had deleted its own lock at 50.0 ms on n1, before 110.0 ms";
+    lease(&ends(50, Some("c1")), None, Some(given));
+    let missed = "violated: at 110.0 ms c1 and c2 both relied on the lock, and the nodes held it \
+                  for c2";
+    lease(&ends(50, None), Some(Verdict::Holds), Some(missed));
+}
+
+/// c1 holds the lock for ever by the node; c2 asks and asks.
+fn stuck() -> HistoryBuilder {
+    HistoryBuilder::default()
+        .deadlock_after(1000)
+        .tries(0, "c1")
+        .holds_for(10, "c1", Wall, 100)
+        .tries(50, "c2")
+        .ends(3000)
+}
+
+#[test]
+fn a_lock_that_is_held_for_nobody_who_relies_on_it_is_stuck() {
+    let nodes = holdings(1, [("n1", "c1", 5, 3000, None)]);
+    check(Property::Deadlock, &stuck(), &nodes, None, None);
+    let missed = "violated: c2 asked for the lock from 110.0 ms to 3000.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check(
+        Property::Deadlock,
+        &stuck(),
+        &nodes,
+        Some(Verdict::Holds),
+        Some(missed),
+    );
+}
+
+#[test]
+fn a_lock_that_its_holder_relies_on_is_not_free() {
+    let nodes = holdings(1, [("n1", "c1", 5, 3000, None)]);
+    let violated = judge(&stuck().history(), stuck().bounds())[&Property::Deadlock].clone();
+    let relies = HistoryBuilder::default()
+        .deadlock_after(1000)
+        .tries(0, "c1")
+        .holds(10, "c1")
+        .tries(50, "c2")
+        .ends(3000);
+    let expected = "from 10.0 ms to 3000.0 ms the nodes held the lock for c1, which relied on it";
+    check(
+        Property::Deadlock,
+        &relies,
+        &nodes,
+        Some(violated),
+        Some(expected),
+    );
+}
