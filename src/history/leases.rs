@@ -192,6 +192,12 @@ impl<'a> Clocks<'a> {
             ClockKind::Monotonic => monotonic,
         };
         let start = readings.partition_point(|&(at_ns, _)| at_ns < lease.from_ns);
+        // A clock that is set back before anybody asks for an expired key revives it.
+        let end = readings.partition_point(|&(at_ns, _)| at_ns <= to_ns);
+        let last = readings[..end].last();
+        if last.is_some_and(|&(at_ns, now_ns)| at_ns == to_ns && now_ns < deadline.at_ns) {
+            return None;
+        }
         let pairs = readings[start..].windows(2);
         let mut pairs = pairs.take_while(|pair| pair[0].0 <= to_ns);
         pairs.find_map(|pair| reached(deadline.at_ns, pair[0], pair[1]))
