@@ -251,3 +251,15 @@ fn impossible_adds() {
     assert_snapshot!(told("kind = \"adds\", read_ms = 5, hold_ms = 1"), @r#"--set workload={ kind = "adds", read_ms = 5, hold_ms = 1 }: a client that adds holds no lock: leave "hold_ms" and "check" out"#);
     assert_snapshot!(told("kind = \"adds\", read_ms = 5"), @r#"scenarios/x.toml:21:9: a client that adds to a set reaches no failpoint; place the fault with "at_ms" or "every_ms" (with --set workload={ kind = "adds", read_ms = 5 })"#);
 }
+
+#[test]
+fn client_options_have_words_and_limits() {
+    assert_snapshot!(told_set("client.on_close=reconnekt"), @r#"--set client.on_close=reconnekt: unknown value "reconnekt" for client.on_close; did you mean "reconnect"?"#);
+    assert_snapshot!(told_set("client.resends=1"), @r#"--set client.resends=1: unknown key "resends" in [client]; did you mean "resend"?"#);
+    assert_snapshot!(told_set("client.resend=101"), @"--set client.resend=101: a command is sent again at most 100 times, not 101");
+    let database = GOOD
+        .replace("nodes = 5", "nodes = 1")
+        .replace("redlock", "database-cas")
+        .replace("quorum = 3\n", "");
+    assert_snapshot!(told_of(&database, &["client.resend=1"]), @r#"--set client.resend=1: "database-cas" does not use Redis; leave [client] out"#);
+}

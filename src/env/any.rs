@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{Duration, Env};
-use crate::redis::Target;
+use crate::redis::{ClientOptions, Target};
 use locklab_history::{ClockKind, Failpoint, Name};
 
 /// Any [`Env`].
@@ -35,6 +35,7 @@ trait DynEnv {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
     fn connect(&self, to: &Name) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>>;
     fn target(&self, name: &Name) -> Target;
+    fn client_options(&self, name: &Name) -> ClientOptions;
     fn spawn(&self, task: BoxFuture<'static, ()>);
     fn random(&self) -> u64;
     fn reach(&self, point: Failpoint) -> BoxFuture<'_, ()>;
@@ -59,6 +60,10 @@ impl<E: Env> DynEnv for E {
 
     fn target(&self, name: &Name) -> Target {
         Env::target(self, name)
+    }
+
+    fn client_options(&self, name: &Name) -> ClientOptions {
+        Env::client_options(self, name)
     }
 
     fn spawn(&self, task: BoxFuture<'static, ()>) {
@@ -91,6 +96,10 @@ impl Env for AnyEnv {
 
     fn target(&self, name: &Name) -> Target {
         self.0.target(name)
+    }
+
+    fn client_options(&self, name: &Name) -> ClientOptions {
+        self.0.client_options(name)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

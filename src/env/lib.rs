@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::redis::Target;
+use crate::redis::{ClientOptions, Target};
 use locklab_history::{ClockKind, Failpoint, Name};
 
 pub mod any;
@@ -41,6 +41,11 @@ pub trait Env: Clone + 'static {
     /// sentinels which node it is.
     fn target(&self, name: &Name) -> Target {
         Target::Node(name.clone())
+    }
+
+    /// How a client treats its connection to `name`.
+    fn client_options(&self, name: &Name) -> ClientOptions {
+        ClientOptions::default().of(name)
     }
 
     /// Runs a task concurrently with the caller, until the process ends.

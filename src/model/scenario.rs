@@ -12,9 +12,10 @@ use serde::{Deserialize, Serialize};
 use crate::fault::FaultSpec;
 use crate::workload::{Resource, Workload};
 use locklab_check::Property;
+use locklab_env::redis::ClientOptions;
 use locklab_evidence::Prediction;
 use locklab_history::Topology;
-use locklab_locks::LockSpec;
+use locklab_locks::{LockSpec, Servers};
 use locklab_results::Observable;
 
 mod campaign;
@@ -81,6 +82,9 @@ pub struct Scenario {
     /// The work of the clients.
     #[serde(default)]
     pub workload: Workload,
+    /// How the clients treat their connections to Redis servers.
+    #[serde(default, skip_serializing_if = "ClientOptions::is_default")]
+    pub client: ClientOptions,
     /// The resource that the lock protects.
     #[serde(default)]
     pub resource: Resource,
@@ -120,6 +124,17 @@ pub struct Scenario {
     /// The default grid of a sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepSpec>,
+}
+
+impl Scenario {
+    /// How the clients treat their connections to the servers of the lock. `[client]` describes
+    /// Redis libraries; what talks to a database or a consensus service here is plain.
+    pub fn client_options(&self) -> ClientOptions {
+        match self.lock.servers() {
+            Servers::Redis => self.client,
+            Servers::Database | Servers::Consensus => ClientOptions::PLAIN,
+        }
+    }
 }
 
 /// Where a scenario's rates or durations differ on real Redis, and why.

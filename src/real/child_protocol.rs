@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use locklab_env::redis::ClientOptions;
 use locklab_history::{Failpoint, Name, Record};
 use locklab_locks::LockSpec;
 use locklab_model::workload::Workload;
@@ -55,6 +56,8 @@ pub(super) struct ClientJob {
     pub(super) workload: Workload,
     /// The nodes of the lock.
     pub(super) nodes: Vec<Name>,
+    /// How it treats its connections.
+    pub(super) options: ClientOptions,
     /// The sentinels that know which node is the master, if any.
     pub(super) sentinels: Vec<Name>,
     /// The addresses of all servers, and of the resource.

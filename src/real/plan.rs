@@ -140,6 +140,7 @@ impl<'a> Plan<'a> {
             earlier_starts,
             lock: self.scenario.lock.clone(),
             workload: self.scenario.workload.clone(),
+            options: self.scenario.client_options(),
             nodes,
             sentinels,
             addresses: self.public_addresses(),

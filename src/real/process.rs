@@ -127,7 +127,8 @@ async fn client(job: ClientJob) -> io::Result<()> {
         .watched(reporter.points())
         .behind_proxy(job.source)
         .with_clocks(reporter.clocks.clone())
-        .with_sentinels(job.sentinels.into());
+        .with_sentinels(job.sentinels.into())
+        .with_client_options(job.options);
     let random = Stream::new(job.seed, &format!("workload/{stream}"));
     let workload = job.workload.of(&job.name);
     await_begin()?;

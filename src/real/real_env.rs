@@ -15,7 +15,7 @@ use nix::time::{ClockId, clock_gettime};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 
-use locklab_env::redis::Target;
+use locklab_env::redis::{ClientOptions, Target};
 use locklab_env::{Env, Points, no_points};
 use locklab_history::{ClockKind, Failpoint, Name};
 
@@ -29,6 +29,7 @@ pub struct RealEnv {
     source: Option<IpAddr>,
     clocks: Clocks,
     sentinels: Rc<[Name]>,
+    client: ClientOptions,
 }
 
 impl RealEnv {
@@ -43,6 +44,7 @@ impl RealEnv {
             source: None,
             clocks: Clocks::default(),
             sentinels: Rc::default(),
+            client: ClientOptions::default(),
         }
     }
 
@@ -66,6 +68,11 @@ impl RealEnv {
     /// The same process, in a scenario where these sentinels know which node is the master.
     pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
         Self { sentinels, ..self }
+    }
+
+    /// The same process, whose clients treat their connections to servers like this.
+    pub fn with_client_options(self, client: ClientOptions) -> Self {
+        Self { client, ..self }
     }
 
     /// The address of a process: by its name, or, as sentinels name it, by its IP address.
@@ -106,6 +113,10 @@ impl Env for RealEnv {
 
     fn target(&self, name: &Name) -> Target {
         Target::of(name, &self.sentinels)
+    }
+
+    fn client_options(&self, name: &Name) -> ClientOptions {
+        self.client.of(name)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

@@ -276,6 +276,7 @@ fn start_client(
         faults.clone(),
     );
     let spec = scenario.lock.clone();
+    let options = scenario.client_options();
     let workload = scenario.workload.of(name);
     let sentinels = sentinels::names(scenario);
     let nodes = match sentinels.is_empty() {
@@ -293,7 +294,8 @@ fn start_client(
         };
         let env = SimulatedEnv::new(host.clone(), recorder.directory.clone(), &stream)
             .watched(observer.points())
-            .with_sentinels(sentinels.clone());
+            .with_sentinels(sentinels.clone())
+            .with_client_options(options);
         let random = Stream::new(host.seed(), &format!("workload/{stream}"));
         let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
             WorkloadKind::Lock => {

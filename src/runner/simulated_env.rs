@@ -10,7 +10,7 @@ use std::time::Duration;
 use locklab_values::random::{Rng, Stream};
 use locklab_world::{Host, HostId, TcpStream};
 
-use locklab_env::redis::Target;
+use locklab_env::redis::{ClientOptions, Target};
 use locklab_env::{Env, Points, no_points};
 use locklab_history::{ClockKind, Failpoint, Name};
 
@@ -29,6 +29,7 @@ pub struct SimulatedEnv {
     random: Rc<RefCell<Stream>>,
     points: Points,
     sentinels: Rc<[Name]>,
+    client: ClientOptions,
 }
 
 impl SimulatedEnv {
@@ -41,6 +42,7 @@ impl SimulatedEnv {
             random,
             points: no_points(),
             sentinels: Rc::default(),
+            client: ClientOptions::default(),
         }
     }
 
@@ -52,6 +54,11 @@ impl SimulatedEnv {
     /// The same process, in a scenario where these sentinels know which node is the master.
     pub fn with_sentinels(self, sentinels: Rc<[Name]>) -> Self {
         Self { sentinels, ..self }
+    }
+
+    /// The same process, whose clients treat their connections to servers like this.
+    pub fn with_client_options(self, client: ClientOptions) -> Self {
+        Self { client, ..self }
     }
 }
 
@@ -83,6 +90,10 @@ impl Env for SimulatedEnv {
 
     fn target(&self, name: &Name) -> Target {
         Target::of(name, &self.sentinels)
+    }
+
+    fn client_options(&self, name: &Name) -> ClientOptions {
+        self.client.of(name)
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

@@ -3,6 +3,7 @@
 
 mod baselines;
 mod client;
+mod connections;
 mod getset;
 mod locker;
 mod nonsense;

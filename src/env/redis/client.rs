@@ -2,6 +2,7 @@
 //! have been executed.
 
 use std::io;
+use std::mem;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -9,6 +10,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::connection::{Connection, Reply};
 use super::discovery::{Discovery, Target};
+use super::options::{ClientOptions, Connect, OnClose};
 use crate::{Env, timeout};
 use locklab_history::{Name, Outcome};
 
@@ -76,6 +78,7 @@ pub struct Client<E: Env> {
     env: E,
     node: Name,
     limit: Option<Duration>,
+    options: ClientOptions,
     line: Mutex<Line<E>>,
 }
 
@@ -88,14 +91,22 @@ pub(super) struct Line<E: Env> {
 impl<E: Env> Client<E> {
     /// A client of `node`, not connected yet. `limit` is the time for connecting and for the reply
     /// together; `None` means no limit. [`Env::target`] determines whether `node` is a node's name
-    /// or stands for a master that sentinels know.
+    /// or stands for a master that sentinels know, and [`Env::client_options`] how the connection
+    /// is treated.
     pub fn new(env: E, node: Name, limit: Option<Duration>) -> Self {
         Self {
             line: Mutex::new(Line::new(&env, &node)),
+            options: env.client_options(&node),
             env,
             node,
             limit,
         }
+    }
+
+    /// The same client, which leaves it to its user to send a command again.
+    pub fn sending_once(mut self) -> Self {
+        self.options.resend = 0;
+        self
     }
 
     /// The node's name.
@@ -103,11 +114,14 @@ impl<E: Env> Client<E> {
         &self.node
     }
 
-    /// Connects immediately rather than with the first command.
+    /// Connects before the first command, unless the client connects only when needed.
     ///
     /// # Errors
     /// [`Error::NotSent`] if that fails.
     pub async fn connect(&self) -> Result<(), Error> {
+        if self.options.connect == Connect::WhenNeeded {
+            return Ok(());
+        }
         let connecting = async {
             let mut line = self.line.lock().await;
             if line.connection.is_none() {
@@ -135,7 +149,7 @@ impl<E: Env> Client<E> {
     pub async fn call(&self, arguments: &[&[u8]]) -> Result<Reply, Error> {
         // Usually the connection is free, and there is nothing to wait for.
         let mut exclusive = match self.line.try_lock() {
-            Ok(line) => Exclusive { client: self, line },
+            Ok(line) => Exclusive::new(self, line),
             Err(_) => match timeout(&self.env, self.limit, self.exclusively()).await {
                 Ok(exclusive) => exclusive,
                 Err(elapsed) => {
@@ -179,10 +193,7 @@ impl<E: Env> Client<E> {
     /// Waits for the connection and reserves it, for commands that belong together: those of a
     /// transaction.
     pub async fn exclusively(&self) -> Exclusive<'_, E> {
-        Exclusive {
-            client: self,
-            line: self.line.lock().await,
-        }
+        Exclusive::new(self, self.line.lock().await)
     }
 }
 
@@ -190,10 +201,27 @@ impl<E: Env> Client<E> {
 pub struct Exclusive<'c, E: Env> {
     client: &'c Client<E>,
     line: MutexGuard<'c, Line<E>>,
+    next: Turn,
 }
 
-impl<E: Env> Exclusive<'_, E> {
-    /// See [`Client::call`].
+/// The place of a command among those for which a connection is reserved.
+#[derive(Clone, Copy)]
+enum Turn {
+    First,
+    /// It belongs to the connection of the first: a new one knows nothing of a WATCH.
+    Later,
+}
+
+impl<'c, E: Env> Exclusive<'c, E> {
+    fn new(client: &'c Client<E>, line: MutexGuard<'c, Line<E>>) -> Self {
+        Exclusive {
+            client,
+            line,
+            next: Turn::First,
+        }
+    }
+
+    /// See [`Client::call`]. Only the first of several commands may be sent on another connection.
     ///
     /// # Errors
     /// Those of [`enum@Error`].
@@ -201,18 +229,31 @@ impl<E: Env> Exclusive<'_, E> {
         let Client {
             env, node, limit, ..
         } = self.client;
+        let options = match mem::replace(&mut self.next, Turn::Later) {
+            Turn::First => self.client.options,
+            Turn::Later => ClientOptions::PLAIN,
+        };
         let line = &mut *self.line;
         let mut sent = false;
         // Restored only when the reply has come.
         let kept = line.connection.take();
         let calling = async {
-            let mut connection = match kept {
-                Some(kept) if line.is_current() => kept,
-                _ => line.open(env, node).await?,
-            };
-            sent = true;
-            let reply = connection.call(arguments).await?;
-            io::Result::Ok((connection, reply))
+            // If it is not usable, it is closed after the command.
+            let mut kept = kept;
+            let mut usable = kept.take_if(|kept| line.is_usable(kept, options.on_close));
+            let mut resends_left = options.resend;
+            loop {
+                let mut connection = match usable.take() {
+                    Some(usable) => usable,
+                    None => line.open(env, node).await?,
+                };
+                sent = true;
+                match connection.call(arguments).await {
+                    Ok(reply) => return io::Result::Ok((connection, reply)),
+                    Err(error) if resends_left == 0 || !is_broken(&error) => return Err(error),
+                    Err(_) => resends_left -= 1,
+                }
+            }
         };
         let why = match timeout(env, *limit, calling).await {
             Ok(Ok((connection, reply))) => {
@@ -271,6 +312,15 @@ impl<E: Env> Line<E> {
         self.discovery.as_ref().is_none_or(Discovery::is_current)
     }
 
+    /// Whether a kept connection can be used for a command.
+    fn is_usable(&self, kept: &mut Connection<E::Stream>, on_close: OnClose) -> bool {
+        let is_lost = match on_close {
+            OnClose::Reconnect => kept.is_closed(),
+            OnClose::Fail => false,
+        };
+        !is_lost && self.is_current()
+    }
+
     /// Connects to the node, or to the current master.
     pub(super) async fn open(&mut self, env: &E, node: &Name) -> io::Result<Connection<E::Stream>> {
         match &mut self.discovery {
@@ -280,6 +330,11 @@ impl<E: Env> Line<E> {
             None => Ok(Connection::new(env.connect(node).await?)),
         }
     }
+}
+
+/// Whether the connection is lost; otherwise what came is not valid RESP.
+fn is_broken(error: &io::Error) -> bool {
+    error.kind() != io::ErrorKind::InvalidData
 }
 
 fn is_readonly(reply: &Reply) -> bool {

@@ -1,11 +1,13 @@
 //! One connection: sends commands, receives replies.
 
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Waker};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::BytesFrame;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 /// A reply of a server. The conversions give its meaning for a certain command; they return
 /// `None` if the reply is not valid for that command.
@@ -108,6 +110,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub async fn call(&mut self, arguments: &[&[u8]]) -> io::Result<Reply> {
         self.send(arguments).await?;
         self.receive().await
+    }
+
+    /// Whether the end of the stream, a reset or an unexpected reply has arrived, so that no further
+    /// reply can be read. For an idle connection: does not wait, and wakes nobody later.
+    pub fn is_closed(&mut self) -> bool {
+        let mut byte = [0];
+        let reading = Pin::new(&mut self.stream).poll_read(
+            &mut Context::from_waker(Waker::noop()),
+            &mut ReadBuf::new(&mut byte),
+        );
+        reading.is_ready()
     }
 
     /// Subscribes to a channel and waits for the confirmation.

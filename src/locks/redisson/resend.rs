@@ -3,7 +3,7 @@
 //! Redisson does so with every command, including the scripts that acquire and release a lock,
 //! although running these twice differs from running them once. In release 3.23.5 a reply may
 //! take 3 s; 1.5 s later the command is sent again on another connection, three times at most.
-//! The first transmission may still be executed.
+//! The first transmission may still be executed. So a scenario's `client.resend` does not apply.
 
 use locklab_env::redis::{Client, Error, Reply, Script};
 use locklab_env::{Duration, Env};
@@ -39,7 +39,7 @@ impl<E: Env> Resending<E> {
     pub(crate) fn new(env: E, node: Name, resend: Resend) -> Self {
         let limit = Duration::from_millis(resend.reply_timeout_ms);
         Self {
-            client: Client::new(env.clone(), node, Some(limit)),
+            client: Client::new(env.clone(), node, Some(limit)).sending_once(),
             env,
             resend,
         }

@@ -1,6 +1,7 @@
 //! Checks for values that are well formed individually but invalid together.
 
 use super::grid::Grid;
+use locklab_locks::Servers;
 use locklab_redis::EvictionPolicy;
 use locklab_values::dist::Dist;
 
@@ -175,7 +176,24 @@ fn adds(scenario: &Scenario) -> Result<(), Problem> {
     )
 }
 
+/// Ten times the default of the libraries in use, as for a lock's own `resend`.
+const MAX_RESENDS: u32 = 100;
+
 fn check_environment(scenario: &Scenario) -> Result<(), Problem> {
+    let resend = scenario.client.resend;
+    require(
+        resend <= MAX_RESENDS,
+        &["client", "resend"],
+        format!("a command is sent again at most {MAX_RESENDS} times, not {resend}"),
+    )?;
+    require(
+        scenario.lock.servers() == Servers::Redis || scenario.client.is_default(),
+        &["client"],
+        format!(
+            "\"{}\" does not use Redis; leave [client] out",
+            scenario.lock.entry().name
+        ),
+    )?;
     probability(scenario.network.loss, &["network", "loss"])?;
     for (host, clock) in &scenario.clocks.host {
         faults::host_exists(scenario, host, &["clocks", "host", host])?;
