@@ -141,6 +141,12 @@ fn command_whose_reset_was_lost_times_out_and_is_not_sent_again() {
     }
 }
 
+#[test]
+fn default_client_survives_a_restart_and_a_power_loss() {
+    check_idle(ClientOptions::default(), restart, ["done", "done"]);
+    check_idle(ClientOptions::default(), lose_power, ["done", "done"]);
+}
+
 /// A server that resets its first connection some time after its first reply: it has not read
 /// all of the request when it closes it.
 fn resetting(world: &mut World, server: HostId) {

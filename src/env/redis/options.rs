@@ -20,18 +20,17 @@ pub struct ClientOptions {
 }
 
 /// When a client connects for the first time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Connect {
     /// When its process starts.
-    #[default]
     AtStart,
     /// With its first command.
     WhenNeeded,
 }
 
 /// What a client does about a connection that was closed while it was idle.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnClose {
     /// It watches the socket. When the end of the stream or a reset has arrived, the next command
@@ -39,7 +38,6 @@ pub enum OnClose {
     Reconnect,
     /// It does not look. The next command is sent on the closed connection and fails, and the one
     /// after it opens a new connection.
-    #[default]
     Fail,
 }
 
@@ -67,7 +65,13 @@ impl ClientOptions {
 }
 
 impl Default for ClientOptions {
+    /// What most of seven libraries do, by `docs/limits.md`. Where a library sends again, it does so
+    /// three times (redis-py 6, go-redis), ten times (redis-py 8) or without end (ioredis, Lettuce).
     fn default() -> Self {
-        ClientOptions::PLAIN
+        ClientOptions {
+            connect: Connect::AtStart,
+            on_close: OnClose::Reconnect,
+            resend: 3,
+        }
     }
 }
