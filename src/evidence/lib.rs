@@ -17,6 +17,7 @@
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
 //! counts of runs into rates.
 
+mod basis;
 mod interval;
 mod pairs;
 mod prediction;
@@ -26,6 +27,7 @@ mod smirnov;
 mod tally;
 mod words;
 
+pub use basis::Basis;
 pub use interval::{Interval, bootstrap, of_mean, of_quantity, wilson};
 pub use pairs::{Pairs, difference, heads};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};

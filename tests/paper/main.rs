@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use locklab_check::Property;
-use locklab_evidence::Rate;
-use locklab_model::scenario::load;
+use locklab_evidence::{Basis, Rate};
+use locklab_model::scenario::{SHIPPED, load};
 use locklab_results::Cell;
 use locklab_runner::batch::{BatchOptions, Job, run};
 
@@ -248,12 +248,49 @@ fn a_lock_is_lost_if_the_master_dies_before_tcp_tries_again() {
     }
 }
 
-/// K6: of two rightful holders the second gets the lower random value half of the time; of n
+/// K6 and A3: of two rightful holders the second gets the lower random value half of the time; of n
 /// holders, one gets a lower value than its predecessor unless the values come in ascending order,
 /// which is one of n! orders.
 #[test]
 fn random_values_order_grants_as_chance_does() {
-    check("kleppmann/k6", &[], Property::TokenRegression, 0.5);
+    for (name, property) in [
+        ("kleppmann/k6", Property::TokenRegression),
+        ("kleppmann/k6", Property::Resource),
+        ("kleppmann/k6-fenced", Property::Progress),
+        ("antirez/a3", Property::TokenRegression),
+        ("antirez/a3-takeover", Property::TokenRegression),
+    ] {
+        check(name, &[], property, 0.5);
+    }
+}
+
+/// A prediction says that its rate is calculated only if a test here compares the two.
+#[test]
+fn every_calculated_rate_is_compared() {
+    let tests = [
+        include_str!("main.rs"),
+        include_str!("drift.rs"),
+        include_str!("everysec.rs"),
+        include_str!("loss.rs"),
+        include_str!("retries.rs"),
+        include_str!("timing.rs"),
+    ];
+    let is_compared = |name: &str, property: Property| {
+        let (name, property) = (format!("\"{name}\""), format!("Property::{property:?}"));
+        tests
+            .iter()
+            .any(|text| text.contains(&name) && text.contains(&property))
+    };
+    let mut calculated = 0;
+    for (name, _) in SHIPPED {
+        for (property, prediction) in load(name, &[]).expect("it ships").expect {
+            if prediction.basis() == Basis::Calculated {
+                assert!(is_compared(name, property), "{name}, {property}");
+                calculated += 1;
+            }
+        }
+    }
+    assert!(calculated > 15, "{calculated}");
 }
 
 /// Shows that the test can fail: it detects a rate that is wrong by a seventh.

@@ -17,7 +17,7 @@ const RUNS: u64 = 600;
 
 #[test]
 fn clients_in_step_collide_as_often_as_chance_has_it() {
-    for clients in [2, 6] {
+    for clients in [2, 6, 10] {
         let set = format!("topology.clients={clients}");
         let rate = printed("redis-docs/r10", &[&set], Property::Deadlock, RUNS);
         let expected = (1.0 - somebody_wins(f64::from(clients)).min(1.0)).powi(ATTEMPTS);

@@ -22,6 +22,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "antirez/a6-rate",
     "antirez/a7",
     "antirez/a7-edge",
+    "antirez/a7-opposed",
     "antirez/a8",
     "antirez/a8-one-node",
     "antirez/a9",

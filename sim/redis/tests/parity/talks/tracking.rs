@@ -62,14 +62,14 @@ fn readers_hear_of_changes() {
         "DEBUG SET-ACTIVE-EXPIRE 0
          ~HELLO 3
          CLIENT TRACKING on
-         SET a 1 PX 5
+         SET a 1 PX 150
          GET a
-         sleep 20
+         sleep 200
          2: GET a
          DEBUG SET-ACTIVE-EXPIRE 1
-         SET a 1 PX 30
+         SET a 1 PX 150
          GET a
-         sleep 400",
+         sleep 500",
     ]);
 }
 
