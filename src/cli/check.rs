@@ -7,6 +7,7 @@ use super::many::{Many, duration};
 use super::{Context, Exit, scenario_completer};
 use locklab_experiments::check::{self, Check};
 use locklab_experiments::conduct;
+use locklab_experiments::mutants::Mutants;
 use locklab_suite::Filter;
 
 const EXAMPLES: &str = "\
@@ -18,6 +19,7 @@ Examples:
   locklab check --shard 2/4                  the second of four shards; see locklab merge
   locklab check --save-baseline main         save the result as a baseline …
   locklab check --baseline main              … and compare with it
+  locklab check --mutants my/scenarios       would they notice a mistake in the lock?
 
 Every scenario first runs twice with two seeds, to check that it is deterministic. It then runs with
 as many seeds as its predictions need, and with --budget with further seeds until the time is over. A
@@ -49,6 +51,9 @@ pub(super) struct Options {
     /// Derive the seeds from this commit, or from any text, instead of 0, 1, 2, …
     #[arg(long, value_name = "REF")]
     seed_from: Option<String>,
+    /// Put the known mistakes of each lock into its scenarios, and see whether one notices
+    #[arg(long, conflicts_with_all = ["save_baseline", "baseline"])]
+    mutants: bool,
     /// Save the result as the baseline NAME
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     save_baseline: Option<String>,
@@ -94,5 +99,13 @@ pub(super) fn check(options: &Options, context: &Context) -> anyhow::Result<Exit
         many.budget = Some(duration(budget).map_err(wrong)?);
     }
     let session = many.session(context)?;
-    conduct(&Check::plan(suite, &session.store)?, &session)
+    let is_of_mutants = options.mutants;
+    if is_of_mutants {
+        suite.baseline = None;
+    }
+    let check = Check::plan(suite, &session.store)?;
+    match is_of_mutants {
+        true => conduct(&Mutants::plan(&check)?, &session),
+        false => conduct(&check, &session),
+    }
 }

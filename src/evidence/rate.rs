@@ -26,8 +26,7 @@ impl Rate {
     /// Formats the rate with its counts: `37.2 % (34.3–40.2 %), 372 of 1,000 runs`, or at the ends
     /// `0 of 1,000 runs (at most 0.38 %)` and `1,000 of 1,000 runs (at least 99.62 %)`.
     ///
-    /// Rates within one percent of 0 or 100 % are printed with enough decimals to differ from
-    /// it.
+    /// The width of the interval decides on the decimals: two of its digits say something.
     pub fn describe(&self, of_what: &str) -> String {
         let Some(share) = self.share() else {
             return format!("no {of_what}");
@@ -40,9 +39,9 @@ impl Rate {
             return format!("{count} (at most {} %)", percent(high, decimals(high)));
         }
         if self.violated >= self.runs {
-            return format!("{count} (at least {} %)", percent(low, decimals(low)));
+            return format!("{count} (at least {} %)", percent(low, decimals(1.0 - low)));
         }
-        let decimals = decimals(share);
+        let decimals = decimals(high - low);
         let [share, low, high] = [share, low, high].map(|share| percent(share, decimals));
         format!("{share} % ({low}–{high} %), {count}")
     }
@@ -66,9 +65,12 @@ mod tests {
                 "0.00010 % (0.00002–0.00057 %), 1 of 1,000,000 runs",
             ),
             (0, 10_000_000, "0 of 10,000,000 runs (at most 0.000038 %)"),
-            (0, 1, "0 of 1 runs (at most 79.3 %)"),
+            (8, 24, "33 % (18–53 %), 8 of 24 runs"),
+            (1, 8, "12 % (2–47 %), 1 of 8 runs"),
+            (199, 200, "99.5 % (97.2–99.9 %), 199 of 200 runs"),
+            (0, 1, "0 of 1 runs (at most 79 %)"),
             (0, 0, "no runs"),
-            (9, 3, "3 of 3 runs (at least 43.9 %)"),
+            (9, 3, "3 of 3 runs (at least 44 %)"),
         ] {
             assert_eq!(Rate { violated, runs }.describe("runs"), expected);
         }

@@ -143,7 +143,7 @@ pub(super) mod tests {
             ([200, 0, 0], "0 of 200 runs (at most 1.9 %)"),
             (
                 [13, 0, 187],
-                "0 of 200 runs; 187 inconclusive (at most 22.8 % of the other 13)",
+                "0 of 200 runs; 187 inconclusive (at most 23 % of the other 13)",
             ),
             ([0, 0, 200], "0 of 200 runs; all inconclusive"),
             ([0, 0, 0], "no runs"),
@@ -161,7 +161,7 @@ pub(super) mod tests {
         };
         assert_eq!(
             with(50, 40).describe_struck().as_deref(),
-            Some("80.0 % (67.0–88.8 %), 40 of 50 runs in which every fault began")
+            Some("80 % (67–89 %), 40 of 50 runs in which every fault began")
         );
         assert_eq!(with(100, 40).describe_struck(), None);
         assert_eq!(with(0, 0).describe_struck(), None);

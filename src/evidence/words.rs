@@ -36,13 +36,12 @@ pub(super) fn percent(share: f64, decimals: usize) -> String {
     format!("{:.decimals$}", share * 100.0)
 }
 
-/// One decimal, and one more for each power of ten that the share is closer than 1 % to
-/// 0 or to 100 %.
-pub(super) fn decimals(share: f64) -> usize {
-    let distance = share.min(1.0 - share);
+/// As many decimals of a percentage as leave two significant digits of its uncertainty, a share
+/// between 0 and 1: none from 10 % on, one from 1 % on (JCGM 100:2008, 7.2.6).
+pub(super) fn decimals(uncertainty: f64) -> usize {
     // A count has nineteen digits at most.
-    (1..19)
-        .find(|&decimals| distance * 10_f64.powi(decimals + 1) >= 1.0)
+    (0..19)
+        .find(|&decimals| uncertainty * 10_f64.powi(decimals + 1) >= 1.0)
         .unwrap_or(19) as usize
 }
 

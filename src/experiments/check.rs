@@ -74,6 +74,16 @@ impl Check {
         })
     }
 
+    /// What is checked.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The first seed of every case.
+    pub fn first_seed(&self) -> u64 {
+        self.first_seed
+    }
+
     /// The seeds of every case: as many as `seeds` says of a case that is a scenario, or of one that
     /// is a recording.
     fn seeds(&self, seeds: impl Fn(&Case) -> u64) -> Vec<Range<u64>> {

@@ -22,6 +22,7 @@ mod export;
 mod format;
 pub mod ledger;
 pub mod matrix;
+pub mod mutants;
 pub mod output;
 pub mod parts;
 pub mod pictures;

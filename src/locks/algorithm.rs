@@ -12,6 +12,9 @@ use locklab_history::Topology;
 /// A parameter in the catalogue: its name, its default and its purpose.
 pub type Parameter = (&'static str, &'static str, &'static str);
 
+/// A mistake in a lock: the parameter that makes it, as after `--set lock.`, and what is wrong.
+pub type Mutant = (&'static str, &'static str);
+
 /// The parameters of a lock, and the properties derived from them.
 pub trait Algorithm {
     /// The lock as one process uses it, on these nodes.
@@ -109,6 +112,8 @@ pub struct CatalogueEntry {
     /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],
+    /// The mistakes that its parameters can express, and that a suite of scenarios should notice.
+    pub mutants: &'static [Mutant],
 }
 
 /// A parameter that is well formed but invalid.

@@ -250,4 +250,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "session_ms = LEASE"),
         ("no token", "session_ms = LEASE\nfencing_token = false"),
     ],
+    mutants: &[(
+        "fencing_token=false",
+        "grants carry no token, so the resource cannot tell old from new",
+    )],
 };

@@ -234,4 +234,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "texts on distributed locks: a database's optimistic lock",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    mutants: &[],
 };

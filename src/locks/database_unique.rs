@@ -151,4 +151,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "texts on distributed locks that discard databases in favour of Redis",
     parameters: Params::PARAMETERS,
     forms: &[("", "")],
+    mutants: &[],
 };

@@ -245,4 +245,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
     ],
+    mutants: &[
+        (
+            "takeover=del-setnx",
+            "an expired lock is deleted before it is taken over, by whoever sees it",
+        ),
+        ("release=del", "a release deletes whoever holds the lock"),
+    ],
 };

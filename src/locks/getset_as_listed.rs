@@ -184,4 +184,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"redis实现分布式锁\" (2018), its numbered steps",
     parameters: Params::PARAMETERS,
     forms: &[("", ""), ("with expiry", "ttl_ms = LEASE")],
+    mutants: &[],
 };

@@ -39,7 +39,7 @@ pub mod setnx_expire;
 pub mod setnx_expire_lua;
 pub mod setnx_expire_repair;
 
-pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Parameter, Servers};
+pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Mutant, Parameter, Servers};
 pub use external::{External, Registration, catalogue, is_registered, register};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};

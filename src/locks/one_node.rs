@@ -136,21 +136,33 @@ impl<E: Env> OneNode<E> {
         Ok(self.value().await?.as_deref() == Some(value))
     }
 
-    /// Sets a new lease for the grant if the key still holds its value.
+    /// Sets a new lease for the grant.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if it does not.
+    /// [`LockError::Lost`] if this way to extend checks the value, and finds another one, or if there
+    /// is no key.
     pub(super) async fn extend(
         &self,
+        extend: Extend,
         grant: &Grant,
         clock: ClockKind,
         ttl_ms: u64,
     ) -> Result<Grant, LockError> {
         let started_ns = self.env.now_ns(clock);
-        let (keys, ttl) = ([KEY.as_bytes()], ttl_ms.to_string());
-        let arguments = [grant.token.as_bytes(), ttl.as_bytes()];
-        let extending = self.run(&scripts::COMPARE_EXPIRE, &keys, &arguments, Reply::flag);
-        match extending.await? {
+        let (key, ttl) = (KEY.as_bytes(), ttl_ms.to_string());
+        let (value, ttl) = (grant.token.as_bytes(), ttl.as_bytes());
+        let is_extended = match extend {
+            Extend::CompareExpire => {
+                let script = &scripts::COMPARE_EXPIRE;
+                self.run(script, &[key], &[value, ttl], Reply::flag).await?
+            }
+            Extend::Expire => self.ask(&[b"PEXPIRE", key, ttl], Reply::flag).await?,
+            Extend::Set => {
+                let command = [b"SET", key, value, b"PX", ttl];
+                self.ask(&command, Reply::set).await?
+            }
+        };
+        match is_extended {
             true => Ok(Grant {
                 deadline: deadline(clock, started_ns, ttl_ms),
                 ..grant.clone()
@@ -277,6 +289,25 @@ pub enum Release {
     CompareDel,
     /// `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
     WatchDel,
+}
+
+/// Three ways to extend a lease.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extend {
+    /// Compare and expire in one script.
+    #[default]
+    CompareExpire,
+    /// `PEXPIRE`, even if another client has the lock by now.
+    Expire,
+    /// `SET` with a new lease, which takes the lock back if it is free, or another client's.
+    Set,
+}
+
+impl Extend {
+    pub(super) fn compares(&self) -> bool {
+        *self == Extend::CompareExpire
+    }
 }
 
 /// 1 s: how long Redisson's locks wait for replicas.

@@ -130,4 +130,14 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\nlatch = true",
         ),
     ],
+    mutants: &[
+        (
+            "on_error=stop",
+            "the watchdog ends with the first renewal that fails",
+        ),
+        (
+            "check_replicas=false",
+            "a lock counts before a replica has it",
+        ),
+    ],
 };

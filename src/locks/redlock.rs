@@ -427,4 +427,24 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("monotonic clock", "ttl_ms = LEASE\nclock = \"monotonic\""),
         ("parallel", "ttl_ms = LEASE\norder = \"parallel\""),
     ],
+    mutants: &[
+        ("quorum=1", "a single node is enough"),
+        (
+            "quorum=2",
+            "two nodes are enough, which are no majority of four or more",
+        ),
+        (
+            "elapsed_check=false",
+            "the time that acquiring took is not counted",
+        ),
+        ("drift_factor=0", "nothing is allowed for clock drift"),
+        (
+            "release_on_failure=none",
+            "a failed attempt leaves its keys behind",
+        ),
+        (
+            "fencing_token=none",
+            "grants carry no token, so the resource cannot tell old from new",
+        ),
+    ],
 };

@@ -238,6 +238,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "antirez, \"Is Redlock safe?\" (2016); the counters: Kleppmann (2016)",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    mutants: &[(
+        "counter=majority",
+        "a counter is read from a majority, and its maximum not written back",
+    )],
 };
 /// Asks the resource for a fencing token.
 ///

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::local_counts::{LocalCounts, Remaining};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-pub use super::one_node::Release;
+pub use super::one_node::{Extend, Release};
 use super::one_node::{OneNode, deadline};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
@@ -127,8 +127,13 @@ impl<E: Env> Lock for SetNxPx<E> {
     }
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
-        let Params { clock, ttl_ms, .. } = self.params;
-        self.node.extend(grant, clock, ttl_ms).await
+        let Params {
+            clock,
+            ttl_ms,
+            extend,
+            ..
+        } = self.params;
+        self.node.extend(extend, grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -165,6 +170,9 @@ params! {
         elapsed_check: bool = true, "count the time that acquiring took against the lease";
         /// How the lock is released.
         release: Release = (Release::CompareDel => "compare-del"), "del | get-del | compare-del | watch-del";
+        /// How a lease is extended.
+        #[serde(skip_serializing_if = "Extend::compares")]
+        extend: Extend = (Extend::CompareExpire => "compare-expire"), "compare-expire | expire | set";
         /// The value that distinguishes one grant from another.
         #[serde(skip_serializing_if = "Token::is_random")]
         token: Token = (Token::Random => "random"), "random | thread-id | seconds: the value of the key";
@@ -268,5 +276,34 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
         ("with token", "ttl_ms = LEASE\nfencing_token = true"),
         ("reentrant", "ttl_ms = LEASE\nreentrant = \"local\""),
+    ],
+    mutants: &[
+        ("release=del", "a release deletes whoever holds the lock"),
+        (
+            "release=get-del",
+            "a release deletes what another client took after the comparison",
+        ),
+        (
+            "extend=expire",
+            "an extension gives a lease to whoever holds the lock",
+        ),
+        (
+            "extend=set",
+            "an extension takes the lock back from whoever holds it",
+        ),
+        (
+            "elapsed_check=false",
+            "the holder counts its lease from the reply, and the node from the request",
+        ),
+        ("token=thread-id", "two processes write the same value"),
+        (
+            "token=seconds",
+            "two grants of one second have the same value",
+        ),
+        (
+            "fencing_token=false",
+            "grants carry no token, so the resource cannot tell old from new",
+        ),
+        ("wait_replicas=0", "a lock counts before a replica has it"),
     ],
 };

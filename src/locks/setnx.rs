@@ -116,4 +116,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"redis实现分布式锁\" (2018), the first form",
     parameters: Params::PARAMETERS,
     forms: &[("", "")],
+    mutants: &[],
 };

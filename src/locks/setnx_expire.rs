@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline};
+use super::one_node::{Extend, OneNode, Release, deadline};
 use super::{KEY, random_token};
 use locklab_env::Env;
 use locklab_env::redis::{Error, Reply};
@@ -73,7 +73,8 @@ impl<E: Env> Lock for SetnxExpire<E> {
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let Params { clock, ttl_ms, .. } = self.params;
-        self.node.extend(grant, clock, ttl_ms).await
+        let extend = Extend::CompareExpire;
+        self.node.extend(extend, grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -135,6 +136,13 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         (
             "release compare-del",
             "ttl_ms = LEASE\nrelease = \"compare-del\"",
+        ),
+    ],
+    mutants: &[
+        ("release=del", "a release deletes whoever holds the lock"),
+        (
+            "release=get-del",
+            "a release deletes what another client took after the comparison",
         ),
     ],
 };

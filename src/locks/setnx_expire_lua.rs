@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline};
+use super::one_node::{Extend, OneNode, Release, deadline};
 use super::{KEY, random_token, scripts};
 use locklab_env::Env;
 use locklab_env::redis::Reply;
@@ -70,7 +70,8 @@ impl<E: Env> Lock for SetnxExpireLua<E> {
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let Params { clock, ttl_ms, .. } = self.params;
-        self.node.extend(grant, clock, ttl_ms).await
+        let extend = Extend::CompareExpire;
+        self.node.extend(extend, grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -115,4 +116,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"Redis分布式锁探究与实现\"",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    mutants: &[],
 };

@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
-use super::one_node::{OneNode, Release, deadline};
+use super::one_node::{Extend, OneNode, Release, deadline};
 use super::setnx_expire::expire;
 use super::{KEY, random_token};
 use locklab_env::Env;
@@ -89,7 +89,8 @@ impl<E: Env> Lock for SetnxExpireRepair<E> {
 
     async fn extend(&self, grant: &Grant) -> Result<Grant, LockError> {
         let Params { clock, ttl_ms, .. } = self.params;
-        self.node.extend(grant, clock, ttl_ms).await
+        let extend = Extend::CompareExpire;
+        self.node.extend(extend, grant, clock, ttl_ms).await
     }
 
     async fn release(&self, grant: &Grant) -> Result<u32, LockError> {
@@ -143,4 +144,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"分析redis锁的实现原理\", after Carlson, \"Redis in Action\", 6.2",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    mutants: &[],
 };

@@ -19,6 +19,8 @@ pub struct Case {
     pub id: String,
     /// The scenario; of a recording the one in it.
     pub scenario: Scenario,
+    /// Its text, of which variants can be made; a recording has none.
+    pub source: Option<Source>,
     /// If the scenario is a file: the lines, from 1, at which its predictions stand, or that of
     /// `[expect]`.
     pub lines: BTreeMap<Property, usize>,
@@ -60,6 +62,7 @@ impl Case {
         Ok(Case {
             id: name.into(),
             scenario,
+            source: Some(source),
             lines,
             recording: None,
         })
@@ -77,6 +80,7 @@ impl Case {
         Ok(Case {
             id,
             scenario,
+            source: None,
             lines: BTreeMap::new(),
             recording: Some(recording),
         })

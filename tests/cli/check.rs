@@ -48,6 +48,56 @@ fn a_suite_that_is_as_predicted() {
     assert_eq!(data.out.trim_end(), bench.read(&files[1]));
 }
 
+/// A release by the holder itself, after its lease and in another one's: with this lock it deletes
+/// nothing.
+const LATE: &str = r#"
+title = "A late release deletes nothing"
+
+[topology]
+clients = 2
+
+[lock]
+name = "set-nx-px"
+ttl_ms = 300
+
+[workload]
+hold_ms = 20
+
+[workload.client.c1]
+hold_ms = 500
+
+[workload.client.c2]
+start_ms = 20
+hold_ms = 400
+
+[expect]
+belief = "violated"
+resource = "violated"
+foreign-release = "holds"
+"#;
+
+/// The scenario notices a release that compares nothing; nothing in it extends a lease.
+#[test]
+fn a_suite_is_asked_which_mistakes_it_notices() {
+    let bench = Bench::new("check-mutants");
+    bench.write("late.toml", LATE);
+    let checked = bench.locklab(&["check", "--mutants", "late.toml"]);
+    assert_eq!(checked.code, Some(2));
+    assert_snapshot!("check_mutants", checked.told());
+    let data = bench.locklab(&["check", "--mutants", "late.toml", "--json"]);
+    let found = data.json()["results"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let is_noticed = |mutant: &str| {
+        let of = found.iter().find(|outcome| outcome["mutant"] == mutant);
+        of.map(|outcome| outcome["noticed_by"][0] == "late.toml")
+    };
+    assert_eq!(is_noticed("release=del"), Some(true));
+    assert_eq!(is_noticed("extend=expire"), Some(false));
+    assert_eq!(is_noticed("wait_replicas=0"), None, "it is so already");
+}
+
 #[test]
 fn what_differs_is_told_to_everybody_and_can_be_kept() {
     let bench = Bench::new("check-bad");

@@ -83,6 +83,10 @@ const LONG: &[Step] = &[
         "determinism with more seeds",
         "cargo xtask determinism --long",
     ),
+    Step::run(
+        "known mistakes in the locks",
+        "cargo run --release --package locklab -- check --mutants --out target/mutants",
+    ),
     Step::run("published results", "cargo xtask published"),
     Step::run("libFuzzer", "cargo xtask fuzz --libfuzzer"),
     // The installation takes minutes of processor time: too long for each commit.

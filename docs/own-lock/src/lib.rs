@@ -35,6 +35,8 @@ const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "ttl_ms = LEASE"),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
     ],
+    // What `locklab check --mutants` puts in, to see whether a scenario notices.
+    mutants: &[("release=del", "a release deletes whoever holds the lock")],
 };
 
 /// The keys under `[lock]` in a scenario.

@@ -276,4 +276,18 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\"",
         ),
     ],
+    mutants: &[
+        (
+            "on_error=stop",
+            "the watchdog ends with the first renewal that fails",
+        ),
+        (
+            "check_replicas=false",
+            "a lock counts before a replica has it",
+        ),
+        (
+            "told=place",
+            "a waiter asks again only after the place before it is over",
+        ),
+    ],
 };

@@ -46,4 +46,14 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "lease_ms = LEASE"),
         ("watchdog", "watchdog_ms = LEASE"),
     ],
+    mutants: &[
+        (
+            "on_error=stop",
+            "the watchdog ends with the first renewal that fails",
+        ),
+        (
+            "check_replicas=false",
+            "a lock counts before a replica has it",
+        ),
+    ],
 };

@@ -216,7 +216,9 @@ fn a_node_reads_a_real_append_only_file_of_several_databases() {
         return;
     }
     let folder = Folder::new("aof-of-real");
-    let options = ["--dir", folder.path(), "--appendonly", "yes"];
+    let mut options = vec!["--dir", folder.path(), "--appendonly", "yes"];
+    // With everysec a write waits for a sync that is under way, up to 2 s.
+    options.extend(["--appendfsync", "always"]);
     let server = RedisServer::start(&options);
     let (_server, mut client) = loaded(server);
     tell(&mut client);
