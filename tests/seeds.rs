@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use locklab_history::{Event, History, Phase};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
+use locklab_results::{Cell, Detail};
+use locklab_runner::batch::Job;
+use locklab_runner::judged;
 use locklab_runner::simulate::{Keep, simulate};
 
 const SEEDS: u64 = 10;
@@ -100,6 +103,44 @@ fn a_run_begins_anywhere_in_a_second_of_the_clock() {
     let begins: BTreeSet<u64> = (0..SEEDS).map(begins).collect();
     assert_eq!(begins.len() as u64, SEEDS, "{begins:?}");
     assert!(begins.first() < Some(&500_000_000) && begins.last() > Some(&500_000_000));
+}
+
+/// What a seed draws: latencies, when a client begins, and when a fault does.
+const DRAWS: &str = r#"
+    headline = "lease"
+    title = "Everything is drawn"
+    about = "Two clients of one lock begin at some time, and one is paused."
+    source = "this test"
+    topology = { nodes = 1, clients = 2 }
+    network = { latency_ms = { uniform = [1, 5] } }
+    lock = { name = "set-nx-px", ttl_ms = 1000 }
+    workload = { hold_ms = 20, start_ms = { uniform = [100, 200] } }
+    fault.gc = { kind = "pause", on = "c1", at_ms = { uniform = [0, 90] }, duration_ms = 1 }
+"#;
+
+/// The runs behind a published rate are as many as it says: seeds that differ in any one of their 64
+/// bits draw other latencies, other workloads and other faults.
+#[test]
+fn every_bit_of_a_seed_counts() {
+    let scenario = parse("t.toml", DRAWS, &[]).expect("a sound scenario");
+    let seeds: Vec<u64> = [0].into_iter().chain((0..64).map(|bit| 1 << bit)).collect();
+    let mut drawn = [(); 3].map(|()| BTreeSet::new());
+    let mut cell = Cell::default();
+    for &seed in &seeds {
+        let job = Job::of(&scenario, seed..seed);
+        { job.add(seed, Detail::Runs, &mut cell) }.expect("it has a result");
+        let history = judged::run(&scenario, seed, Keep::default()).expect("it has a result");
+        let asked = { history.history.records.iter() }
+            .find(|record| matches!(record.event, Event::Invoke { .. }))
+            .expect("a client asks");
+        let granted = { history.history.records.iter() }
+            .find(|record| matches!(record.event, Event::BeliefBegins { .. }))
+            .expect("a client is granted the lock");
+        drawn[0].insert(asked.at_ns);
+        drawn[1].insert(granted.at_ns - asked.at_ns);
+    }
+    drawn[2].extend(cell.runs.iter().map(|run| run.began[0].1));
+    assert_eq!(drawn.map(|times| times.len()), [seeds.len(); 3]);
 }
 
 /// A sentinel detects the loss of its master by pings, one a second.

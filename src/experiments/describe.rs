@@ -71,10 +71,16 @@ pub fn measured(scenario: &Scenario, cell: &Cell) -> Vec<String> {
     let loss = cell.loss.as_ref();
     let loss = loss.map(|loss| format!("loss rate {}", loss.describe()));
     let pace = cell.pace.as_ref().map(PaceCounts::describe);
-    [loss, writes(scenario, cell), pace]
+    [promised(scenario, cell), loss, writes(scenario, cell), pace]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// A line about what grants promised, where it is judged whether they kept it.
+fn promised(scenario: &Scenario, cell: &Cell) -> Option<String> {
+    let lease = scenario.expect.contains_key(&Property::Lease);
+    cell.promised.describe().filter(|_| lease)
 }
 
 /// A line about the writes, where one number of a run says little: where clients take the lock
@@ -179,6 +185,9 @@ pub fn json(
         "judgement": worst(comparisons),
         "properties": comparisons.iter().map(property).collect::<Vec<_>>(),
     });
+    if cell.promised.grants > 0 {
+        value["promised"] = json!(cell.promised);
+    }
     if let Some(loss) = &cell.loss {
         value["loss"] = loss_json(loss);
     }

@@ -10,6 +10,7 @@ use locklab_history::History;
 
 use super::loss::LossRate;
 use super::pace::PaceCounts;
+use super::promised::Promised;
 use super::run_row::RunRow;
 use super::writes::WriteCounts;
 
@@ -32,6 +33,9 @@ pub struct Cell {
     /// The counts of writes to the resource.
     #[serde(default)]
     pub writes: WriteCounts,
+    /// How long grants were valid.
+    #[serde(default)]
+    pub promised: Promised,
     /// Where the lock has a time to recover from faults: how often it was granted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<PaceCounts>,
@@ -84,6 +88,7 @@ impl Cell {
             }
         }
         self.writes.add(locklab_check::writes(run.history));
+        self.promised.merge(Promised::of(run.history));
         if run.verdicts.contains_key(&Property::Recovery)
             && let Some(pace) = locklab_check::pace(run.history)
         {
@@ -110,6 +115,7 @@ impl Cell {
             self.tallies.entry(property).or_default().merge(tally);
         }
         self.writes.merge(part.writes);
+        self.promised.merge(part.promised);
         if let Some(loss) = part.loss {
             self.loss.get_or_insert_default().merge(loss);
         }

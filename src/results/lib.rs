@@ -9,6 +9,7 @@ pub mod loss;
 mod observable;
 pub mod pace;
 pub mod per_run;
+mod promised;
 pub mod recording;
 mod run_row;
 pub mod table;
@@ -21,6 +22,7 @@ use serde::Serialize;
 pub use self::axis::Axis;
 pub use self::cell::{Cell, Judged, Shortest};
 pub use self::observable::{Observable, Sketch};
+pub use self::promised::Promised;
 pub use self::run_row::{Detail, Outcome, RunRow};
 
 /// The version of the results' JSON and CSV; `docs/formats.md` describes it. It grows when a field
