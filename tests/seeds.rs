@@ -129,15 +129,18 @@ fn every_bit_of_a_seed_counts() {
     for &seed in &seeds {
         let job = Job::of(&scenario, seed..seed);
         { job.add(seed, Detail::Runs, &mut cell) }.expect("it has a result");
-        let history = judged::run(&scenario, seed, Keep::default()).expect("it has a result");
-        let asked = { history.history.records.iter() }
-            .find(|record| matches!(record.event, Event::Invoke { .. }))
-            .expect("a client asks");
-        let granted = { history.history.records.iter() }
-            .find(|record| matches!(record.event, Event::BeliefBegins { .. }))
-            .expect("a client is granted the lock");
-        drawn[0].insert(asked.at_ns);
-        drawn[1].insert(granted.at_ns - asked.at_ns);
+        let run = judged::run(&scenario, seed, Keep::default()).expect("it has a result");
+        let first_ns = |is_it: fn(&Event) -> bool| {
+            let mut records = run.history.records.iter();
+            records
+                .find(|record| is_it(&record.event))
+                .expect("it happens")
+                .at_ns
+        };
+        let asked_ns = first_ns(|event| matches!(event, Event::Invoke { .. }));
+        let granted_ns = first_ns(|event| matches!(event, Event::BeliefBegins { .. }));
+        drawn[0].insert(asked_ns);
+        drawn[1].insert(granted_ns - asked_ns);
     }
     drawn[2].extend(cell.runs.iter().map(|run| run.began[0].1));
     assert_eq!(drawn.map(|times| times.len()), [seeds.len(); 3]);

@@ -99,12 +99,11 @@ pub(super) fn check(options: &Options, context: &Context) -> anyhow::Result<Exit
         many.budget = Some(duration(budget).map_err(wrong)?);
     }
     let session = many.session(context)?;
-    let is_of_mutants = options.mutants;
-    if is_of_mutants {
+    if options.mutants {
         suite.baseline = None;
     }
     let check = Check::plan(suite, &session.store)?;
-    match is_of_mutants {
+    match options.mutants {
         true => conduct(&Mutants::plan(&check)?, &session),
         false => conduct(&check, &session),
     }

@@ -126,10 +126,9 @@ impl Trial {
             (scenario.lock != case.scenario.lock).then(|| trial(Some(*mutant), scenario))
         };
         let mutants = case.scenario.lock.entry().mutants;
-        let mut trials = vec![trial(None, case.scenario.clone())];
-        trials.extend(mutants.iter().filter_map(with));
-        if trials.len() == 1 {
-            trials.clear();
+        let mut trials: Vec<Trial> = mutants.iter().filter_map(with).collect();
+        if !trials.is_empty() {
+            trials.insert(0, trial(None, case.scenario.clone()));
         }
         trials
     }

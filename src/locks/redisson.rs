@@ -130,14 +130,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\nlatch = true",
         ),
     ],
-    mutants: &[
-        (
-            "on_error=stop",
-            "the watchdog ends with the first renewal that fails",
-        ),
-        (
-            "check_replicas=false",
-            "a lock counts before a replica has it",
-        ),
-    ],
+    mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

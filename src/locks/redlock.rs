@@ -437,7 +437,10 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "elapsed_check=false",
             "the time that acquiring took is not counted",
         ),
-        ("drift_factor=0", "nothing is allowed for clock drift"),
+        (
+            "drift_factor=0",
+            "nothing but 2 ms is allowed for clock drift",
+        ),
         (
             "release_on_failure=none",
             "a failed attempt leaves its keys behind",

@@ -4,7 +4,7 @@
 //! without this.
 
 use locklab_history::{ClockKind, Event, History};
-use locklab_values::units::NS_PER_MS;
+use locklab_values::units::{NS_PER_MS, NS_PER_US};
 use serde::{Deserialize, Serialize};
 
 /// The validity of some grants. They are whole numbers, so that the sum does not depend on the
@@ -21,8 +21,6 @@ pub struct Promised {
     pub most_us: u64,
 }
 
-/// Nanoseconds in a microsecond.
-const NS_PER_US: u64 = 1000;
 /// Microseconds in a millisecond.
 const US_PER_MS: f64 = (NS_PER_MS / NS_PER_US) as f64;
 

@@ -5,7 +5,7 @@ use locklab_check::Property;
 
 use super::{agrees, printed};
 
-/// Runs of each point: four standard errors are then at most 5.2 percentage points.
+/// Runs of each point: 3.29 standard errors are then at most 4.3 percentage points.
 const RUNS: u64 = 1500;
 
 /// The rate of `redis-docs/r12-everysec`, derived in the scenario: times in milliseconds.

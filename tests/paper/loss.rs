@@ -23,6 +23,6 @@ fn a_write_comes_too_late_as_often_as_it_is_lost_four_times() {
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let set = "fault.loss.probability=0.5";
-    let rate = printed("kleppmann/k4-loss", &[set], Property::Resource, *RUNS);
+    let rate = printed("kleppmann/k4-loss", &[set], Property::Resource, RUNS);
     assert!(!agrees(rate, 0.125));
 }

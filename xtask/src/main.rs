@@ -31,7 +31,8 @@ Usage: cargo xtask <chore>
                    a real redis-server, a thousand hostile connections, a minute of
                    libFuzzer, the dependencies' licences, a part of the mutants, the
                    published results, the statistical tests with more runs, all planted
-                   mistakes, and the build of the other simulators' workloads
+                   mistakes, the known mistakes of the locks in the shipped scenarios,
+                   and the build of the other simulators' workloads
   tests            The tests, several binaries at a time, but for the statistical ones
   statistics       The tests of thousands of runs, in release
   release          The release build that the checks share

@@ -154,7 +154,7 @@ fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
     notes.extend(lines.iter().filter_map(Line::known));
     let rows = lines
         .iter()
-        .filter_map(|line| rate_row(line, line.shown()?));
+        .filter_map(|line| Some(rate_row(line, line.shown()?)));
     let columns = [
         "property",
         "predicted",
@@ -238,7 +238,7 @@ fn predicted(rates: &RateRow) -> Field {
     }
 }
 
-fn rate_row(line: &Line<'_>, rates: &RateRow) -> Option<TableRow> {
+fn rate_row(line: &Line<'_>, rates: &RateRow) -> TableRow {
     let counts = |tally: &Tally| Field {
         text: format!("{}/{}", tally.violated, tally.runs()),
         detail: tally.describe(),
@@ -260,7 +260,7 @@ fn rate_row(line: &Line<'_>, rates: &RateRow) -> Option<TableRow> {
         }
         Method::Separate => format!("{} runs", rates.real.runs()),
     };
-    Some(TableRow {
+    TableRow {
         label: line.scenario.name.clone(),
         fields: vec![
             plain(rates.property.name().to_owned()),
@@ -270,5 +270,5 @@ fn rate_row(line: &Line<'_>, rates: &RateRow) -> Option<TableRow> {
             difference,
             plain(of),
         ],
-    })
+    }
 }

@@ -277,14 +277,8 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
     ],
     mutants: &[
-        (
-            "on_error=stop",
-            "the watchdog ends with the first renewal that fails",
-        ),
-        (
-            "check_replicas=false",
-            "a lock counts before a replica has it",
-        ),
+        params::WATCHDOG_STOPS,
+        params::NO_REPLICA,
         (
             "told=place",
             "a waiter asks again only after the place before it is over",

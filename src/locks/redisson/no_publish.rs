@@ -9,6 +9,7 @@
 use std::rc::Rc;
 
 use super::hash_lock::{Acquire, HashLock, Release};
+use super::params::{NO_REPLICA, WATCHDOG_STOPS};
 use super::waiting::Waiting;
 use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
 use crate::lock::DynLock;
@@ -48,14 +49,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
-    mutants: &[
-        (
-            "on_error=stop",
-            "the watchdog ends with the first renewal that fails",
-        ),
-        (
-            "check_replicas=false",
-            "a lock counts before a replica has it",
-        ),
-    ],
+    mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };

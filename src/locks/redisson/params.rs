@@ -5,9 +5,21 @@ use locklab_values::units::ns_from_ms;
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
-use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, SCRIPT, require};
+use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, Mutant, SCRIPT, require};
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
+
+/// What the watchdog of Redisson 3.23.5 does, in a lock with that of a newer release.
+pub(crate) const WATCHDOG_STOPS: Mutant = (
+    "on_error=stop",
+    "the watchdog ends with the first renewal that fails",
+);
+
+/// What Redisson does where it is configured for a single server.
+pub(crate) const NO_REPLICA: Mutant = (
+    "check_replicas=false",
+    "a lock counts before a replica has it",
+);
 
 /// The family's parameters, as its modules use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -197,14 +197,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
-    mutants: &[
-        (
-            "on_error=stop",
-            "the watchdog ends with the first renewal that fails",
-        ),
-        (
-            "check_replicas=false",
-            "a lock counts before a replica has it",
-        ),
-    ],
+    mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

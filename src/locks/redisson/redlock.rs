@@ -8,6 +8,7 @@
 use std::rc::Rc;
 
 use super::multi_lock::{self, Kind, MultiLock};
+use super::params::{NO_REPLICA, WATCHDOG_STOPS};
 use crate::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams};
 use crate::lock::DynLock;
 use locklab_env::Env;
@@ -48,14 +49,5 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "lease_ms = LEASE"),
         ("watchdog", "watchdog_ms = LEASE"),
     ],
-    mutants: &[
-        (
-            "on_error=stop",
-            "the watchdog ends with the first renewal that fails",
-        ),
-        (
-            "check_replicas=false",
-            "a lock counts before a replica has it",
-        ),
-    ],
+    mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };
