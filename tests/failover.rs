@@ -80,6 +80,20 @@ fn granted_after(history: &History, from_s: f64) -> f64 {
     grants.next().expect("a grant").at_ns as f64 / 1e9
 }
 
+/// Sentinels that have been running for long know the replicas and one another, and name the
+/// master at once.
+#[test]
+fn sentinels_have_been_running_when_a_run_begins() {
+    let history = history("kind = \"crash\"\non = \"n1\"\nat_ms = 8000");
+    for met in ["+slave", "+sentinel"] {
+        assert!(times(&history, met).iter().all(|at_s| *at_s > 8.0), "{met}");
+    }
+    // To find the master by a sentinel takes three round trips of at most 10 ms and two
+    // connections.
+    let granted = granted_after(&history, 0.0);
+    assert!(granted < 0.06, "{granted}");
+}
+
 #[test]
 fn a_crashed_master_is_replaced_and_clients_find_the_new_one() {
     let history = history("kind = \"crash\"\non = \"n1\"\nat_ms = 8000");

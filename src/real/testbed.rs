@@ -38,8 +38,9 @@ const READY_S: u64 = 10;
 /// which takes some seconds.
 const ACQUAINTED_S: u64 = 30;
 
-/// How often a Sentinel asks a master whether it is there, in nanoseconds (`SENTINEL_PING_PERIOD`).
-const SENTINEL_PERIOD_NS: u64 = NS_PER_S;
+/// The longest of a Sentinel's periods, in nanoseconds: how often it asks a master for its replicas
+/// (`sentinel_info_period`).
+const SENTINEL_PERIOD_NS: u64 = 10 * NS_PER_S;
 
 /// The delay from the command to begin to the beginning, so that every process receives it in
 /// time.
@@ -134,13 +135,22 @@ impl<'a> Testbed<'a> {
         self.start_group(&replicas, 1, ACQUAINTED_S, |event| {
             *event == ChildEvent::Synchronised
         })?;
-        // Sentinels that have long been running are out of step: each asks its master once a second,
-        // beginning with its start.
+        // Sentinels that have long been running are out of step with each other and with the run:
+        // their periods begin with their starts.
         let mut apart = Stream::new(self.plan.seed, "sentinels/apart");
-        for sentinel in &sentinels {
-            let wait_ns = apart.below(SENTINEL_PERIOD_NS / sentinels.len() as u64 * 2);
-            thread::sleep(Duration::from_nanos(wait_ns));
+        let starts = sentinels
+            .iter()
+            .map(|it| (apart.below(SENTINEL_PERIOD_NS), it));
+        let mut starts: Vec<_> = starts.collect();
+        starts.sort_unstable();
+        let mut now_ns = 0;
+        for (start_ns, sentinel) in starts {
+            thread::sleep(Duration::from_nanos(start_ns - now_ns));
+            now_ns = start_ns;
             self.start_process(sentinel)?;
+        }
+        if !sentinels.is_empty() {
+            thread::sleep(Duration::from_nanos(SENTINEL_PERIOD_NS - now_ns));
         }
         // A sentinel is ready when it knows all replicas and all other sentinels.
         self.await_group(&sentinels, copies + others, ACQUAINTED_S, |event| {

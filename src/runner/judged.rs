@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use locklab_world::TraceEvent;
 
+use super::RunError;
 use super::run::Run;
 use super::simulate::{Keep, simulate};
-use super::{RunError, sentinels};
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use locklab_env::redis::SENTINEL_LIMIT;
 use locklab_history::Schedule;
@@ -145,8 +145,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
     let sentinels = scenario.topology.sentinels;
     if sentinels > 0 {
         // To find the master, a client connects to each sentinel in turn and asks it, then asks
-        // the master for its role; sentinels are not available from the beginning.
-        bound.by_clock_ms += sentinels::START_AFTER.as_millis() as u64;
+        // the master for its role.
         bound.round_trips += 2 * sentinels + 1;
         bound.time_outs_ms += u64::from(sentinels) * SENTINEL_LIMIT.as_millis() as u64;
     }

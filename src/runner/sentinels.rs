@@ -1,11 +1,14 @@
 //! The sentinels of a simulated run.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use locklab_redis::sentinel::{Address, Monitor, SentinelConfig, Uptime};
+use locklab_redis::sentinel::{
+    Address, Monitor, SavedMaster, SentinelConfig, SentinelFile, Uptime,
+};
 use locklab_services::serve::sentinel::{Surroundings, sentinel};
+use locklab_values::random::Stream;
 use locklab_world::World;
 
 use super::recorder::Recorder;
@@ -14,10 +17,6 @@ use locklab_env::redis::MASTER;
 use locklab_history::Role;
 use locklab_history::{Event, Name, Point};
 use locklab_model::scenario::Scenario;
-
-/// A sentinel asks a master for its replicas when it starts, and then every ten seconds. So it
-/// starts after the replicas have connected.
-pub(super) const START_AFTER: Duration = Duration::from_secs(1);
 
 /// The names of the sentinels.
 pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
@@ -28,12 +27,12 @@ pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
         .collect()
 }
 
-/// Starts a sentinel. Its events are recorded as points that it reached: `+switch-master`.
+/// Starts a sentinel that has been running for long: it knows the replicas and the other
+/// sentinels. Its events are recorded as points that it reached: `+switch-master`.
 pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, world: &mut World) {
-    let monitor = monitor(scenario);
     let host = world.host(recorder.id(name));
     let around = Rc::new(Surroundings {
-        file: RefCell::default(),
+        file: RefCell::new(file(scenario, name, host.seed())),
         resolve: {
             let recorder = recorder.clone();
             Box::new(move |name| recorder.directory.get(name).copied())
@@ -47,27 +46,52 @@ pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, w
         },
     });
     let (name, recorder) = (name.clone(), recorder.clone());
+    let uptime = Cell::new(Uptime::Long);
     world.start(recorder.id(&name), move |host| {
         let mut stream = recorder.starts(&name, &host);
         let config = SentinelConfig {
-            announce: Address {
-                host: name.to_string(),
-                port: PORT,
-            },
-            monitor: vec![monitor.clone()],
-            file: None,
-            uptime: match around.file.borrow().is_some() {
-                true => Uptime::Zero,
-                false => Uptime::Long,
-            },
+            announce: address(&name),
+            monitor: Vec::new(),
+            file: Some(around.file.borrow().clone()),
+            uptime: uptime.replace(Uptime::Zero),
             random: Box::new(move |n| stream.below(n)),
         };
-        let around = around.clone();
-        async move {
-            host.sleep(START_AFTER).await;
-            sentinel(host, config, around).await;
-        }
+        sentinel(host, config, around.clone())
     });
+}
+
+/// What the sentinel `me` has in its configuration file when the run begins.
+fn file(scenario: &Scenario, me: &str, seed: u64) -> SentinelFile {
+    let run_id = |name: &str| {
+        let mut random = Stream::new(seed, &format!("sentinels/{name}"));
+        let words: [u64; 3] = std::array::from_fn(|_| random.below(u64::MAX));
+        format!("{:016x}{:016x}{:08x}", words[0], words[1], words[2] >> 32)
+    };
+    let servers = scenario.topology.servers();
+    let named = |is: fn(&Role) -> bool| {
+        let names = servers.iter().filter(move |server| is(&server.role));
+        names.map(|server| server.name.as_str())
+    };
+    let replicas = named(|role| matches!(role, Role::Replica { .. }));
+    let others = named(|role| *role == Role::Sentinel).filter(|name| *name != me);
+    SentinelFile {
+        run_id: run_id(me),
+        epoch: 0,
+        masters: vec![SavedMaster {
+            monitor: monitor(scenario),
+            config_epoch: 0,
+            vote_epoch: 0,
+            replicas: replicas.map(address).collect(),
+            peers: others.map(|name| (run_id(name), address(name))).collect(),
+        }],
+    }
+}
+
+fn address(name: &str) -> Address {
+    Address {
+        host: name.to_owned(),
+        port: PORT,
+    }
 }
 
 fn monitor(scenario: &Scenario) -> Monitor {
@@ -76,10 +100,7 @@ fn monitor(scenario: &Scenario) -> Monitor {
     // A scenario with sentinels has one node.
     let mut servers = scenario.topology.servers().into_iter();
     let node = servers.find(|server| server.role == Role::Node);
-    let address = Address {
-        host: node.expect("a scenario has a node").name,
-        port: PORT,
-    };
+    let address = address(&node.expect("a scenario has a node").name);
     Monitor {
         down_after: Duration::from_millis(options.down_after_ms),
         failover_timeout: Duration::from_millis(options.failover_timeout_ms),

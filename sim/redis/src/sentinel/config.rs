@@ -52,9 +52,8 @@ pub struct SentinelConfig {
 pub enum Uptime {
     /// Its process starts now.
     Zero,
-    /// A long time, so that its periodic actions may be due at any point of their periods. It
-    /// sends a hello immediately, because it has to discover the sentinels it would already
-    /// know.
+    /// A long time, so that its periodic actions may be due at any point of their periods. They
+    /// are done once at the start, as after its links were opened anew.
     Long,
 }
 

@@ -22,16 +22,14 @@ pub struct Surroundings {
     pub log: Box<dyn Fn(&Notice)>,
     /// The sentinel's configuration file. It survives the process and a power loss, since it is
     /// synced whenever it is written.
-    pub file: RefCell<Option<SentinelFile>>,
+    pub file: RefCell<SentinelFile>,
 }
 
 /// Resolves a host's name to the host.
 pub type Resolve = Box<dyn Fn(&str) -> Option<HostId>>;
 
-/// Runs a sentinel on `host` until its process ends. It uses that host's wall clock. A
-/// restarted sentinel continues with the state in its file.
-pub async fn sentinel(host: Host, mut config: SentinelConfig, around: Rc<Surroundings>) {
-    config.file = around.file.borrow().clone();
+/// Runs a sentinel on `host` until its process ends. It uses that host's wall clock.
+pub async fn sentinel(host: Host, config: SentinelConfig, around: Rc<Surroundings>) {
     let Ok(listener) = host.listen(config.announce.port).await else {
         return;
     };
@@ -128,7 +126,7 @@ impl Server {
                 Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
                 Effect::Hangup { link } => self.links.borrow_mut().end(&link),
                 Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
-                Effect::Write(file) => *self.around.file.borrow_mut() = Some(file),
+                Effect::Write(file) => *self.around.file.borrow_mut() = file,
                 Effect::Event(notice) => (self.around.log)(&notice),
             }
         }
