@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use locklab_model::scenario::load;
 use locklab_real::comparison::{Comparison, Criteria, Finding, Runs, WITHIN};
+use locklab_real::jitter::Jitter;
 use locklab_real::series::{LONGEST_STALL_NS, Series};
 use locklab_real::simulated::Simulation;
 use locklab_real::{Programs, RealRedis};
@@ -81,6 +82,7 @@ fn agrees(name: &str) {
         scenarios: &scenarios,
         runs: Runs { least: 2, most: 6 },
         criteria,
+        jitter: Jitter::default(),
         longest_stall_ns: LONGEST_STALL_NS,
         stop: &stop,
         finished: &|_, confirmed| {

@@ -23,6 +23,7 @@ use super::report::Report;
 use super::run::{Scenarios, blame};
 use super::work::{Items, Made, Work};
 use super::{Experiment, Session, Store};
+use locklab_evidence::Prediction;
 use locklab_model::scenario::{Scale, Scenario, Source};
 use locklab_real::comparison::{Confirmed, Criteria, Runs};
 use locklab_real::jitter::{Jitter, drowned};
@@ -103,20 +104,31 @@ impl Confirm {
         &self,
         work: &Work<'_>,
         simulated: &[Made<Simulation>],
+        jitter: Jitter,
     ) -> anyhow::Result<Vec<Option<String>>> {
         if self.options.scale == Scale::FULL || work.session().stop.is_set() {
             return Ok(vec![None; self.scenarios.len()]);
         }
-        let sets = &self.options.sets;
-        let full = prompt(work, "full length", &self.full, self.options.runs, sets)?;
+        let Options { runs, sets, .. } = &self.options;
+        let full = prompt(work, "full length", &self.full, *runs, sets)?;
+        let seeds = 0..SIMULATED_RUNS.max(runs.most);
+        let late = on_simulator(
+            work,
+            "with jitter",
+            &self.scenarios,
+            sets,
+            &|_| seeds.clone(),
+            &|place, seed, late| late.add_late(&self.scenarios[place], seed, jitter),
+        )?;
         let drowned = |place: usize| {
+            let (full, late) = (&full[place], &late[place]);
             // Another shard has the others, or there was no time for them.
-            if !full[place].is_whole() || !simulated[place].is_whole() {
+            if !(full.is_whole() && late.is_whole() && simulated[place].is_whole()) {
                 return None;
             }
-            let Simulation { prompt, late, .. } = &simulated[place].result;
-            let full = &full[place].result.cell;
-            drowned(&self.scenarios[place], full, &prompt.cell, &late.cell)
+            let shortened = &simulated[place].result.prompt.cell;
+            let (full, late) = (&full.result.cell, &late.result.cell);
+            drowned(&self.scenarios[place], full, shortened, late)
         };
         Ok((0..self.scenarios.len()).map(drowned).collect())
     }
@@ -126,50 +138,58 @@ impl Confirm {
 /// beside that of the real runs.
 const SIMULATED_RUNS: u64 = 200;
 
-/// These scenarios in the simulator, as they are and late by this machine's jitter under the load
-/// of so many real runs at once.
+/// At least so many where a rate between 0 and 100 % is predicted, whose chance is the largest.
+const SIMULATED_RUNS_OF_A_RATE: u64 = 1000;
+
+fn simulated_runs(scenario: &Scenario) -> u64 {
+    let is_between = |prediction: &Prediction| match prediction {
+        Prediction::Violated {
+            rate: Some([low, _]),
+            ..
+        } => *low < 0.95,
+        _ => false,
+    };
+    match scenario.expect.values().any(is_between) {
+        true => SIMULATED_RUNS_OF_A_RATE,
+        false => SIMULATED_RUNS,
+    }
+}
+
+/// These scenarios in the simulator, as they are, and their twins on a machine with this jitter.
 pub(crate) fn simulate(
     work: &Work<'_>,
-    programs: &Programs,
+    jitter: Jitter,
     scenarios: &[Scenario],
-    (runs, at_once): (Runs, usize),
+    runs: Runs,
     sets: &[String],
 ) -> anyhow::Result<Vec<Made<Simulation>>> {
     let prompt = prompt(work, "world", scenarios, runs, sets)?;
-    let jitter = match work.session().joined.is_empty() {
-        true => measure(programs, at_once)?,
-        // The runs with the jitter of the machines that made them are in the ledgers.
-        false => Jitter::default(),
-    };
-    let seeds = 0..SIMULATED_RUNS.max(runs.most);
-    let late =
-        |place: usize, seed, late: &mut Simulated| late.add_late(&scenarios[place], seed, jitter);
-    let late = on_simulator(
-        work,
-        "with jitter",
-        scenarios,
-        sets,
-        &|_| seeds.clone(),
-        &late,
-    )?;
     let twins =
         |place: usize, seed, twins: &mut Simulated| twins.add_twin(&scenarios[place], seed, jitter);
     let twins = on_simulator(work, "twins", scenarios, sets, &|_| 0..TWINS, &twins)?;
-    let all = prompt.into_iter().zip(late).zip(twins);
-    Ok(all
-        .map(|((prompt, late), twins)| Made {
-            runs: prompt.runs + late.runs + twins.runs,
-            planned: prompt.planned + late.planned + twins.planned,
+    let both = prompt.into_iter().zip(twins);
+    Ok(both
+        .map(|(prompt, twins)| Made {
+            runs: prompt.runs + twins.runs,
+            planned: prompt.planned + twins.planned,
             result: Simulation {
                 prompt: prompt.result,
-                late: late.result,
                 twins: twins.result,
             },
         })
         .collect())
 }
 
-fn measure(programs: &Programs, at_once: usize) -> anyhow::Result<Jitter> {
+/// This machine's jitter under the load of so many real runs at once.
+pub(crate) fn measure(
+    work: &Work<'_>,
+    programs: &Programs,
+    at_once: usize,
+) -> anyhow::Result<Jitter> {
+    if !work.session().joined.is_empty() {
+        // The runs with the jitter of the machines that made them are in the ledgers.
+        return Ok(Jitter::default());
+    }
     let jitter = Jitter::measure(programs, at_once);
     let jitter = jitter.context("cannot measure this machine's jitter")?;
     status!(
@@ -189,7 +209,10 @@ fn prompt(
     runs: Runs,
     sets: &[String],
 ) -> anyhow::Result<Vec<Made<Simulated>>> {
-    let seeds = |scenario: &Scenario| 0..scenario.usual_seeds().max(SIMULATED_RUNS).max(runs.most);
+    let seeds = |scenario: &Scenario| {
+        let usual = scenario.usual_seeds();
+        0..usual.max(simulated_runs(scenario)).max(runs.most)
+    };
     on_simulator(
         work,
         name,
@@ -258,8 +281,9 @@ impl Experiment for Confirm {
             ..
         } = self.options;
         let sets = &self.options.sets;
-        let simulated = simulate(work, &self.programs, &self.scenarios, (runs, at_once), sets)?;
-        let left_out = self.drowned(work, &simulated)?;
+        let jitter = measure(work, &self.programs, at_once)?;
+        let simulated = simulate(work, jitter, &self.scenarios, runs, sets)?;
+        let left_out = self.drowned(work, &simulated, jitter)?;
         let named = self.scenarios.iter().zip(&left_out);
         if let Some((scenario, Some(why))) =
             { named }.find(|(_, why)| why.is_some() && !self.options.scenarios.is_empty())
@@ -291,6 +315,7 @@ impl Experiment for Confirm {
                     scenarios: &scenarios,
                     runs,
                     criteria,
+                    jitter,
                     longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
                     at_once,
                     can_run: &|place| left_out[place].is_none(),
@@ -319,8 +344,8 @@ impl Experiment for Confirm {
             subject: format!("{} scenarios", compared.real.len()),
             overrides: self.options.sets.clone(),
             seeds: format!(
-                "seeds from 0 on: in the world {SIMULATED_RUNS} or as many as the predictions need, on \
-                 Redis {least} or {most}",
+                "seeds from 0 on: in the world {SIMULATED_RUNS}, {SIMULATED_RUNS_OF_A_RATE} where a rate is \
+                 predicted, or as many as the predictions need, on Redis {least} or {most}",
             ),
             environment: format!("simulated world and Redis {}", self.version),
         };
@@ -363,6 +388,7 @@ pub(crate) struct OnRedis<'a> {
     pub(crate) scenarios: &'a [(Scenario, Simulation)],
     pub(crate) runs: Runs,
     pub(crate) criteria: Criteria,
+    pub(crate) jitter: Jitter,
     pub(crate) longest_stall_ns: u64,
     /// How many runs at the same time.
     pub(crate) at_once: usize,
@@ -412,6 +438,7 @@ pub(crate) fn on_redis(
             scenarios: redis.scenarios,
             runs: redis.runs,
             criteria: redis.criteria,
+            jitter: redis.jitter,
             longest_stall_ns: redis.longest_stall_ns,
             stop,
             finished: &finished,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::bug::Bug;
-use super::confirm::{OnRedis, on_redis, simulate};
+use super::confirm::{OnRedis, measure, on_redis, simulate};
 use super::parts::{By, Rounds, Stage};
 use super::report::Report;
 use super::run::On;
@@ -147,7 +147,8 @@ impl Reproduce {
         programs: &Programs,
     ) -> anyhow::Result<BTreeMap<usize, Real>> {
         let at_once = 12 * work.session().threads;
-        let simulated = simulate(work, programs, &self.scenarios, (REAL_RUNS, at_once), &[])?;
+        let jitter = measure(work, programs, at_once)?;
+        let simulated = simulate(work, jitter, &self.scenarios, REAL_RUNS, &[])?;
         let simulated = simulated.into_iter().map(|made| made.result);
         let scenarios: Vec<_> = self.scenarios.iter().cloned().zip(simulated).collect();
         let criteria = Criteria::of(self.scenarios.iter(), WITHIN);
@@ -156,6 +157,7 @@ impl Reproduce {
             scenarios: &scenarios,
             runs: REAL_RUNS,
             criteria,
+            jitter,
             longest_stall_ns: LONGEST_STALL_NS,
             at_once,
             can_run: &|place| locklab_real::why_not(&scenarios[place].0).is_none(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,8 @@ pub(super) struct ClientJob {
     pub(super) nodes: Vec<Name>,
     /// How it treats its connections.
     pub(super) options: ClientOptions,
+    /// How late its timers fire, beside the machine's own lateness.
+    pub(super) timers_late: Duration,
     /// The sentinels that know which node is the master, if any.
     pub(super) sentinels: Vec<Name>,
     /// The addresses of all servers, and of the resource.

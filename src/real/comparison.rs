@@ -13,7 +13,8 @@
 //! Rates of 0 and 100 % are the same for many wrong models. So durations are compared as well, by
 //! Smirnov's test and, for runs of one seed, by the sign test. Real machines are late: so real
 //! durations must tend to be neither shorter nor longer than both those of the simulation as it is
-//! and those of a simulation in which every message is late by this machine's jitter.
+//! and those of the same runs in a simulation in which every message and every timer is late, by
+//! as much as the machine was during the real run.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +24,11 @@ use locklab_evidence::{
 };
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Observable, Sketch};
+use locklab_runner::batch::Part as _;
 use locklab_values::units::NS_PER_MS;
 use serde::{Deserialize, Serialize};
 
-use super::simulated::Simulation;
+use super::simulated::{Simulated, Simulation};
 
 /// Two rates are equivalent if they are less than this apart, unless asked otherwise.
 pub const WITHIN: f64 = 0.2;
@@ -67,6 +69,8 @@ pub struct Confirmed {
     pub real: Cell,
     /// What a comparison keeps of each, by their seeds.
     pub runs: BTreeMap<u64, Sketch>,
+    /// The same runs in the simulator, each as late as the machine was during the real one.
+    pub late: Simulated,
     /// Runs discarded because of stalls.
     pub discarded: u64,
     /// Why runs failed, if some did: the first reason.
@@ -79,6 +83,7 @@ impl Confirmed {
     pub(super) fn add(&mut self, other: Confirmed) {
         self.real.merge(other.real);
         self.runs.extend(other.runs);
+        self.late.join(other.late);
         self.discarded += other.discarded;
         self.failure = self.failure.take().or(other.failure);
         self.seconds += other.seconds;
@@ -248,7 +253,7 @@ pub struct DurationRow {
     pub observable: Observable,
     /// In simulated runs.
     pub world: Durations,
-    /// In simulated runs that are late by this machine's jitter.
+    /// In simulated runs that are late as the machine was.
     pub late: Durations,
     /// In real runs.
     pub real: Durations,
@@ -418,7 +423,7 @@ impl Sides<'_> {
             confirmed,
             criteria,
         } = *self;
-        let runs = [&world.prompt.runs, &world.late.runs, &confirmed.runs];
+        let runs = [&world.prompt.runs, &confirmed.late.runs, &confirmed.runs];
         let values = runs.map(|runs| durations_ns(runs, observable));
         if values.iter().all(Vec::is_empty) {
             return None;

@@ -15,18 +15,19 @@ use super::testbed::Testbed;
 use locklab_history::{Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
+use locklab_runner::run::Lateness;
 
 /// The longest wait for an event before the conductor sees whether it has to stop.
 const LOOK_UP: Duration = Duration::from_millis(200);
 
 /// Runs to the end of the last client's last round, or to the scenario's horizon. Returns the
-/// history, and the longest stall of the machine during the run, in nanoseconds.
+/// history, and how late the machine was during the run.
 pub(super) fn conduct(
     testbed: Testbed<'_>,
     scenario: &Scenario,
     schedule: &Schedule,
     stop: &AtomicBool,
-) -> Result<(History, u64), ConfirmError> {
+) -> Result<(History, Lateness), ConfirmError> {
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
         processes: Processes {
@@ -84,15 +85,15 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> (History, u64) {
+    fn finish(mut self) -> (History, Lateness) {
         self.executor.finish(&mut self.processes);
         let testbed = self.processes.testbed;
         for client in testbed.clients() {
             testbed.record(client, Event::RunEnds);
         }
         let end_ns = testbed.now_ns();
-        let stall_ns = testbed.longest_stall_ns();
-        (testbed.finish(end_ns), stall_ns)
+        let lateness = testbed.lateness();
+        (testbed.finish(end_ns), lateness)
     }
 
     /// Handles an event of a process.

@@ -1,15 +1,20 @@
 //! A pulse that misses beats when the machine stalls: a run on a machine that stalled proves
-//! nothing.
+//! nothing. It also measures how late the machine is while the run takes place.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use super::probe::{Probe, Sample, lateness};
+use locklab_runner::pool::lock;
+use locklab_runner::run::Lateness;
 
 /// The time between two beats.
 const BEAT: Duration = Duration::from_millis(5);
 
-/// A thread that does nothing but notice when it is late.
+/// A thread that does nothing but notice how late it is.
 pub(super) struct Heartbeat {
     state: Arc<State>,
     thread: Option<JoinHandle<()>>,
@@ -18,39 +23,44 @@ pub(super) struct Heartbeat {
 #[derive(Default)]
 struct State {
     stop: AtomicBool,
-    longest_ns: AtomicU64,
+    samples: Mutex<Vec<Sample>>,
 }
 
 impl Heartbeat {
     /// Starts to beat.
-    pub(super) fn start() -> Self {
+    ///
+    /// # Errors
+    ///
+    /// If no connection on the loopback interface can be opened.
+    pub(super) fn start() -> io::Result<Self> {
+        let probe = Probe::start()?;
         let state = Arc::new(State::default());
         let beating = state.clone();
-        Self {
+        Ok(Self {
             state,
-            thread: Some(thread::spawn(move || beating.beat())),
-        }
+            thread: Some(thread::spawn(move || beating.beat(probe))),
+        })
     }
 
-    /// Forgets the stalls so far.
+    /// Forgets the beats so far.
     pub(super) fn forget(&self) {
-        self.state.longest_ns.store(0, Ordering::Relaxed);
+        lock(&self.state.samples).clear();
     }
 
-    /// The largest delay of a beat so far, in nanoseconds.
-    pub(super) fn longest_stall_ns(&self) -> u64 {
-        self.state.longest_ns.load(Ordering::Relaxed)
+    /// How late the beats were so far.
+    pub(super) fn lateness(&self) -> Lateness {
+        lateness(&lock(&self.state.samples))
     }
 }
 
 impl State {
-    fn beat(&self) {
+    fn beat(&self, mut probe: Probe) {
         while !self.stop.load(Ordering::Relaxed) {
-            let before = Instant::now();
-            thread::sleep(BEAT);
-            let late = before.elapsed().saturating_sub(BEAT);
-            let late_ns = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
-            self.longest_ns.fetch_max(late_ns, Ordering::Relaxed);
+            // The connection stays open until the probe ends.
+            let Ok(sample) = probe.measure(BEAT) else {
+                return;
+            };
+            lock(&self.samples).push(sample);
         }
     }
 }

@@ -1,33 +1,37 @@
 //! The jitter of this machine, and whether it would change the rates of a shortened scenario.
 //!
-//! A run waits most of its time, and wakes up when a timer ends or a message has arrived. A probe
-//! does the same on as many threads as there will be runs. The measured delay is then added to
-//! every message of the scenario in the simulator, and the start time of a process to every
-//! restart. If a rate changes in the simulator, real runs at this scale would measure the machine
-//! and not the lock.
+//! It is measured twice: before the runs, by probes on as many threads as there will be runs, and
+//! during each of them, by its heartbeat. The measured delays are added to every message and every
+//! timer of the scenario in the simulator, and the start time of a process to every restart. If a
+//! rate changes in the simulator, real runs at this scale would measure the machine and not the
+//! lock.
 
 use std::borrow::Cow;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_values::units::fractional_ms_from_ns;
+use locklab_values::units::{NS_PER_MS, fractional_ms_from_ns};
 
 use super::Programs;
+use super::probe::{Probe, Sample, lateness};
 use locklab_check::Property;
 use locklab_evidence::{Tally, same_rate};
 use locklab_history::Span;
 use locklab_model::fault::expand;
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_results::Cell;
+use locklab_runner::run::Lateness;
 
 /// How long the machine is observed.
 const PROBE: Duration = Duration::from_millis(500);
 
 /// How long a thread of the probe sleeps at a time: as a scenario's network delays a message.
 const SLEEP: Duration = Duration::from_millis(1);
+
+/// A timer of tokio ends at a whole millisecond, and never early.
+const TIMER_RESOLUTION_NS: u64 = NS_PER_MS;
 
 /// Below this p-value two rates are taken for different. Some hundred of them are compared.
 const DIFFERENT: f64 = 0.001;
@@ -40,6 +44,8 @@ const STARTS: usize = 5;
 pub struct Jitter {
     /// 99 of 100 messages are late by at most this, in nanoseconds.
     pub message_ns: u64,
+    /// 99 of 100 timers of a client are late by at most this, in nanoseconds.
+    pub timer_ns: u64,
     /// The longest time that the start of a server's process took, in nanoseconds.
     pub start_ns: u64,
 }
@@ -51,39 +57,49 @@ impl Jitter {
     ///
     /// If no connection on the loopback interface can be opened, or no process started.
     pub fn measure(programs: &Programs, at_once: usize) -> io::Result<Self> {
-        let ends: Vec<_> = (0..at_once.max(1))
-            .map(|_| connection())
+        let probes: Vec<_> = (0..at_once.max(1))
+            .map(|_| Probe::start())
             .collect::<io::Result<_>>()?;
         thread::scope(|scope| {
-            let probes: Vec<_> = ends
+            let threads: Vec<_> = probes
                 .into_iter()
-                .map(|(here, there)| {
-                    scope.spawn(|| echo(there));
-                    scope.spawn(|| probe(here))
-                })
+                .map(|probe| scope.spawn(|| observe(probe)))
                 .collect();
             let start_ns = start(programs)?;
-            let mut late_ns = Vec::new();
-            for probe in probes {
-                match probe.join() {
-                    Ok(late) => late_ns.append(&mut late?),
+            let mut samples = Vec::new();
+            for thread in threads {
+                match thread.join() {
+                    Ok(measured) => samples.append(&mut measured?),
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            let message_ns = all_but_a_hundredth(late_ns);
             Ok(Self {
-                message_ns,
+                message_ns: 0,
+                timer_ns: 0,
                 start_ns,
-            })
+            }
+            .during(lateness(&samples)))
         })
     }
 
-    /// The scenario in a network that is slower by this, with servers that restart later.
+    /// The jitter of a run in which the machine was this late.
+    #[must_use]
+    pub fn during(self, lateness: Lateness) -> Self {
+        Self {
+            message_ns: lateness.message_ns,
+            timer_ns: lateness.timer_ns + TIMER_RESOLUTION_NS,
+            ..self
+        }
+    }
+
+    /// The scenario in a network that is slower by this, with clients whose timers are late and
+    /// servers that restart later.
     #[must_use]
     pub fn added_to(self, scenario: &Scenario) -> Scenario {
         let mut slower = scenario.clone();
         let latency_ms = &mut slower.network.latency_ms;
         *latency_ms = latency_ms.longer_by_ms(fractional_ms_from_ns(self.message_ns));
+        slower.clocks.timers_late_ms += fractional_ms_from_ns(self.timer_ns);
         for fault in slower.fault.values_mut() {
             if fault.kind().span() == Span::Down {
                 fault.duration_ms = fault
@@ -94,7 +110,7 @@ impl Jitter {
         slower
     }
 
-    /// What this seed makes of the scenario, in a network that is slower by this.
+    /// What this seed makes of the scenario on a machine that is late by this.
     pub fn drawn(self, scenario: &Scenario, seed: u64) -> Drawn<'static> {
         let late = self.added_to(&scenario.drawn(seed).scenario);
         Drawn {
@@ -133,13 +149,6 @@ pub fn drowned(scenario: &Scenario, full: &Cell, shortened: &Cell, late: &Cell) 
     })
 }
 
-/// The least value that 99 of 100 do not exceed.
-fn all_but_a_hundredth(mut values: Vec<u64>) -> u64 {
-    values.sort_unstable();
-    let place = values.len() * 99 / 100;
-    values.get(place).copied().unwrap_or(0)
-}
-
 /// How long the two programs take to start that the process of a real server consists of.
 fn start(programs: &Programs) -> io::Result<u64> {
     let mut longest = Duration::ZERO;
@@ -153,35 +162,14 @@ fn start(programs: &Programs) -> io::Result<u64> {
     Ok(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Both ends of a connection.
-fn connection() -> io::Result<(TcpStream, TcpStream)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let here = TcpStream::connect(listener.local_addr()?)?;
-    let (there, _) = listener.accept()?;
-    here.set_nodelay(true)?;
-    there.set_nodelay(true)?;
-    Ok((here, there))
-}
-
-/// Sleeps and asks; how late each answer was, in nanoseconds.
-fn probe(mut server: TcpStream) -> io::Result<Vec<u64>> {
+/// Measures for as long as the machine is observed.
+fn observe(mut probe: Probe) -> io::Result<Vec<Sample>> {
     let begun = Instant::now();
-    let mut late = Vec::new();
+    let mut samples = Vec::new();
     while begun.elapsed() < PROBE {
-        let before = Instant::now();
-        thread::sleep(SLEEP);
-        server.write_all(b"?")?;
-        server.read_exact(&mut [0])?;
-        let late_by = before.elapsed().saturating_sub(SLEEP);
-        late.push(u64::try_from(late_by.as_nanos()).unwrap_or(u64::MAX));
+        samples.push(probe.measure(SLEEP)?);
     }
-    Ok(late)
-}
-
-/// Answers until the connection is closed.
-fn echo(mut client: TcpStream) {
-    let mut byte = [0];
-    while client.read_exact(&mut byte).is_ok() && client.write_all(&byte).is_ok() {}
+    Ok(samples)
 }
 
 #[cfg(test)]
@@ -189,7 +177,9 @@ mod tests {
     use locklab_values::units::ns_from_ms;
 
     use super::*;
+    use crate::simulated::Simulated;
     use locklab_model::scenario::{Scale, load};
+    use locklab_results::Observable;
     use locklab_runner::batch::{self, BatchOptions, Job};
     use std::sync::atomic::AtomicBool;
 
@@ -214,6 +204,7 @@ mod tests {
         let jitter = Jitter {
             message_ns: ns_from_ms(message_ms),
             start_ns: ns_from_ms(start_ms),
+            timer_ns: 0,
         };
         let cells = cells([&scenario, &shortened, &jitter.added_to(&shortened)]);
         drowned(&scenario, &cells[0], &cells[1], &cells[2])
@@ -243,10 +234,20 @@ mod tests {
         assert!(why.starts_with("shorter durations take "), "{why}");
     }
 
+    /// A third client of five nodes waits for two of them in vain, 50 ms each.
     #[test]
-    fn jitter_is_the_99th_percentile() {
-        assert_eq!(all_but_a_hundredth((1..=1000).rev().collect()), 991);
-        assert_eq!(all_but_a_hundredth(vec![]), 0);
+    fn late_timers_delay_what_waits_for_them() {
+        let grant_ns = |jitter: Jitter| {
+            let scenario = load("kleppmann/k8", &[]).expect("it ships");
+            let mut late = Simulated::default();
+            late.add_late(&scenario, 0, jitter).expect("it runs");
+            late.runs[&0].durations_ns[&Observable::Grant]
+        };
+        let late = Jitter {
+            timer_ns: 3 * NS_PER_MS,
+            ..Jitter::default()
+        };
+        assert_eq!(grant_ns(late) - grant_ns(Jitter::default()), 6 * NS_PER_MS);
     }
 
     #[test]

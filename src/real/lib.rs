@@ -51,6 +51,7 @@ mod limits;
 mod operator;
 #[cfg(target_os = "linux")]
 mod plan;
+mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
 pub mod real_env;
@@ -182,10 +183,10 @@ pub fn run_with(
     limits::check(scenario, schedule)?;
     let redis_version = redis_server::version(&real.programs.redis_server)?;
     let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
-    let (history, stall_ns) = conductor::conduct(testbed, scenario, schedule, real.stop)?;
+    let (history, lateness) = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
         history,
-        stall_ns,
+        lateness,
         server_version: Some(redis_version),
         ..Run::default()
     })

@@ -141,6 +141,7 @@ impl<'a> Plan<'a> {
             lock: self.scenario.lock.clone(),
             workload: self.scenario.workload.clone(),
             options: self.scenario.client_options(),
+            timers_late: self.scenario.clocks.timers_late(),
             nodes,
             sentinels,
             addresses: self.public_addresses(),

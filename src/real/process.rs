@@ -128,7 +128,8 @@ async fn client(job: ClientJob) -> io::Result<()> {
         .behind_proxy(job.source)
         .with_clocks(reporter.clocks.clone())
         .with_sentinels(job.sentinels.into())
-        .with_client_options(job.options);
+        .with_client_options(job.options)
+        .with_late_timers(job.timers_late);
     let random = Stream::new(job.seed, &format!("workload/{stream}"));
     let workload = job.workload.of(&job.name);
     await_begin()?;

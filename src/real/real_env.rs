@@ -30,6 +30,7 @@ pub struct RealEnv {
     clocks: Clocks,
     sentinels: Rc<[Name]>,
     client: ClientOptions,
+    timers_late: Duration,
 }
 
 impl RealEnv {
@@ -45,6 +46,7 @@ impl RealEnv {
             clocks: Clocks::default(),
             sentinels: Rc::default(),
             client: ClientOptions::default(),
+            timers_late: Duration::ZERO,
         }
     }
 
@@ -75,6 +77,14 @@ impl RealEnv {
         Self { client, ..self }
     }
 
+    /// The same process, whose timers fire late by this, and by what the machine adds.
+    pub fn with_late_timers(self, timers_late: Duration) -> Self {
+        Self {
+            timers_late,
+            ..self
+        }
+    }
+
     /// The address of a process: by its name, or, as sentinels name it, by its IP address.
     fn address_of(&self, to: &Name) -> Option<SocketAddr> {
         let by_ip = || {
@@ -94,7 +104,8 @@ impl Env for RealEnv {
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        self.clocks.clone().sleep(duration)
+        let late = duration.saturating_add(self.timers_late);
+        self.clocks.clone().sleep(late)
     }
 
     fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::comparison::{Comparison, Confirmed, Criteria, Finding, Runs};
+use super::jitter::Jitter;
 use super::simulated::Simulation;
 use locklab_history::Schedule;
 use locklab_model::scenario::{Drawn, Scenario};
@@ -52,7 +53,7 @@ pub fn attempt(
 ) -> Result<Attempt, Box<dyn Error + Send + Sync>> {
     for discarded in 0..ATTEMPTS {
         let run = backend.run(scenario, seed, schedule, keep)?;
-        if run.stall_ns <= longest_stall_ns {
+        if run.lateness.longest_ns <= longest_stall_ns {
             let run = Some(run);
             return Ok(Attempt { discarded, run });
         }
@@ -73,6 +74,8 @@ pub struct Series<'a> {
     pub runs: Runs,
     /// What decides.
     pub criteria: Criteria,
+    /// How late the machine is; each run measures anew how late messages and timers are.
+    pub jitter: Jitter,
     /// The longest stall of the machine in a run that counts, in nanoseconds.
     pub longest_stall_ns: u64,
     /// Set it to end the series early.
@@ -156,10 +159,10 @@ impl Series<'_> {
 
     /// Runs one scenario with one seed.
     fn run_once(&self, place: usize, seed: u64) -> Confirmed {
-        let (scenario, _) = &self.scenarios[place];
+        let (stated, _) = &self.scenarios[place];
         let begun = Instant::now();
         let mut outcome = Confirmed::default();
-        let Drawn { scenario, schedule } = scenario.drawn(seed);
+        let Drawn { scenario, schedule } = stated.drawn(seed);
         let attempt = attempt(
             self.backend,
             &scenario,
@@ -172,6 +175,10 @@ impl Series<'_> {
             Ok(attempt) => {
                 outcome.discarded = attempt.discarded;
                 if let Some(run) = attempt.run {
+                    let jitter = self.jitter.during(run.lateness);
+                    if let Err(error) = outcome.late.add_late(stated, seed, jitter) {
+                        outcome.failure = Some(error.to_string());
+                    }
                     let run = JudgedRun::of(run, schedule, &scenario);
                     outcome.real.add(seed, &run.judged());
                     outcome.runs.insert(seed, Sketch::of(&run.judged()));
@@ -218,15 +225,16 @@ mod tests {
 
     use super::*;
     use crate::comparison::WITHIN;
-    use crate::jitter::Jitter;
+    use crate::simulated::Simulated;
     use locklab_check::Property;
     use locklab_model::scenario::{OnRedis, load};
     use locklab_results::Observable;
     use locklab_results::recording::Environment;
     use locklab_runner::backend::World;
+    use locklab_values::units::NS_PER_MS;
 
     /// The simulator in place of real Redis, without faults if `spares`, and with a stall in the
-    /// first run of every seed if `stalls`.
+    /// first run of every seed if `stalls`. It says that messages were late by 2 ms.
     struct SimulatedRedis {
         spares: bool,
         stalls: bool,
@@ -253,8 +261,9 @@ mod tests {
             let schedule = if self.spares { &nothing } else { schedule };
             // Other seeds than those of the simulated runs it is compared with.
             let mut run = World.run(scenario, seed + 1000, schedule, keep)?;
+            run.lateness.message_ns = 2 * NS_PER_MS;
             if lock(&self.seen).insert(seed) && self.stalls {
-                run.stall_ns = LONGEST_STALL_NS + 1;
+                run.lateness.longest_ns = LONGEST_STALL_NS + 1;
             }
             Ok(run)
         }
@@ -278,15 +287,11 @@ mod tests {
     ) -> (Comparison, Confirmed) {
         let mut simulation = Simulation::default();
         for seed in 0..100 {
-            let Simulation {
-                prompt,
-                late,
-                twins,
-            } = &mut simulation;
-            let jitter = Jitter::default();
+            let Simulation { prompt, twins } = &mut simulation;
             prompt.add(&scenario, seed).expect("it runs");
-            late.add_late(&scenario, seed, jitter).expect("it runs");
-            twins.add_twin(&scenario, seed, jitter).expect("it runs");
+            twins
+                .add_twin(&scenario, seed, Jitter::default())
+                .expect("it runs");
         }
         let stop = AtomicBool::new(false);
         let backend = SimulatedRedis {
@@ -302,6 +307,7 @@ mod tests {
             scenarios: &scenarios,
             runs: RUNS,
             criteria,
+            jitter: Jitter::default(),
             longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, confirmed| *lock(&result) = confirmed.clone(),
@@ -329,6 +335,19 @@ mod tests {
         let (comparison, result) = k1(false, true);
         assert_eq!(comparison.finding(), Finding::Equivalent);
         assert_eq!((result.real_runs(), result.discarded), (20, 20));
+    }
+
+    #[test]
+    fn each_late_run_is_as_late_as_the_machine_was_during_the_real_one() {
+        let scenario = load("kleppmann/k1", &[]).expect("it ships");
+        let mut prompt = Simulated::default();
+        prompt.add(&scenario, 0).expect("it runs");
+        let (_, result) = k1(false, false);
+        assert_eq!(result.late.runs.len(), 20);
+        let [prompt, late] = [&prompt, &result.late].map(|it| it.runs[&0].durations_ns.clone());
+        // A request and its reply.
+        let grant = Observable::Grant;
+        assert_eq!(late[&grant] - prompt[&grant], 2 * 2 * NS_PER_MS);
     }
 
     #[test]
@@ -422,6 +441,7 @@ mod tests {
             scenarios: &scenarios,
             runs: Runs { least: 2, most: 2 },
             criteria: Criteria::of([].into_iter(), WITHIN),
+            jitter: Jitter::default(),
             longest_stall_ns: LONGEST_STALL_NS,
             stop: &stop,
             finished: &|_, _| panic!("nothing is finished"),

@@ -23,8 +23,6 @@ const OTHER_SEED: u64 = 1 << 32;
 pub struct Simulation {
     /// As the scenario says.
     pub prompt: Simulated,
-    /// With the same seeds, and late by this machine's jitter.
-    pub late: Simulated,
     /// With the same faults and everything else drawn anew, and late by the jitter.
     pub twins: Simulated,
 }

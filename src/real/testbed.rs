@@ -28,6 +28,7 @@ use locklab_model::scenario::Scenario;
 use locklab_runner::label;
 use locklab_runner::nemesis::{failover, link_rule};
 use locklab_runner::pool::lock;
+use locklab_runner::run::Lateness;
 use locklab_runner::simulate::Keep;
 
 /// The time limit for processes to become ready, in seconds. A process needs milliseconds; the
@@ -107,7 +108,7 @@ impl<'a> Testbed<'a> {
             hosts: BTreeMap::new(),
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
-            heartbeat: Heartbeat::start(),
+            heartbeat: Heartbeat::start().map_err(ConfirmError::Proxy)?,
             _janitor: janitor(&plan, &collector)?,
             collector,
             event,
@@ -477,9 +478,9 @@ impl<'a> Testbed<'a> {
         }
     }
 
-    /// The longest stall of the machine so far, in nanoseconds.
-    pub(super) fn longest_stall_ns(&self) -> u64 {
-        self.heartbeat.longest_stall_ns()
+    /// How late the machine was since the run began.
+    pub(super) fn lateness(&self) -> Lateness {
+        self.heartbeat.lateness()
     }
 
     /// The child that sent the event, if it is still the running one.

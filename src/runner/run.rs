@@ -3,6 +3,17 @@
 use locklab_history::{Contents, History};
 use locklab_world::TraceEvent;
 
+/// How late a machine wakes what waits: threads for their timers, and processes for messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lateness {
+    /// The longest delay of a timer, in nanoseconds.
+    pub longest_ns: u64,
+    /// 99 of 100 timers are late by at most this, in nanoseconds.
+    pub timer_ns: u64,
+    /// 99 of 100 messages between two processes are late by at most this, in nanoseconds.
+    pub message_ns: u64,
+}
+
 /// A finished run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
@@ -15,8 +26,8 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
-    /// The longest stall of the machine during a real run, in nanoseconds.
-    pub stall_ns: u64,
+    /// How late the machine was during a real run; in the simulator nothing is late.
+    pub lateness: Lateness,
     /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,
 }

@@ -277,6 +277,7 @@ fn start_client(
     );
     let spec = scenario.lock.clone();
     let options = scenario.client_options();
+    let timers_late = scenario.clocks.timers_late();
     let workload = scenario.workload.of(name);
     let sentinels = sentinels::names(scenario);
     let nodes = match sentinels.is_empty() {
@@ -295,7 +296,8 @@ fn start_client(
         let env = SimulatedEnv::new(host.clone(), recorder.directory.clone(), &stream)
             .watched(observer.points())
             .with_sentinels(sentinels.clone())
-            .with_client_options(options);
+            .with_client_options(options)
+            .with_late_timers(timers_late);
         let random = Stream::new(host.seed(), &format!("workload/{stream}"));
         let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
             WorkloadKind::Lock => {

@@ -30,6 +30,7 @@ pub struct SimulatedEnv {
     points: Points,
     sentinels: Rc<[Name]>,
     client: ClientOptions,
+    timers_late: Duration,
 }
 
 impl SimulatedEnv {
@@ -43,6 +44,7 @@ impl SimulatedEnv {
             points: no_points(),
             sentinels: Rc::default(),
             client: ClientOptions::default(),
+            timers_late: Duration::ZERO,
         }
     }
 
@@ -60,6 +62,14 @@ impl SimulatedEnv {
     pub fn with_client_options(self, client: ClientOptions) -> Self {
         Self { client, ..self }
     }
+
+    /// The same process, whose timers fire late by this.
+    pub fn with_late_timers(self, timers_late: Duration) -> Self {
+        Self {
+            timers_late,
+            ..self
+        }
+    }
 }
 
 impl Env for SimulatedEnv {
@@ -73,7 +83,7 @@ impl Env for SimulatedEnv {
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        self.host.sleep(duration)
+        self.host.sleep(duration.saturating_add(self.timers_late))
     }
 
     fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {

@@ -50,7 +50,8 @@ pub(super) fn section(
         format!(
             "{} durations were compared by Smirnov's test and, in pairs, the sign test: \
              real ones must tend to be neither shorter nor longer than both simulated ones and those of runs \
-             that are late by this machine's jitter. They differ if p < {:.1e}.",
+             in which every message and every timer is as late as the machine was during the real run. They \
+             differ if p < {:.1e}.",
             compared.sum::<usize>(),
             how.criteria.different,
         ),

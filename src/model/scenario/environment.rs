@@ -1,10 +1,12 @@
 //! The environment of the clients: the nodes, the network, the clocks.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use locklab_values::dist::Dist;
+use locklab_values::units::ns_from_fractional_ms;
 
 /// The configuration of every Redis node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,12 +114,27 @@ impl Default for Network {
     }
 }
 
-/// The hosts' clock errors at the beginning of the run.
+/// The errors of the hosts' clocks at the beginning of the run, and of their timers throughout.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Clocks {
     /// Per host, `[clocks.host.n3]`; the clocks of all other hosts are exact.
     pub host: BTreeMap<String, HostClock>,
+    /// How late every timer of a client fires, in milliseconds: an operating system wakes a process
+    /// no sooner than it asked, and a busy one later.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub timers_late_ms: f64,
+}
+
+impl Clocks {
+    /// How late every timer of a client fires.
+    pub fn timers_late(&self) -> Duration {
+        Duration::from_nanos(ns_from_fractional_ms(self.timers_late_ms) as u64)
+    }
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 /// The error of one host's clocks.

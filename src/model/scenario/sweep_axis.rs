@@ -95,6 +95,7 @@ fn quantity(scenario: &Scenario, keys: &[&str], stem: &str) -> Option<String> {
         ["lock", "ttl_ms" | "lease_ms"] => "lease".into(),
         ["network", "latency_ms"] => "network latency".into(),
         ["network", "loss"] => "probability of packet loss".into(),
+        ["clocks", "timers_late_ms"] => "lateness of timers".into(),
         ["clocks", "host", host, _] => format!("clock {stem} of {host}"),
         ["workload", "client", client, "hold_ms"] => format!("hold time of {client}"),
         ["workload", "hold_ms"] => "hold time".into(),

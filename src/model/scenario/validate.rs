@@ -195,6 +195,12 @@ fn check_environment(scenario: &Scenario) -> Result<(), Problem> {
         ),
     )?;
     probability(scenario.network.loss, &["network", "loss"])?;
+    let late_ms = scenario.clocks.timers_late_ms;
+    require(
+        late_ms.is_finite() && late_ms >= 0.0,
+        &["clocks", "timers_late_ms"],
+        format!("a timer is late by 0 ms or more, not by {late_ms}"),
+    )?;
     for (host, clock) in &scenario.clocks.host {
         faults::host_exists(scenario, host, &["clocks", "host", host])?;
         let path = ["clocks", "host", host, "offset_ms"];

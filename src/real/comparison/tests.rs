@@ -37,10 +37,11 @@ fn simulated(
     simulated
 }
 
-fn confirmed(runs: Simulated) -> Confirmed {
+fn confirmed(runs: Simulated, late: Simulated) -> Confirmed {
     Confirmed {
         real: runs.cell,
         runs: runs.runs,
+        late,
         ..Confirmed::default()
     }
 }
@@ -55,7 +56,6 @@ fn is_even(seed: u64) -> bool {
 fn simulation(violates: fn(u64) -> bool, twins: fn(u64) -> bool) -> Simulation {
     Simulation {
         prompt: simulated(0..300, violates, SOME_NS),
-        late: simulated(0..300, violates, |seed| SOME_NS(seed) + 5 * NS_PER_MS),
         twins: simulated(0..100, twins, SOME_NS),
     }
 }
@@ -65,11 +65,24 @@ const CRITERIA: Criteria = Criteria {
     different: 1e-4,
 };
 
+/// Simulated runs that are late by 5 ms.
+fn late() -> Simulated {
+    simulated(0..300, |_| true, |seed| SOME_NS(seed) + 5 * NS_PER_MS)
+}
+
 fn compare(simulation: &Simulation, real: Simulated) -> (RateRow, DurationRow) {
+    compare_late(simulation, late(), real)
+}
+
+fn compare_late(
+    simulation: &Simulation,
+    late: Simulated,
+    real: Simulated,
+) -> (RateRow, DurationRow) {
     let Comparison {
         mut rates,
         mut durations,
-    } = Comparison::of(&scenario(), simulation, &confirmed(real), CRITERIA);
+    } = Comparison::of(&scenario(), simulation, &confirmed(real, late), CRITERIA);
     (rates.remove(0), durations.remove(0))
 }
 
@@ -142,11 +155,11 @@ fn a_duration_between_the_prompt_and_the_late_one_is_no_difference() {
 /// What begins with a late grant is shorter if its end is not late.
 #[test]
 fn a_duration_that_lateness_shortens_is_no_difference() {
-    let mut simulation = simulation(|_| true, |_| true);
-    simulation.late = simulated(0..300, |_| true, |seed| SOME_NS(seed) - 5 * NS_PER_MS);
+    let simulation = simulation(|_| true, |_| true);
+    let late = || simulated(0..300, |_| true, |seed| SOME_NS(seed) - 5 * NS_PER_MS);
     for (shorter_ns, differs) in [(0, false), (3 * NS_PER_MS, false), (7 * NS_PER_MS, true)] {
         let real = simulated(0..20, |_| true, |seed| SOME_NS(seed) - shorter_ns);
-        let (_, row) = compare(&simulation, real);
+        let (_, row) = compare_late(&simulation, late(), real);
         assert_eq!(row.finding.is_some(), differs, "{row:?}");
     }
 }
@@ -157,12 +170,12 @@ fn pairs_show_what_is_small_beside_the_spread() {
     let spread = |seed: u64| (50 + seed * 101 % 300) * NS_PER_MS;
     let mut simulation = simulation(|_| true, |_| true);
     simulation.prompt = simulated(0..300, |_| true, spread);
-    simulation.late = simulated(0..300, |_| true, |seed| spread(seed) + NS_PER_MS);
+    let late = || simulated(0..300, |_| true, |seed| spread(seed) + NS_PER_MS);
     for real in [
         simulated(0..20, |_| true, |seed| spread(seed) - 4 * NS_PER_MS),
         simulated(0..20, |_| true, |seed| spread(seed) + 4 * NS_PER_MS),
     ] {
-        let (_, row) = compare(&simulation, real);
+        let (_, row) = compare_late(&simulation, late(), real);
         assert_eq!(row.finding, Some(Finding::Differ), "{row:?}");
     }
 }
@@ -202,7 +215,7 @@ fn what_the_scenario_says_of_real_redis_explains_what_differs() {
     let simulation = simulation(|_| true, |_| true);
     let compared = |violates: fn(u64) -> bool, longer_ns| {
         let real = simulated(0..20, violates, |seed| SOME_NS(seed) + longer_ns);
-        Comparison::of(&scenario, &simulation, &confirmed(real), CRITERIA)
+        Comparison::of(&scenario, &simulation, &confirmed(real, late()), CRITERIA)
     };
     let differs = compared(|_| false, 9 * NS_PER_MS);
     assert_eq!(differs.finding(), Finding::Explained);
