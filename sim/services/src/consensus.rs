@@ -11,13 +11,15 @@
 //! `command` defines its changes, and with `raft` the members agree on the order of changes.
 //! `member` combines these: it answers changes once they are applied, queries once the leader
 //! has confirmed that it still leads, and watches when their nodes are gone. Time matters only
-//! in `expiry`, by the leader's clock. `links` and `wire` connect the members, and `storage` is
+//! in `expiry`, by the leader's clock. `clients` and `links` are a member's connections, `waiting`
+//! the clients whose answers are due later, `wire` what members say to each other, and `storage`
 //! their persistent state.
 //!
 //! Only the leader serves clients; the other members name it. The log is kept completely, in
 //! memory and on disk: there are two or three entries per acquisition of a lock, and none for
 //! pings and queries, so minutes of a run produce a few thousand.
 
+mod clients;
 mod command;
 mod config;
 mod expiry;
@@ -30,6 +32,7 @@ mod storage;
 mod waiting;
 mod wire;
 
+pub use self::clients::ConnId;
 pub use self::config::{MemberConfig, Timing};
 pub use self::links::LinkId;
-pub use self::member::{ConnId, Effect, Member};
+pub use self::member::{Effect, Member};

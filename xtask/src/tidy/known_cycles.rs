@@ -29,13 +29,6 @@ pub const KNOWN: &[Known] = &[
         why: "a sentinel's state and its behaviour are in the same files",
     },
     Known {
-        files: &[
-            "sim/services/src/consensus/member.rs",
-            "sim/services/src/consensus/waiting.rs",
-        ],
-        why: "the id of a member's connections is defined beside the member",
-    },
-    Known {
         files: &["src/model/fault/spec.rs", "src/model/fault/fault_table.rs"],
         why: "a fault's specification holds its table, and the table makes the specification",
     },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::{Bytes, BytesMut};
 use redis_protocol::resp2::types::BytesFrame;
 
+use super::clients::{Client, ConnId};
 use super::command::Command;
 use super::config::{MemberConfig, Timing};
 use super::expiry::Expiry;
@@ -16,10 +17,6 @@ use super::waiting::{Waiting, Watch};
 use super::{storage, wire};
 use locklab_redis::resp::{self, bulk, integer, next_words};
 use locklab_redis::{DiskWrite, Files};
-
-/// Identifies a connection that a client or another member opened. Never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnId(u64);
 
 /// An action that the driver of a member must execute, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,14 +80,6 @@ pub struct Member {
     outbox: Vec<Effect>,
     next_link: u64,
     next_conn: u64,
-}
-
-/// A peer that connected: a client or another member. Its requests are handled one by one.
-#[derive(Default)]
-struct Client {
-    inbound: BytesMut,
-    /// Whether the answer to its last request is pending.
-    is_waiting: bool,
 }
 
 impl Member {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::clients::ConnId;
 use super::command::SessionId;
-use super::member::ConnId;
 use super::raft::ReadPoint;
 use super::request::Query;
 
