@@ -12,6 +12,7 @@
 //! - A server's reset before its SYN-ACK got through makes the connector send its SYN again.
 
 mod connection;
+mod end;
 mod flow;
 mod lifecycle;
 mod log;
@@ -22,7 +23,7 @@ mod power;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use connection::{ConnectionId, End};
+pub(crate) use end::{ConnectionId, End};
 pub use log::{MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub(crate) use network::{Effect, Network};
 pub(crate) use payload::{Meter, Payload};

@@ -1,56 +1,10 @@
-//! A connection and its two ends.
+//! A connection and the state of its two ends.
 
 use locklab_history::Name;
 use locklab_link::Flow;
 
+use super::end::Side;
 use super::flow::{Content, Parcel, Transit};
-
-/// Identifies a connection; no two have the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ConnectionId(pub(super) u64);
-
-/// A side of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    /// The host that connected.
-    Connector,
-    /// The host to which it connected.
-    Server,
-}
-
-/// One end of a connection; also the flow that it sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct End {
-    pub(crate) connection: ConnectionId,
-    pub(crate) side: Side,
-}
-
-impl End {
-    /// The other end.
-    pub(crate) fn peer(self) -> End {
-        let side = match self.side {
-            Side::Connector => Side::Server,
-            Side::Server => Side::Connector,
-        };
-        End { side, ..self }
-    }
-}
-
-impl ConnectionId {
-    pub(crate) fn connector(self) -> End {
-        End {
-            connection: self,
-            side: Side::Connector,
-        }
-    }
-
-    pub(crate) fn server(self) -> End {
-        End {
-            connection: self,
-            side: Side::Server,
-        }
-    }
-}
 
 /// The state of the connection in the kernel of an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use locklab_link::Kind;
 
-use super::connection::End;
+use super::end::End;
 use super::log::MessageId;
 use super::payload::Payload;
 

@@ -2,7 +2,8 @@
 
 use locklab_history::Name;
 
-use super::connection::{Connection, ConnectionId, End, Side, SocketState, Stage};
+use super::connection::{Connection, SocketState, Stage};
+use super::end::{ConnectionId, End, Side};
 use super::flow::{Content, Transit};
 use super::network::{Effect, Network};
 use super::payload::Payload;

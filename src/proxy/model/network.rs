@@ -7,7 +7,8 @@ use locklab_history::Name;
 use locklab_link::{Delivery, EventQueue, Hop, Kind, LinkRule, Links, RuleId};
 use locklab_values::random::Stream;
 
-use super::connection::{Connection, ConnectionId, End, SocketState};
+use super::connection::{Connection, SocketState};
+use super::end::{ConnectionId, End};
 use super::flow::{Content, Parcel, Transit};
 use super::log::{Log, Segment};
 use super::payload::Payload;

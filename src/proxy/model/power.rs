@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use locklab_history::Name;
 
-use super::connection::{End, Side, SocketState};
+use super::connection::SocketState;
+use super::end::{End, Side};
 use super::flow::{Content, Transit};
 use super::network::{Effect, Event, Network};
 

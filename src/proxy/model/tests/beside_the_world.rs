@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::fixture::{Fixture, MS, S, Seen, Ways};
-use crate::model::connection::Side::{self, Connector, Server};
+use crate::model::end::Side::{self, Connector, Server};
 
 /// When a run is compared: after the longest wait for a retransmission.
 const END_NS: u64 = 2_000 * S;

@@ -8,7 +8,7 @@ use locklab_link::{LinkEffect, LinkRule, RuleId};
 use locklab_values::dist::Dist;
 use tokio::sync::Notify;
 
-use crate::model::connection::Side;
+use crate::model::end::Side;
 use crate::model::{ConnectionId, Effect, End, Meter, Network, Payload};
 use crate::options::{Keep, Options};
 

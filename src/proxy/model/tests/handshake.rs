@@ -3,7 +3,7 @@
 use locklab_link::LinkEffect::Cut;
 
 use super::fixture::{Fixture, MS, Process, S, Seen, Ways, got};
-use crate::model::connection::Side::{Connector, Server};
+use crate::model::end::Side::{Connector, Server};
 
 #[test]
 fn a_connection_is_established_after_both_latencies() {

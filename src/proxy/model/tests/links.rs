@@ -5,7 +5,7 @@ use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 
 use super::fixture::{Fixture, MS, S, Seen, Ways, got};
-use crate::model::connection::Side::{Connector, Server};
+use crate::model::end::Side::{Connector, Server};
 
 #[test]
 fn data_arrives_after_the_latency_and_not_before() {

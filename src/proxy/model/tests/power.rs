@@ -3,7 +3,7 @@
 use locklab_link::LinkEffect::{Cut, Slow};
 
 use super::fixture::{Fixture, MS, Process, S, Seen, Ways, got};
-use crate::model::connection::Side::{Connector, Server};
+use crate::model::end::Side::{Connector, Server};
 
 fn cut_power(fixture: &mut Fixture, host: &str) {
     fixture.act(|network, now_ns| network.cut_power(&host.into(), now_ns));

@@ -3,7 +3,7 @@
 use locklab_link::LinkEffect::Cut;
 
 use super::fixture::{Fixture, MS, S, Seen, Ways, got};
-use crate::model::connection::Side::{Connector, Server};
+use crate::model::end::Side::{Connector, Server};
 
 /// The times of the model's events until `until_ns`, in milliseconds after now.
 fn events_ms(fixture: &mut Fixture, until_ns: u64) -> Vec<u64> {
