@@ -19,6 +19,7 @@ mod log;
 mod network;
 mod payload;
 mod power;
+mod suspension;
 
 #[cfg(test)]
 mod tests;

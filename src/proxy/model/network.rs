@@ -12,7 +12,7 @@ use super::end::{ConnectionId, End};
 use super::flow::{Content, Parcel, Transit};
 use super::log::{Log, Segment};
 use super::payload::Payload;
-use super::power::Suspension;
+use super::suspension::Suspension;
 use crate::options::Options;
 
 /// An operation for the owner of the sockets.

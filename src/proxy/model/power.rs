@@ -1,37 +1,11 @@
-//! Hosts that are without power, or suspended.
-
-use std::collections::VecDeque;
+//! Cuts of power and suspensions of hosts: their beginning and their end.
 
 use locklab_history::Name;
 
 use super::connection::SocketState;
 use super::end::{End, Side};
-use super::flow::{Content, Transit};
 use super::network::{Effect, Event, Network};
-
-/// A suspended host.
-#[derive(Debug)]
-pub(super) struct Suspension {
-    since_ns: u64,
-    /// How many suspensions are in force; they act as one.
-    depth: u32,
-    /// The segments that have arrived, in order.
-    pub(super) inbox: Vec<Transit>,
-    /// The segments that it will send when it wakes, in order.
-    pub(super) outbox: VecDeque<(End, Content)>,
-}
-
-impl Suspension {
-    /// Drops what a flow was to send; returns whether the handshake's answer was part of it.
-    pub(super) fn drop_flow(&mut self, end: End) -> bool {
-        let mut opened = false;
-        self.outbox.retain(|(from, content)| {
-            opened |= *from == end && content.opens();
-            *from != end
-        });
-        opened
-    }
-}
+use super::suspension::Suspension;
 
 impl Network {
     /// Cuts the power of `host`.
@@ -65,12 +39,7 @@ impl Network {
         let suspension = self
             .suspended
             .entry(host.clone())
-            .or_insert_with(|| Suspension {
-                since_ns: now_ns,
-                depth: 0,
-                inbox: Vec::new(),
-                outbox: VecDeque::new(),
-            });
+            .or_insert_with(|| Suspension::since(now_ns));
         suspension.depth += 1;
     }
 

@@ -33,10 +33,6 @@ pub const KNOWN: &[Known] = &[
         why: "a fault's specification holds its table, and the table makes the specification",
     },
     Known {
-        files: &["src/proxy/model/network.rs", "src/proxy/model/power.rs"],
-        why: "power failures are methods of the network in a file of their own",
-    },
-    Known {
         files: &[
             "src/report/chart/draw.rs",
             "src/report/chart/heat.rs",
