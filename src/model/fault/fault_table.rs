@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use locklab_values::dist::Dist;
 
@@ -15,7 +15,7 @@ use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span};
 /// `[fault.NAME]` as written in a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FaultTable {
+struct FaultTable {
     kind: FaultKind,
     on: Option<Hosts>,
     from: Option<Hosts>,
@@ -54,6 +54,20 @@ enum Direction {
 enum Hosts {
     One(Name),
     Many(Vec<Name>),
+}
+
+// Written out and not derived, so that the specification need not name its table.
+impl<'de> Deserialize<'de> for FaultSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let table = FaultTable::deserialize(deserializer)?;
+        FaultSpec::try_from(table).map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for FaultSpec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        FaultTable::from(self.clone()).serialize(serializer)
+    }
 }
 
 impl TryFrom<FaultTable> for FaultSpec {

@@ -1,19 +1,15 @@
 //! A fault as a scenario describes it, some of its numbers as distributions.
 
-use locklab_values::dist::Dist;
-use serde::{Deserialize, Serialize};
-
-use super::fault_table::FaultTable;
 use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Moment};
+use locklab_values::dist::Dist;
 
 /// A fault with its amount as written in a scenario: a step in milliseconds (negative:
 /// backwards), a rate in parts per million (100 000 is 10 % fast), a delay in milliseconds (drawn
 /// once for the whole fault), a share from 0 to 1.
 pub type Described = Effect<HostFault<f64, i64>, LinkFault<Dist, f64>>;
 
-/// One `[fault.NAME]` table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "FaultTable", into = "FaultTable")]
+/// One `[fault.NAME]` table; `fault_table` reads and writes it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct FaultSpec {
     /// Its kind and its targets.
     pub effect: Described,

@@ -29,10 +29,6 @@ pub const KNOWN: &[Known] = &[
         why: "a sentinel's state and its behaviour are in the same files",
     },
     Known {
-        files: &["src/model/fault/spec.rs", "src/model/fault/fault_table.rs"],
-        why: "a fault's specification holds its table, and the table makes the specification",
-    },
-    Known {
         files: &[
             "src/report/chart/draw.rs",
             "src/report/chart/heat.rs",
