@@ -14,6 +14,7 @@
 mod axis_scale;
 mod backend;
 mod draw;
+mod frame;
 mod heat;
 mod lines;
 mod measure;

@@ -8,7 +8,7 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::super::drawing::Colour;
 use super::super::{Error, font, palette};
-use super::draw::{Frame, LEFT};
+use super::frame::{Frame, LEFT};
 use super::pen::{Area, fill, ink, placed, style, text};
 use super::plot::{Body, Heat, Plot};
 

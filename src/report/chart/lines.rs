@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::super::{Error, palette};
 use super::axis_scale::Kind;
-use super::draw::Frame;
+use super::frame::Frame;
 use super::measure::Rate;
 use super::pen::{Area, Pixel, failed, fill, ink, marker, series, thin};
 use super::plot::{Line, Plot};

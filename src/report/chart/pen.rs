@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::super::drawing::Colour;
-use super::super::font::{FAMILY, LINE_HEIGHT};
+use super::super::font::{self, FAMILY, LINE_HEIGHT};
 use super::super::{Error, palette};
 use super::backend::Backend;
 
@@ -65,6 +65,11 @@ pub(super) fn text(
     look: TextStyle<'static>,
 ) -> Result<(), Error> {
     root.draw(&Text::new(text, at, look)).map_err(failed)
+}
+
+/// The font size, at most `size`, at which a text fits.
+pub(super) fn fitting(text: &str, size: f64, room: f64) -> f64 {
+    size * (room / font::width(text, size).max(1.0)).min(1.0)
 }
 
 /// Text that begins below and to the right of its point.

@@ -30,14 +30,6 @@ pub const KNOWN: &[Known] = &[
     },
     Known {
         files: &[
-            "src/report/chart/draw.rs",
-            "src/report/chart/heat.rs",
-            "src/report/chart/lines.rs",
-        ],
-        why: "each kind of panel draws on the frame of the file that calls it",
-    },
-    Known {
-        files: &[
             "src/report/spacetime/arrows.rs",
             "src/report/spacetime/time_axis.rs",
             "src/report/spacetime/bars.rs",
