@@ -16,6 +16,7 @@ mod labels;
 mod lanes;
 mod legend;
 mod marks;
+mod page;
 mod retries;
 mod scene;
 mod shades;

@@ -5,8 +5,8 @@ use super::{
         drawing::{Anchor, Colour, Look, Percent, Stroke},
         palette,
     },
-    draw::Page,
     hosts::Role,
+    page::Page,
     scene::Scene,
 };
 use locklab_history::Message;

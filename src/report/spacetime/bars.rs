@@ -8,8 +8,8 @@ use super::{
         drawing::{Anchor, Hatch, Look, Stroke},
         palette,
     },
-    draw::Page,
     labels::Area,
+    page::Page,
     scene::Scene,
 };
 

@@ -5,8 +5,8 @@ use super::{
         drawing::{Anchor, Look, Percent, Stroke, TextStyle},
         font, palette,
     },
-    draw::Page,
     marks::{Mark, access_mark},
+    page::Page,
     scene::Scene,
     shades,
 };

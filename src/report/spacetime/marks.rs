@@ -6,8 +6,8 @@ use super::{
         drawing::{Anchor, Colour, Look, Stroke},
         palette,
     },
-    draw::Page,
     labels::Area,
+    page::Page,
     scene::Scene,
     time_axis::milliseconds,
 };

@@ -5,10 +5,10 @@ use super::{
         drawing::{Anchor, Colour, Look, Percent, Stroke},
         palette,
     },
-    draw::Page,
     faults::FaultSpan,
     hosts::Role,
     lanes::Lane,
+    page::Page,
     scene::Scene,
 };
 use locklab_history::Family;

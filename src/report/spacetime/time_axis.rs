@@ -7,9 +7,9 @@ use super::{
         drawing::{Anchor, Look, Stroke, TextStyle},
         font, palette,
     },
-    draw::Page,
     duration,
     labels::Area,
+    page::Page,
     scene::Scene,
     time_scale::{Pace, Segment},
 };

@@ -30,18 +30,6 @@ pub const KNOWN: &[Known] = &[
     },
     Known {
         files: &[
-            "src/report/spacetime/arrows.rs",
-            "src/report/spacetime/time_axis.rs",
-            "src/report/spacetime/bars.rs",
-            "src/report/spacetime/draw.rs",
-            "src/report/spacetime/legend.rs",
-            "src/report/spacetime/marks.rs",
-            "src/report/spacetime/shades.rs",
-        ],
-        why: "the parts of a picture use helpers of the file that draws them",
-    },
-    Known {
-        files: &[
             "src/report/spacetime/retries.rs",
             "src/report/spacetime/window.rs",
         ],
