@@ -8,6 +8,7 @@
 mod arrows;
 mod bars;
 pub mod chatter;
+mod crop;
 mod draw;
 pub mod faults;
 pub mod holds;

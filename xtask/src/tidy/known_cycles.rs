@@ -28,11 +28,4 @@ pub const KNOWN: &[Known] = &[
         ],
         why: "a sentinel's state and its behaviour are in the same files",
     },
-    Known {
-        files: &[
-            "src/report/spacetime/retries.rs",
-            "src/report/spacetime/window.rs",
-        ],
-        why: "retries are counted in a window, and a window is chosen by them",
-    },
 ];
