@@ -11,21 +11,4 @@ pub struct Known {
     pub why: &'static str,
 }
 
-pub const KNOWN: &[Known] = &[
-    Known {
-        files: &[
-            "sim/redis/src/sentinel/command.rs",
-            "sim/redis/src/sentinel/config.rs",
-            "sim/redis/src/sentinel/core.rs",
-            "sim/redis/src/sentinel/failover.rs",
-            "sim/redis/src/sentinel/file.rs",
-            "sim/redis/src/sentinel/hello.rs",
-            "sim/redis/src/sentinel/instance.rs",
-            "sim/redis/src/sentinel/link.rs",
-            "sim/redis/src/sentinel/listing.rs",
-            "sim/redis/src/sentinel/master.rs",
-            "sim/redis/src/sentinel/server.rs",
-        ],
-        why: "a sentinel's state and its behaviour are in the same files",
-    },
-];
+pub const KNOWN: &[Known] = &[];

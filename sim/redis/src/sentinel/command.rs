@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
-use super::config::{Address, Monitor};
-use super::core::{ConnId, Effect};
-use super::failover::Reason;
+use super::address::Address;
+use super::core::Core;
+use super::effect::{ConnId, Effect};
 use super::instance::HELLO_CHANNEL;
 use super::listing;
-use super::master::{InstanceId, Master};
-use super::server::Sentinel;
+use super::master::{InstanceId, Master, Reason};
+use super::monitor::Monitor;
+use super::state::State;
 use crate::VERSION;
 use crate::glob;
 use crate::wire::reply::{Error, Reply, Resp};
@@ -19,14 +20,14 @@ use crate::wire::reply::{Error, Reply, Resp};
 type Answer = Result<Reply, String>;
 
 /// Replies to an invalid request with an error, and closes the connection.
-pub(super) fn refuse(sentinel: &mut Sentinel, conn: ConnId, text: &str) {
-    answer(sentinel, conn, error(text));
-    sentinel.core.clients.remove(&conn);
-    sentinel.core.effects.push(Effect::Close { conn });
+pub(super) fn refuse(state: &mut State, conn: ConnId, text: &str) {
+    answer(state, conn, error(text));
+    state.core.clients.remove(&conn);
+    state.core.effects.push(Effect::Close { conn });
 }
 
 /// Serves one request.
-pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
+pub(super) fn serve(state: &mut State, conn: ConnId, words: &[Bytes]) {
     let texts: Vec<&str> = words
         .iter()
         .map(|word| std::str::from_utf8(word).unwrap_or(""))
@@ -35,32 +36,32 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
         return;
     };
     let result = match (name.to_ascii_uppercase().as_str(), arguments) {
-        ("PING", []) if listens(sentinel, conn) && !speaks_resp3(sentinel, conn) => {
+        ("PING", []) if listens(state, conn) && !speaks_resp3(state, conn) => {
             Ok(array(["pong", ""]))
         }
         ("PING", []) => Ok(status("PONG")),
-        ("SENTINEL", [subcommand, rest @ ..]) => ask(sentinel, subcommand, rest),
+        ("SENTINEL", [subcommand, rest @ ..]) => ask(state, subcommand, rest),
         ("SUBSCRIBE" | "PSUBSCRIBE" | "UNSUBSCRIBE" | "PUNSUBSCRIBE", _) => {
-            subscribe(sentinel, conn, name, &words[1..]);
+            subscribe(state, conn, name, &words[1..]);
             return;
         }
         ("PUBLISH", [HELLO_CHANNEL, hello]) => {
-            sentinel.take_hello(hello);
+            state.take_hello(hello);
             Ok(Reply::Integer(1))
         }
         ("PUBLISH", [_, _]) => {
             Err("ERR Only HELLO messages are accepted by Sentinel instances.".into())
         }
-        ("HELLO", []) => Ok(hello(sentinel, conn)),
+        ("HELLO", []) => Ok(hello(state, conn)),
         ("HELLO", [version, ..]) => match *version {
-            "2" => Ok(switch(sentinel, conn, Resp::V2)),
-            "3" => Ok(switch(sentinel, conn, Resp::V3)),
+            "2" => Ok(switch(state, conn, Resp::V2)),
+            "3" => Ok(switch(state, conn, Resp::V3)),
             _ => Err("NOPROTO unsupported protocol version".into()),
         },
-        ("INFO", _) => Ok(bulk(listing::info(sentinel))),
+        ("INFO", _) => Ok(bulk(listing::info(state))),
         ("ROLE", []) => Ok(Reply::Array(vec![
             bulk("sentinel"),
-            array(sentinel.masters.keys()),
+            array(state.masters.keys()),
         ])),
         ("CLIENT", [sub, _]) if sub.eq_ignore_ascii_case("setname") => Ok(status("OK")),
         ("PING" | "SENTINEL" | "PUBLISH" | "ROLE", _) => Err(format!(
@@ -74,19 +75,19 @@ pub(super) fn serve(sentinel: &mut Sentinel, conn: ConnId, words: &[Bytes]) {
             ))
         }
     };
-    answer(sentinel, conn, result.unwrap_or_else(|text| error(&text)));
+    answer(state, conn, result.unwrap_or_else(|text| error(&text)));
 }
 
 /// `HELLO 2` and `HELLO 3`. A name and a password may follow; both are ignored here.
-fn switch(sentinel: &mut Sentinel, conn: ConnId, resp: Resp) -> Reply {
-    if let Some(client) = sentinel.core.clients.get_mut(&conn) {
+fn switch(state: &mut State, conn: ConnId, resp: Resp) -> Reply {
+    if let Some(client) = state.core.clients.get_mut(&conn) {
         client.resp = resp;
     }
-    hello(sentinel, conn)
+    hello(state, conn)
 }
 
-fn hello(sentinel: &Sentinel, conn: ConnId) -> Reply {
-    let client = sentinel.core.clients.get(&conn);
+fn hello(state: &State, conn: ConnId) -> Reply {
+    let client = state.core.clients.get(&conn);
     let proto = match client.map_or(Resp::V2, |client| client.resp) {
         Resp::V2 => 2,
         Resp::V3 => 3,
@@ -103,21 +104,9 @@ fn hello(sentinel: &Sentinel, conn: ConnId) -> Reply {
     Reply::Map(pairs.collect())
 }
 
-/// Starts to monitor a master (`SENTINEL MONITOR`).
-pub(super) fn monitor(sentinel: &mut Sentinel, settings: Monitor) {
-    let (name, quorum) = (settings.name.clone(), settings.quorum);
-    let master = Master::new(settings, sentinel.core.now_ms);
-    sentinel.core.unsaved = true;
-    let what = master.describe(&InstanceId::Master);
-    sentinel
-        .core
-        .event("+monitor", format!("{what} quorum {quorum}"));
-    sentinel.masters.insert(name, master);
-}
-
 /// `SENTINEL …`.
-fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer {
-    let Sentinel { core, masters, .. } = sentinel;
+fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
+    let State { core, masters } = state;
     match (subcommand.to_ascii_lowercase().as_str(), arguments) {
         ("get-master-addr-by-name", [name]) => {
             let address = masters.get(*name).map(Master::current_address);
@@ -214,7 +203,7 @@ fn ask(sentinel: &mut Sentinel, subcommand: &str, arguments: &[&str]) -> Answer 
                 host: (*host).to_owned(),
                 port,
             };
-            monitor(sentinel, Monitor::new(name, address, quorum));
+            state.monitor(Monitor::new(name, address, quorum));
             Ok(status("OK"))
         }
         ("remove", [name]) => {
@@ -248,7 +237,7 @@ fn find<M>(master: Option<M>) -> Result<M, String> {
     master.ok_or_else(|| "ERR No such master with that name".into())
 }
 
-fn disconnect(core: &mut super::core::Core, master: &mut Master) {
+fn disconnect(core: &mut Core, master: &mut Master) {
     for peer in master.peers.values_mut() {
         peer.server.disconnect(core);
     }
@@ -305,20 +294,20 @@ fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn speaks_resp3(sentinel: &Sentinel, conn: ConnId) -> bool {
-    let client = sentinel.core.clients.get(&conn);
+fn speaks_resp3(state: &State, conn: ConnId) -> bool {
+    let client = state.core.clients.get(&conn);
     client.is_some_and(|client| client.resp == Resp::V3)
 }
 
-fn listens(sentinel: &Sentinel, conn: ConnId) -> bool {
-    let client = sentinel.core.clients.get(&conn);
+fn listens(state: &State, conn: ConnId) -> bool {
+    let client = state.core.clients.get(&conn);
     client.is_some_and(|client| client.channels.len() + client.patterns.len() > 0)
 }
 
 /// SUBSCRIBE and related commands: one confirmation for each name.
-fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Bytes]) {
+fn subscribe(state: &mut State, conn: ConnId, command: &str, names: &[Bytes]) {
     let command = command.to_ascii_lowercase();
-    let Some(client) = sentinel.core.clients.get_mut(&conn) else {
+    let Some(client) = state.core.clients.get_mut(&conn) else {
         return;
     };
     let mut replies = Vec::new();
@@ -362,17 +351,17 @@ fn subscribe(sentinel: &mut Sentinel, conn: ConnId, command: &str, names: &[Byte
         replies.push(reply);
     }
     for reply in replies {
-        answer(sentinel, conn, reply);
+        answer(state, conn, reply);
     }
 }
 
-fn answer(sentinel: &mut Sentinel, conn: ConnId, reply: Reply) {
-    let client = sentinel.core.clients.get(&conn);
+fn answer(state: &mut State, conn: ConnId, reply: Reply) {
+    let client = state.core.clients.get(&conn);
     let resp = client.map_or(Resp::V2, |client| client.resp);
     let mut out = BytesMut::new();
     reply.encode(resp, &mut out);
     let bytes = out.freeze();
-    sentinel.core.effects.push(Effect::Reply { conn, bytes });
+    state.core.effects.push(Effect::Reply { conn, bytes });
 }
 
 fn status(text: &str) -> Reply {

@@ -4,69 +4,12 @@ use std::collections::BTreeMap;
 
 use bytes::{Bytes, BytesMut};
 
-use super::config::{Address, Uptime};
-use super::file::SentinelFile;
-use super::link::Link;
+use super::address::Address;
+use super::config::Uptime;
+use super::effect::{ConnId, Effect, LinkId, Notice};
 use crate::glob;
 use crate::wire::reply::{Reply, Resp};
 use crate::wire::request::Parser;
-
-/// A connection that the sentinel opened. Never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkId(u64);
-
-/// A connection that a client opened to the sentinel. Never reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnId(pub(super) u64);
-
-/// An action for the driver of a sentinel. Actions are carried out in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Effect {
-    /// Connect. Commands sent before the connection is established are queued for it.
-    Connect {
-        /// The id of the new link.
-        link: LinkId,
-        /// The address to connect to.
-        to: Address,
-    },
-    /// Send a command on a link.
-    Send {
-        /// The link.
-        link: LinkId,
-        /// One complete command.
-        bytes: Bytes,
-    },
-    /// Close a link. The sentinel no longer knows it.
-    Hangup {
-        /// The link.
-        link: LinkId,
-    },
-    /// Send a reply or a message to a client.
-    Reply {
-        /// The client's connection.
-        conn: ConnId,
-        /// One or more complete replies.
-        bytes: Bytes,
-    },
-    /// Close a client's connection after the pending replies are sent.
-    Close {
-        /// The connection.
-        conn: ConnId,
-    },
-    /// Write the configuration file durably, before carrying out any later effect.
-    Write(SentinelFile),
-    /// An event for the log; subscribers already got it by [`Effect::Reply`].
-    Event(Notice),
-}
-
-/// An event as Sentinel logs and publishes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// The channel: `+sdown`.
-    pub channel: &'static str,
-    /// The message: `master mymaster n1 6379`.
-    pub text: String,
-}
 
 /// The identity of this sentinel, the time, and the effects to carry out.
 pub(super) struct Core {
@@ -142,22 +85,11 @@ impl Core {
         self.effects.push(Effect::Event(Notice { channel, text }));
     }
 
-    /// Starts to connect.
-    pub(super) fn connect(&mut self, to: &Address) -> Link {
+    /// The id of a link that is about to be opened.
+    pub(super) fn new_link_id(&mut self) -> LinkId {
         let id = LinkId(self.next_link);
         self.next_link += 1;
-        self.effects.push(Effect::Connect {
-            link: id,
-            to: to.clone(),
-        });
-        Link::new(id, self.now_ms)
-    }
-
-    /// Closes a link, if there is one.
-    pub(super) fn hang_up(&mut self, link: Option<Link>) {
-        if let Some(link) = link {
-            self.effects.push(Effect::Hangup { link: link.id });
-        }
+        id
     }
 
     /// The time elapsed since `at_ms`, in milliseconds.

@@ -7,10 +7,17 @@ use redis_protocol::resp2::types::BytesFrame;
 use super::core::Core;
 use super::instance::PING_PERIOD_MS;
 use super::link::Expect;
-use super::master::{Asking, InstanceId, Master};
+use super::master::{InstanceId, Master};
 
 /// `SENTINEL_ASK_PERIOD`; a reply stays valid for five of these.
 const ASK_PERIOD_MS: i64 = PING_PERIOD_MS;
+
+/// Whether the other sentinels are asked even if they were asked recently.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asking {
+    WhenDue,
+    Now,
+}
 
 impl Master {
     /// Checks whether a quorum considers the master down (`sentinelCheckObjectivelyDown`).

@@ -3,52 +3,15 @@
 
 use std::cmp::Reverse;
 
-use super::config::Address;
+use super::address::Address;
 use super::core::Core;
 use super::instance::{INFO_PERIOD_MS, PING_PERIOD_MS};
-use super::master::{InstanceId, Master, Reconf, Replica};
+use super::master::{Failover, InstanceId, Master, Reason, Reconf, Replica, Stage};
 
 /// `SENTINEL_ELECTION_TIMEOUT`.
 const ELECTION_TIMEOUT_MS: i64 = 10_000;
 /// `SENTINEL_SLAVE_RECONF_TIMEOUT`.
 const RECONF_TIMEOUT_MS: i64 = 10_000;
-
-/// A failover that this sentinel has started.
-pub(super) struct Failover {
-    pub(super) stage: Stage,
-    /// The epoch in which votes for this failover count.
-    pub(super) epoch: u64,
-    since_ms: i64,
-    pub(super) reason: Reason,
-    pub(super) promoted: Option<Address>,
-}
-
-/// The reason for a failover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// The master is objectively down.
-    Down,
-    /// An administrator requested it: no agreement is needed.
-    Asked,
-}
-
-/// `SENTINEL_FAILOVER_STATE_*`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    WaitStart,
-    SelectReplica,
-    SendReplicaOfNoOne,
-    WaitPromotion,
-    ReconfReplicas,
-    UpdateConfig,
-}
-
-impl Stage {
-    /// Whether the promoted replica has reported being a master.
-    pub(super) fn is_promoted(self) -> bool {
-        matches!(self, Stage::ReconfReplicas | Stage::UpdateConfig)
-    }
-}
 
 impl Master {
     /// Starts a failover if the master is objectively down and none was attempted recently
@@ -301,10 +264,6 @@ impl Master {
                 (rank, run_id.is_empty(), run_id.to_ascii_lowercase())
             });
         best.map(|replica| replica.server.address.clone())
-    }
-
-    pub(super) fn promoted(&self) -> Option<&Address> {
-        self.failover.as_ref()?.promoted.as_ref()
     }
 
     fn enter(&mut self, core: &Core, stage: Stage) {

@@ -1,24 +1,25 @@
 //! Hellos: how sentinels discover each other, and how the others learn of a failover
 //! (`sentinelProcessHelloMessage`).
 
-use super::config::Address;
+use super::address::Address;
 use super::core::Core;
 use super::master::{InstanceId, Master, Peer};
+use super::state::State;
 
 /// The announcement of a sentinel about itself and a master.
-pub(super) struct Hello<'a> {
+struct Hello<'a> {
     sentinel: Address,
-    pub(super) run_id: &'a str,
+    run_id: &'a str,
     epoch: u64,
     /// The master's name.
-    pub(super) name: &'a str,
+    name: &'a str,
     master: Address,
     config_epoch: u64,
 }
 
 impl<'a> Hello<'a> {
     /// Reads `ip,port,runid,epoch,name,ip,port,epoch`.
-    pub(super) fn parse(text: &'a str) -> Option<Self> {
+    fn parse(text: &'a str) -> Option<Self> {
         let words: Vec<&str> = text.split(',').collect();
         let [host, port, run_id, epoch, name, to, to_port, to_epoch] = words[..] else {
             return None;
@@ -40,6 +41,18 @@ impl<'a> Hello<'a> {
     }
 }
 
+impl State {
+    /// Handles a hello, from either source. The sentinel's own hellos are ignored.
+    pub(super) fn take_hello(&mut self, text: &str) {
+        if let Some(hello) = Hello::parse(text)
+            && hello.run_id != self.core.run_id
+            && let Some(master) = self.masters.get_mut(hello.name)
+        {
+            master.greet(&mut self.core, &hello);
+        }
+    }
+}
+
 impl Master {
     /// The hello of this sentinel.
     pub(super) fn hello(&self, core: &Core) -> String {
@@ -58,7 +71,7 @@ impl Master {
     }
 
     /// Handles the hello of another sentinel.
-    pub(super) fn greet(&mut self, core: &mut Core, hello: &Hello<'_>) {
+    fn greet(&mut self, core: &mut Core, hello: &Hello<'_>) {
         self.meet(core, hello);
         self.see_epoch(core, hello.epoch);
         if self.config_epoch >= hello.config_epoch {

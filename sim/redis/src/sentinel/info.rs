@@ -1,11 +1,10 @@
 //! The INFO of a master or replica (`sentinelRefreshInstanceInfo`), and the reaction if its
 //! role is not the expected one.
 
-use super::config::Address;
+use super::address::Address;
 use super::core::Core;
-use super::failover::Stage;
 use super::instance::{INFO_PERIOD_MS, PUBLISH_PERIOD_MS, Role};
-use super::master::{InstanceId, Master, Reconf};
+use super::master::{InstanceId, Master, Reconf, Stage};
 
 /// The lines of an INFO that a sentinel reads.
 #[derive(Debug, Default, PartialEq, Eq)]

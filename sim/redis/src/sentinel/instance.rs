@@ -3,8 +3,9 @@
 
 use redis_protocol::resp2::types::BytesFrame;
 
-use super::config::Address;
-use super::core::{Core, LinkId};
+use super::address::Address;
+use super::core::Core;
+use super::effect::LinkId;
 use super::link::{Expect, Link};
 
 /// `SENTINEL_PING_PERIOD`, and the minimum time between two connection attempts.
@@ -125,13 +126,13 @@ impl Instance {
         let name = |kind| format!("sentinel-{}-{kind}", &core.run_id[..8]);
         let (commands, hellos) = (name("cmd"), name("pubsub"));
         if self.commands.is_none() {
-            let mut link = core.connect(&self.address);
+            let mut link = Link::open(core, &self.address);
             link.send(core, &["CLIENT", "SETNAME", &commands], Expect::Nothing);
             self.commands = Some(link);
             self.ping(core);
         }
         if self.hellos.is_none() && self.listens == Listens::ToHellos {
-            let mut link = core.connect(&self.address);
+            let mut link = Link::open(core, &self.address);
             link.send(core, &["CLIENT", "SETNAME", &hellos], Expect::Nothing);
             link.send(core, &["SUBSCRIBE", HELLO_CHANNEL], Expect::Nothing);
             self.hellos = Some(link);
@@ -237,13 +238,13 @@ impl Instance {
             && unanswered.is_some_and(|ping_ms| core.since(ping_ms) > down_after_ms / 2)
             && core.since(self.last_pong_ms) > down_after_ms / 2
         {
-            core.hang_up(self.commands.take());
+            self.hang_up(core, Channel::Commands);
         }
         let is_old = |link: &Link| core.since(link.since_ms) > MIN_LINK_RECONNECT_MS;
         if self.hellos.as_ref().is_some_and(is_old)
             && core.since(self.last_hello_ms) > PUBLISH_PERIOD_MS * 3
         {
-            core.hang_up(self.hellos.take());
+            self.hang_up(core, Channel::Hellos);
         }
     }
 
@@ -302,9 +303,16 @@ impl Instance {
         }
     }
 
+    /// Closes one of its links, if it is there.
+    pub(super) fn hang_up(&mut self, core: &mut Core, channel: Channel) {
+        if let Some(link) = self.link_mut(channel).take() {
+            link.close(core);
+        }
+    }
+
     /// Closes its links.
     pub(super) fn disconnect(&mut self, core: &mut Core) {
-        core.hang_up(self.commands.take());
-        core.hang_up(self.hellos.take());
+        self.hang_up(core, Channel::Commands);
+        self.hang_up(core, Channel::Hellos);
     }
 }

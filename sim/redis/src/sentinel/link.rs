@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use bytes::BytesMut;
 use redis_protocol::resp2::types::BytesFrame;
 
-use super::core::{Core, Effect, LinkId};
+use super::address::Address;
+use super::core::Core;
+use super::effect::{Effect, LinkId};
 use crate::resp::{ProtocolError, command, next_frame};
 
 /// A connection, or an attempt to connect.
@@ -30,13 +32,24 @@ pub(super) enum Expect {
 }
 
 impl Link {
-    pub(super) fn new(id: LinkId, since_ms: i64) -> Self {
+    /// Starts to connect.
+    pub(super) fn open(core: &mut Core, to: &Address) -> Self {
+        let id = core.new_link_id();
+        core.effects.push(Effect::Connect {
+            link: id,
+            to: to.clone(),
+        });
         Link {
             id,
-            since_ms,
+            since_ms: core.now_ms,
             expected: VecDeque::new(),
             inbound: BytesMut::new(),
         }
+    }
+
+    /// Closes it.
+    pub(super) fn close(self, core: &mut Core) {
+        core.effects.push(Effect::Hangup { link: self.id });
     }
 
     /// Sends a command.

@@ -1,10 +1,9 @@
 //! The lists of monitored instances: `SENTINEL MASTER`, `REPLICAS`, `SENTINELS`, and INFO.
 
 use super::core::Core;
-use super::failover::Reason;
 use super::instance::Instance;
-use super::master::{Master, Peer, Reconf, Replica};
-use super::server::Sentinel;
+use super::master::{Master, Peer, Reason, Reconf, Replica};
+use super::state::State;
 
 /// The fields of a master, as alternating names and values.
 pub(super) fn master(core: &Core, master: &Master) -> Vec<String> {
@@ -108,15 +107,15 @@ pub(super) fn peer(core: &Core, peer: &Peer) -> Vec<String> {
 }
 
 /// The `sentinel` section of INFO.
-pub(super) fn info(sentinel: &Sentinel) -> String {
-    let tilt = u8::from(sentinel.core.tilt_since_ms.is_some());
+pub(super) fn info(state: &State) -> String {
+    let tilt = u8::from(state.core.tilt_since_ms.is_some());
     let mut text = format!(
         "# Sentinel\r\nsentinel_masters:{}\r\nsentinel_tilt:{tilt}\r\n\
          sentinel_running_scripts:0\r\nsentinel_scripts_queue_length:0\r\n\
          sentinel_simulate_failure_flags:0\r\n",
-        sentinel.masters.len()
+        state.masters.len()
     );
-    for (index, master) in sentinel.masters.values().enumerate() {
+    for (index, master) in state.masters.values().enumerate() {
         let status = match (master.is_objectively_down, master.server.is_down) {
             (true, _) => "odown",
             (_, true) => "sdown",

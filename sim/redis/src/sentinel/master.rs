@@ -1,14 +1,13 @@
-//! A monitored master, its replicas, and the other sentinels that watch it.
+//! The state of a monitored master: its replicas, the other sentinels that watch it, and the
+//! failover that this sentinel has started.
 
 use std::collections::BTreeMap;
 
-use super::config::{Address, Monitor};
-use super::core::{Core, LinkId};
-use super::failover::{Failover, Stage};
-use super::instance::{Channel, INFO_PERIOD_MS, Instance, Listens, PING_PERIOD_MS, Role};
-
-/// `SENTINEL_TILT_PERIOD`: how long a sentinel only monitors after its clock became doubtful.
-const TILT_PERIOD_MS: i64 = 30 * PING_PERIOD_MS;
+use super::address::Address;
+use super::core::Core;
+use super::effect::LinkId;
+use super::instance::{Channel, Instance, Listens, Role};
+use super::monitor::Monitor;
 
 /// The state of one monitored master.
 pub(super) struct Master {
@@ -63,6 +62,38 @@ pub(super) struct Peer {
     pub(super) vote_epoch: u64,
 }
 
+/// A failover that this sentinel has started.
+pub(super) struct Failover {
+    pub(super) stage: Stage,
+    /// The epoch in which votes for this failover count.
+    pub(super) epoch: u64,
+    /// When it entered this stage.
+    pub(super) since_ms: i64,
+    pub(super) reason: Reason,
+    /// The replica to promote; `None` until it is chosen.
+    pub(super) promoted: Option<Address>,
+}
+
+/// The reason for a failover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// The master is objectively down.
+    Down,
+    /// An administrator requested it: no agreement is needed.
+    Asked,
+}
+
+/// `SENTINEL_FAILOVER_STATE_*`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    WaitStart,
+    SelectReplica,
+    SendReplicaOfNoOne,
+    WaitPromotion,
+    ReconfReplicas,
+    UpdateConfig,
+}
+
 /// One of the servers of a master.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InstanceId {
@@ -85,66 +116,6 @@ impl Master {
             vote_epoch: 0,
             failover: None,
             failover_began_ms: 0,
-        }
-    }
-
-    /// The periodic work at every tick of the timer (`sentinelHandleRedisInstance` for the
-    /// master, then its replicas, then the sentinels).
-    pub(super) fn handle(&mut self, core: &mut Core) {
-        let down_after_ms = self.settings.down_after_ms();
-        let hello = self.hello(core);
-        self.server.reconnect(core);
-        self.server
-            .send_periodic(core, Some(INFO_PERIOD_MS), down_after_ms, &hello);
-        if acts(core) {
-            self.check_down(core, &InstanceId::Master);
-            self.check_objectively_down(core);
-            if self.starts_failover(core) {
-                self.ask_peers(core, Asking::Now);
-            }
-            self.go_on_with_failover(core);
-            self.ask_peers(core, Asking::WhenDue);
-        }
-        let hello = self.hello(core);
-        let failover_is_near = self.is_objectively_down || self.failover.is_some();
-        for address in self.replicas.keys().cloned().collect::<Vec<_>>() {
-            if let Some(replica) = self.replicas.get_mut(&address) {
-                let period_ms = match failover_is_near || replica.link_down_ms != 0 {
-                    true => PING_PERIOD_MS,
-                    false => INFO_PERIOD_MS,
-                };
-                let server = &mut replica.server;
-                server.reconnect(core);
-                server.send_periodic(core, Some(period_ms), down_after_ms, &hello);
-            }
-            if acts(core) {
-                self.check_down(core, &InstanceId::Replica(address));
-            }
-        }
-        for run_id in self.peers.keys().cloned().collect::<Vec<_>>() {
-            if let Some(peer) = self.peers.get_mut(&run_id) {
-                peer.server.reconnect(core);
-                peer.server.send_periodic(core, None, down_after_ms, &hello);
-            }
-            if acts(core) {
-                self.check_down(core, &InstanceId::Peer(run_id));
-            }
-        }
-        if self.failover.as_ref().map(|f| f.stage) == Some(Stage::UpdateConfig) {
-            self.switch_to_promoted(core);
-        }
-    }
-
-    fn check_down(&mut self, core: &mut Core, who: &InstanceId) {
-        let down_after_ms = self.settings.down_after_ms();
-        let Some(server) = self.server_mut(who) else {
-            return;
-        };
-        let lies = *who == InstanceId::Master
-            && server.role == Role::Replica
-            && core.since(server.role_since_ms) > down_after_ms + 2 * INFO_PERIOD_MS;
-        if let Some(event) = server.check_down(core, down_after_ms, lies) {
-            core.event(event, self.describe(who));
         }
     }
 
@@ -195,6 +166,11 @@ impl Master {
             .unwrap_or(&self.server.address)
     }
 
+    /// The replica that the failover under way promotes.
+    pub(super) fn promoted(&self) -> Option<&Address> {
+        self.failover.as_ref()?.promoted.as_ref()
+    }
+
     /// `%@` of the events: its kind, its name, its address, and its master.
     pub(super) fn describe(&self, who: &InstanceId) -> String {
         let (name, address) = (&self.settings.name, &self.server.address);
@@ -239,6 +215,13 @@ impl Master {
     }
 }
 
+impl Stage {
+    /// Whether the promoted replica has reported being a master.
+    pub(super) fn is_promoted(self) -> bool {
+        matches!(self, Stage::ReconfReplicas | Stage::UpdateConfig)
+    }
+}
+
 impl Replica {
     pub(super) fn new(address: Address, now_ms: i64) -> Self {
         Replica {
@@ -266,24 +249,4 @@ impl Peer {
             vote_epoch: 0,
         }
     }
-}
-
-/// Whether the other sentinels are asked even if they were asked recently.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asking {
-    WhenDue,
-    Now,
-}
-
-/// Whether the sentinel may act, and not only monitor. Ends TILT mode after its period.
-fn acts(core: &mut Core) -> bool {
-    let Some(since_ms) = core.tilt_since_ms else {
-        return true;
-    };
-    if core.since(since_ms) < TILT_PERIOD_MS {
-        return false;
-    }
-    core.tilt_since_ms = None;
-    core.event("-tilt", "#tilt mode exited");
-    true
 }

@@ -3,15 +3,12 @@
 use std::collections::BTreeMap;
 
 use bytes::{Buf, Bytes};
-use redis_protocol::resp2::types::BytesFrame;
 
 use super::command;
 use super::config::SentinelConfig;
-use super::core::{Client, ConnId, Core, Effect, LinkId};
-use super::hello::Hello;
-use super::instance::Channel;
-use super::link::Expect;
-use super::master::{InstanceId, Master};
+use super::core::{Client, Core};
+use super::effect::{ConnId, Effect, LinkId};
+use super::state::State;
 use crate::wire::request::Parsed;
 
 /// `SENTINEL_TILT_TRIGGER`: if the timer is late or early by this much, the clock is not
@@ -20,8 +17,7 @@ const TILT_TRIGGER_MS: i64 = 2_000;
 
 /// One `redis-sentinel`.
 pub struct Sentinel {
-    pub(super) core: Core,
-    pub(super) masters: BTreeMap<String, Master>,
+    state: State,
     next_conn: u64,
     /// When the timer runs next; immediately after the start.
     next_tick_ms: Option<i64>,
@@ -34,27 +30,29 @@ impl Sentinel {
     pub fn new(config: SentinelConfig, now_ms: i64) -> Self {
         let mut core = Core::new(config.announce, config.uptime, config.random);
         core.now_ms = now_ms;
-        let mut sentinel = Sentinel {
+        let mut state = State {
             core,
             masters: BTreeMap::new(),
-            next_conn: 1,
-            next_tick_ms: None,
-            last_tick_ms: now_ms,
         };
         match config.file {
-            Some(file) => sentinel.restore(file),
+            Some(file) => state.restore(file),
             None => {
                 for monitor in config.monitor {
-                    command::monitor(&mut sentinel, monitor);
+                    state.monitor(monitor);
                 }
             }
         }
-        sentinel
+        Sentinel {
+            state,
+            next_conn: 1,
+            next_tick_ms: None,
+            last_tick_ms: now_ms,
+        }
     }
 
     /// The run id, 40 hexadecimal digits.
     pub fn run_id(&self) -> &str {
-        &self.core.run_id
+        &self.state.core.run_id
     }
 
     /// The wall-clock time of the next call to [`Sentinel::wake`].
@@ -64,7 +62,7 @@ impl Sentinel {
 
     /// Runs the timer if it is due at `now_ms`, the wall-clock time (`sentinelTimer`).
     pub fn wake(&mut self, now_ms: i64, effects: &mut Vec<Effect>) {
-        self.core.now_ms = now_ms;
+        self.state.core.now_ms = now_ms;
         // If the clock was set back, the timer runs and detects it.
         if now_ms >= self.next_wake_ms() || now_ms < self.last_tick_ms {
             self.tick();
@@ -74,21 +72,21 @@ impl Sentinel {
 
     /// Collects the effects; the write of the configuration file comes first.
     fn finish(&mut self, effects: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.core.unsaved) {
-            effects.push(Effect::Write(self.file()));
+        if std::mem::take(&mut self.state.core.unsaved) {
+            effects.push(Effect::Write(self.state.file()));
         }
-        effects.append(&mut self.core.effects);
+        effects.append(&mut self.state.core.effects);
     }
 
     fn tick(&mut self) {
-        let core = &mut self.core;
+        let core = &mut self.state.core;
         let passed_ms = core.since(self.last_tick_ms);
         if !(0..=TILT_TRIGGER_MS).contains(&passed_ms) {
             core.tilt_since_ms = Some(core.now_ms);
             core.event("+tilt", "#tilt mode entered");
         }
         self.last_tick_ms = core.now_ms;
-        for master in self.masters.values_mut() {
+        for master in self.state.masters.values_mut() {
             master.handle(core);
         }
         // A frequency of 10 to 19 Hz, drawn each time, so that sentinels that were started together
@@ -105,124 +103,37 @@ impl Sentinel {
         now_ms: i64,
         effects: &mut Vec<Effect>,
     ) {
-        self.core.now_ms = now_ms;
-        if let Some((name, who, channel)) = self.find(link)
-            && let Some(own) = self.link_mut(&name, &who, channel)
-        {
-            own.receive(bytes);
-            // Each reply may change the known instances, and may close this link.
-            while let Some(reply) = self.next_reply(link) {
-                self.handle_reply(link, reply);
-            }
-        }
+        self.state.core.now_ms = now_ms;
+        self.state.receive(link, bytes);
         self.finish(effects);
     }
 
     /// Handles a link that closed or could not be connected.
     pub fn link_closed(&mut self, link: LinkId, now_ms: i64) {
-        self.core.now_ms = now_ms;
-        if let Some((name, who, channel)) = self.find(link)
-            && let Some(server) = self.masters.get_mut(&name).and_then(|m| m.server_mut(&who))
-        {
-            *server.link_mut(channel) = None;
-        }
-    }
-
-    fn find(&self, link: LinkId) -> Option<(String, InstanceId, Channel)> {
-        self.masters.iter().find_map(|(name, master)| {
-            let (who, channel) = master.find(link)?;
-            Some((name.clone(), who, channel))
-        })
-    }
-
-    fn link_mut(
-        &mut self,
-        name: &str,
-        who: &InstanceId,
-        channel: Channel,
-    ) -> Option<&mut super::link::Link> {
-        let server = self.masters.get_mut(name)?.server_mut(who)?;
-        server.link_mut(channel).as_mut()
-    }
-
-    fn next_reply(&mut self, link: LinkId) -> Option<(Expect, BytesFrame)> {
-        let (name, who, channel) = self.find(link)?;
-        match self.link_mut(&name, &who, channel)?.next_reply() {
-            Ok(reply) => reply,
-            Err(_) => {
-                let server = self.masters.get_mut(&name)?.server_mut(&who)?;
-                let broken = server.link_mut(channel).take();
-                self.core.hang_up(broken);
-                None
-            }
-        }
-    }
-
-    fn handle_reply(&mut self, link: LinkId, (expect, reply): (Expect, BytesFrame)) {
-        let Some((name, who, channel)) = self.find(link) else {
-            return;
-        };
-        let Some(master) = self.masters.get_mut(&name) else {
-            return;
-        };
-        let core = &mut self.core;
-        if channel == Channel::Hellos {
-            if let Some(server) = master.server_mut(&who) {
-                server.note_reply(core);
-            }
-            if let Some(text) = message(&reply) {
-                self.take_hello(&text);
-            }
-            return;
-        }
-        match (expect, &reply) {
-            (Expect::Ping, reply) => {
-                if let Some(server) = master.server_mut(&who) {
-                    server.ponged(core, reply);
-                }
-            }
-            (Expect::Info, BytesFrame::BulkString(text)) => {
-                master.refresh(core, &who, &String::from_utf8_lossy(text));
-            }
-            (Expect::MasterDown, reply) => {
-                if let InstanceId::Peer(run_id) = &who {
-                    master.told_down(core, run_id, reply);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Handles a hello, from either source. The sentinel's own hellos are ignored.
-    pub(super) fn take_hello(&mut self, text: &str) {
-        if let Some(hello) = Hello::parse(text)
-            && hello.run_id != self.core.run_id
-            && let Some(master) = self.masters.get_mut(hello.name)
-        {
-            master.greet(&mut self.core, &hello);
-        }
+        self.state.core.now_ms = now_ms;
+        self.state.lose(link);
     }
 
     /// Accepts a client connection.
     pub fn accept(&mut self) -> ConnId {
         let conn = ConnId(self.next_conn);
         self.next_conn += 1;
-        self.core.clients.insert(conn, Client::default());
+        self.state.core.clients.insert(conn, Client::default());
         conn
     }
 
     /// Handles the end of a client connection.
     pub fn closed(&mut self, conn: ConnId) {
-        self.core.clients.remove(&conn);
+        self.state.core.clients.remove(&conn);
     }
 
     /// Handles bytes from a client.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now_ms: i64, effects: &mut Vec<Effect>) {
-        self.core.now_ms = now_ms;
-        if let Some(client) = self.core.clients.get_mut(&conn) {
+        self.state.core.now_ms = now_ms;
+        if let Some(client) = self.state.core.clients.get_mut(&conn) {
             client.inbound.extend_from_slice(bytes);
         }
-        while let Some(client) = self.core.clients.get_mut(&conn) {
+        while let Some(client) = self.state.core.clients.get_mut(&conn) {
             let (words, len): (Vec<Bytes>, _) = match client.parser.next(&client.inbound) {
                 Parsed::Multibulk { args, len } => {
                     let copy = |arg: &[u8]| Bytes::copy_from_slice(arg);
@@ -231,34 +142,20 @@ impl Sentinel {
                 Parsed::Inline { args, len } => (args.into_iter().map(Bytes::from).collect(), len),
                 Parsed::Incomplete => break,
                 Parsed::Malformed(error) => {
-                    command::refuse(self, conn, &String::from_utf8_lossy(error.text()));
+                    let text = String::from_utf8_lossy(error.text());
+                    command::refuse(&mut self.state, conn, &text);
                     break;
                 }
             };
             client.inbound.advance(len);
-            command::serve(self, conn, &words);
+            command::serve(&mut self.state, conn, &words);
         }
         self.finish(effects);
     }
 
     /// The size of a client's incomplete request, in bytes. The driver decides on the limit.
     pub fn pending_bytes(&self, conn: ConnId) -> usize {
-        let client = self.core.clients.get(&conn);
+        let client = self.state.core.clients.get(&conn);
         client.map_or(0, |client| client.inbound.len())
-    }
-}
-
-/// The payload of a message on a channel.
-fn message(frame: &BytesFrame) -> Option<String> {
-    let BytesFrame::Array(items) = frame else {
-        return None;
-    };
-    match &items[..] {
-        [
-            BytesFrame::BulkString(kind),
-            _,
-            BytesFrame::BulkString(payload),
-        ] if kind.as_ref() == b"message" => Some(String::from_utf8_lossy(payload).into_owned()),
-        _ => None,
     }
 }
