@@ -6,7 +6,6 @@
 mod cycles;
 mod dependencies;
 mod imports;
-mod known_cycles;
 mod layout;
 mod plants;
 mod select;

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::imports::{self, Import};
-use super::known_cycles::{KNOWN, Known, LIST};
 use crate::source::File;
 use crate::source::Finding;
 
@@ -25,7 +24,23 @@ pub fn modules(files: &[File]) -> Vec<Finding> {
 
 /// Finds files that depend on each other, directly or through other files.
 pub fn files(files: &[File]) -> Vec<Finding> {
-    files_except(KNOWN, files)
+    let roots = imports::crate_roots(files);
+    let imports: Vec<Import<'_>> = roots
+        .iter()
+        .flat_map(|root| imports::of_crate(root, &roots, files))
+        .collect();
+    let mut graph = Graph::new();
+    for import in &imports {
+        graph
+            .entry(&import.from.path)
+            .or_default()
+            .insert(&import.to.path);
+    }
+    let cycles = beside_parents(&graph);
+    let findings = cycles
+        .iter()
+        .filter_map(|cycle| finding_of(cycle, &graph, &imports));
+    findings.collect()
 }
 
 fn cycles_of_modules(root: &str, imports: &[Import<'_>]) -> Vec<Finding> {
@@ -50,35 +65,6 @@ fn cycles_of_modules(root: &str, imports: &[Import<'_>]) -> Vec<Finding> {
     closing.map(finding).collect()
 }
 
-/// The cycles between files, without those that are listed.
-fn files_except(known: &[Known], files: &[File]) -> Vec<Finding> {
-    let roots = imports::crate_roots(files);
-    let imports: Vec<Import<'_>> = roots
-        .iter()
-        .flat_map(|root| imports::of_crate(root, &roots, files))
-        .collect();
-    let mut graph = Graph::new();
-    for import in &imports {
-        graph
-            .entry(&import.from.path)
-            .or_default()
-            .insert(&import.to.path);
-    }
-    let cycles = beside_parents(&graph);
-    let is_known = |cycle: &BTreeSet<&str>| {
-        known
-            .iter()
-            .any(|known| known.files.iter().copied().collect::<BTreeSet<_>>() == *cycle)
-    };
-    let new = cycles.iter().filter(|cycle| !is_known(cycle));
-    let mut findings: Vec<Finding> = new
-        .filter_map(|cycle| finding_of(cycle, &graph, &imports))
-        .collect();
-    let is_gone = |known: &&Known| !cycles.contains(&known.files.iter().copied().collect());
-    findings.extend(known.iter().filter(is_gone).map(|known| gone(known, files)));
-    findings
-}
-
 fn finding_of(
     cycle: &BTreeSet<&str>,
     graph: &Graph<'_>,
@@ -101,27 +87,6 @@ fn finding_of(
         cycle.iter().copied().collect::<Vec<_>>().join("\n    "),
     );
     Some(import.from.finding(import.line, "file-cycle", remedy))
-}
-
-/// A cycle of the list is not as it is listed.
-fn gone(known: &Known, files: &[File]) -> Finding {
-    let list = files.iter().find(|file| file.path == LIST);
-    let first = known.files.first().copied().unwrap_or_default();
-    let lines = list
-        .into_iter()
-        .flat_map(|list| list.text.lines().enumerate());
-    let at = lines
-        .filter(|(_, line)| line.contains(first))
-        .map(|(at, _)| at + 1);
-    Finding {
-        path: LIST.to_owned(),
-        line: at.min().unwrap_or(1),
-        rule: "file-cycle",
-        remedy: format!(
-            "the cycle of {first} ({}) is no longer these files: shorten or delete the entry",
-            known.why
-        ),
-    }
 }
 
 /// What each node needs.
@@ -249,7 +214,7 @@ mod tests {
             &tree,
             &["src/a.rs:1: import-cycle", "src/b.rs:1: import-cycle"],
         );
-        check(new_files, &tree, &["src/a.rs:1: file-cycle"]);
+        check(files, &tree, &["src/a.rs:1: file-cycle"]);
     }
 
     #[test]
@@ -266,12 +231,7 @@ mod tests {
             ("src/b.rs", "use crate::a;"),
         ];
         check(modules, &tree, &[]);
-        check(new_files, &tree, &[]);
-    }
-
-    /// Without the list.
-    fn new_files(files: &[File]) -> Vec<Finding> {
-        files_except(&[], files)
+        check(files, &tree, &[]);
     }
 
     #[test]
@@ -289,11 +249,11 @@ mod tests {
             ]
         };
         let imports_x = circle("pub struct Z(super::X);");
-        check(new_files, &imports_x, &["src/a/x.rs:3: file-cycle"]);
+        check(files, &imports_x, &["src/a/x.rs:3: file-cycle"]);
         check(modules, &imports_x, &[]);
-        check(new_files, &circle("pub struct Z(super::Other);"), &[]);
+        check(files, &circle("pub struct Z(super::Other);"), &[]);
         check(
-            new_files,
+            files,
             &circle("pub struct Z; #[cfg(test)] mod tests { use super::super::X; }"),
             &[],
         );
@@ -314,18 +274,18 @@ mod tests {
             ]
         };
         check(
-            new_files,
+            files,
             &module("pub fn f() { super::A; super::x::f() }"),
             &[],
         );
         let with_another = module("pub fn f() { super::A; crate::b::f() }");
-        check(new_files, &with_another, &["src/a.rs:1: file-cycle"]);
+        check(files, &with_another, &["src/a.rs:1: file-cycle"]);
     }
 
     #[test]
     fn submodules_that_need_each_other_are_a_cycle_without_their_parent() {
         check(
-            new_files,
+            files,
             &[
                 ("src/lib.rs", ""),
                 ("src/a.rs", "mod x; mod y; pub struct A; fn f() { x::f() }"),
@@ -334,25 +294,5 @@ mod tests {
             ],
             &["src/a/x.rs:1: file-cycle"],
         );
-    }
-
-    #[test]
-    fn a_listed_cycle_is_accepted_while_it_is_as_listed() {
-        const LISTED: &[Known] = &[Known {
-            files: &["src/a.rs", "src/b.rs"],
-            why: "",
-        }];
-        let except = |files: &[File]| files_except(LISTED, files);
-        let list = (LIST, "//! The list.\n\"src/a.rs\", \"src/b.rs\"");
-        let a = ("src/a.rs", "use crate::b::B; pub struct A;");
-        let b = ("src/b.rs", "use crate::a::A; pub struct B;");
-        check(except, &[("src/lib.rs", ""), list, a, b], &[]);
-        let gone = "xtask/src/tidy/known_cycles.rs:2: file-cycle";
-        let b = ("src/b.rs", "pub struct B;");
-        check(except, &[("src/lib.rs", ""), list, a, b], &[gone]);
-        let b = ("src/b.rs", "use crate::c::C; pub struct B;");
-        let c = ("src/c.rs", "use crate::a::A; pub struct C;");
-        let grown = [("src/lib.rs", ""), list, a, b, c];
-        check(except, &grown, &["src/a.rs:1: file-cycle", gone]);
     }
 }
