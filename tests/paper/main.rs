@@ -1,7 +1,10 @@
 //! Compares rates from runs with calculated rates. The observed rate is the one that the tool
 //! prints: violated runs divided by all runs.
+//!
+//! Without `LOCKLAB_LONG=1` each point has a quarter of the runs.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -19,8 +22,16 @@ mod model;
 mod retries;
 mod timing;
 
-/// The number of runs of each point: 3.29 standard errors are then at most 2.6 percentage points.
-const RUNS: u64 = 4000;
+/// With so many runs of a point, 3.29 standard errors are at most 2.6 percentage points.
+const MANY: u64 = 4000;
+
+/// The number of runs of each point.
+fn runs() -> u64 {
+    match env::var_os("LOCKLAB_LONG") {
+        Some(_) => MANY,
+        None => MANY / 4,
+    }
+}
 
 /// The rate of `kleppmann/k1-exponential`, derived in the scenario: times in
 /// milliseconds.
@@ -80,7 +91,7 @@ fn agrees(rate: Rate, expected: f64) -> bool {
 
 #[track_caller]
 fn check(name: &str, sets: &[&str], property: Property, expected: f64) {
-    let rate = printed(name, sets, property, RUNS);
+    let rate = printed(name, sets, property, runs());
     let told = rate.describe("runs");
     assert!(agrees(rate, expected), "{told}, calculated {expected:.4}");
 }
@@ -301,7 +312,7 @@ fn a_wrong_formula_would_be_noticed() {
         "kleppmann/k1-exponential",
         &[mean],
         Property::Resource,
-        RUNS,
+        MANY,
     );
     assert!(!agrees(rate, 1.15 * paper(1000.0, 2.0, 196.0, 1000.0)));
 }

@@ -4,7 +4,7 @@
 use locklab_check::Property;
 use locklab_evidence::same_rate;
 
-use super::{RUNS, check, printed};
+use super::{MANY, check, printed, runs};
 
 const LEASE: f64 = 1000.0;
 const LATENCY: f64 = 2.0;
@@ -97,7 +97,7 @@ fn a_pause_after_the_check_hurts_every_lock_alike() {
     for name in names {
         check(name, &[], Property::Resource, expected);
     }
-    let rates = names.map(|name| printed(name, &[], Property::Resource, RUNS));
+    let rates = names.map(|name| printed(name, &[], Property::Resource, runs()));
     for other in &rates[1..] {
         let p = same_rate(rates[0], *other);
         assert!(p > 0.001, "{rates:?}: p = {p}");
@@ -107,9 +107,9 @@ fn a_pause_after_the_check_hurts_every_lock_alike() {
 /// Shows that the comparison can fail: a shorter session protects its holder for less long.
 #[test]
 fn with_a_shorter_session_the_rates_differ() {
-    let lease = printed("antirez/a9", &[], Property::Resource, RUNS);
+    let lease = printed("antirez/a9", &[], Property::Resource, MANY);
     let sets = ["lock.session_ms=800"];
-    let session = printed("antirez/a9-consensus", &sets, Property::Resource, RUNS);
+    let session = printed("antirez/a9-consensus", &sets, Property::Resource, MANY);
     let p = same_rate(lease, session);
     assert!(p < 0.001, "{lease:?} {session:?}: p = {p}");
 }
@@ -121,7 +121,7 @@ fn a_wrong_lease_would_be_noticed() {
         "kleppmann/k15-delay",
         &["fault.delay.extra_ms=600"],
         Property::Resource,
-        RUNS,
+        MANY,
     );
     assert!(!super::agrees(rate, late_write(500.0)));
 }

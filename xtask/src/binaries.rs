@@ -1,5 +1,5 @@
-//! The tests of the workspace, several binaries at a time, but for the statistical ones, which are
-//! faster in release.
+//! The tests of the workspace, several binaries at a time: in debug, but for those that simulate
+//! much, which take a quarter of the time in release.
 //!
 //! `cargo test` runs one test binary after the other. Some of them mostly wait: for real servers,
 //! for timers, for a browser. Here they wait beside those that compute.
@@ -14,7 +14,7 @@ use std::{env, thread};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::release::STATISTICAL;
+use crate::release;
 use crate::tool::patient;
 
 /// Test binaries that take long although they compute little. They start first.
@@ -50,14 +50,34 @@ impl Binary {
     }
 }
 
-/// Builds all test binaries, runs them, and then the doc tests.
+/// Builds all test binaries in debug, runs them but for those that run in release, and then the doc
+/// tests.
 ///
 /// # Errors
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run() -> Result<()> {
-    let mut waiting = VecDeque::from(binaries()?);
-    waiting.retain(|binary| !STATISTICAL.contains(&binary.target()));
+    let mut binaries = build("test --workspace --no-run")?;
+    binaries.retain(|binary| !release::TESTS.contains(&binary.target()));
+    execute_all(binaries)?;
+    let status = cargo("test --quiet --workspace --doc").status();
+    let status = status.context("cargo did not start")?;
+    ensure!(status.success(), "doc tests: {status}");
+    Ok(())
+}
+
+/// Runs the test binaries that simulate much, in release.
+///
+/// # Errors
+///
+/// If something does not compile, or the tests that failed, with what they printed.
+pub fn run_in_release() -> Result<()> {
+    execute_all(build(&release::tests())?)
+}
+
+/// Runs test binaries, several at a time.
+fn execute_all(binaries: Vec<Binary>) -> Result<()> {
+    let mut waiting = VecDeque::from(binaries);
     ensure!(!waiting.is_empty(), "there are no tests");
     let is_slow = |binary: &Binary| WAITING.iter().any(|name| binary.name.ends_with(name));
     waiting
@@ -84,9 +104,6 @@ pub fn run() -> Result<()> {
     });
     let failed = failed.into_inner().expect("no test panics here");
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
-    let status = cargo("test --quiet --workspace --doc").status();
-    let status = status.context("cargo did not start")?;
-    ensure!(status.success(), "doc tests: {status}");
     Ok(())
 }
 
@@ -96,9 +113,10 @@ fn cargo(line: &str) -> Command {
     command
 }
 
-/// Builds the test binaries.
-fn binaries() -> Result<Vec<Binary>> {
-    let built = cargo("test --workspace --no-run --message-format json-render-diagnostics")
+/// Builds the test binaries that this command line of cargo selects.
+fn build(line: &str) -> Result<Vec<Binary>> {
+    let built = cargo(line)
+        .args(["--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()
         .context("cargo did not start")?;

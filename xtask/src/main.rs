@@ -33,8 +33,8 @@ Usage: cargo xtask <chore>
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,
                    and the build of the other simulators' workloads
-  tests            The tests, several binaries at a time, but for the statistical ones
-  statistics       The tests of thousands of runs, in release
+  tests            The tests in debug, several binaries at a time
+  tests --release  The tests that simulate much, in release
   release          The release build that the checks share
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(test::Length::Short),
         ["test", "--long"] => test::run(test::Length::Long),
         ["tests"] => binaries::run(),
-        ["statistics"] => release::statistics(),
+        ["tests", "--release"] => binaries::run_in_release(),
         ["release"] => release::build(),
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),

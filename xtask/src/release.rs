@@ -1,4 +1,4 @@
-//! The release build of the checks: the statistical tests, the determinism gate and the counted
+//! The release build of the checks: the tests that simulate much, the determinism gate and the counted
 //! instructions share it.
 //!
 //! Cargo always gets the same packages and targets, since the features of the dependencies follow
@@ -8,30 +8,37 @@ use anyhow::Result;
 
 use crate::tool::{cargo, perform};
 
-/// Test binaries of thousands of runs each, which take a quarter of the time in release.
-pub const STATISTICAL: &[&str] = &["claims", "disagreements", "matrix", "paper"];
+/// Test binaries that simulate much. They take a quarter of the time in release, and
+/// `cargo xtask test --long` runs them in debug too.
+pub const TESTS: &[&str] = &[
+    "book",
+    "claims",
+    "cli",
+    "deadlock_free",
+    "disagreements",
+    "ground_truth",
+    "matrix",
+    "paper",
+    "unending",
+];
 
 const PACKAGES: &str = "--release --package locklab --package locklab-instructions";
 
-/// Builds `target/release/locklab`, `target/release/locklab-instructions` and the statistical tests.
+/// Builds `target/release/locklab`, `target/release/locklab-instructions` and the tests.
 ///
 /// # Errors
 ///
 /// If something does not compile.
 pub fn build() -> Result<()> {
-    perform(cargo(&format!("build {PACKAGES} --bins{}", tests())))
+    perform(cargo(&format!("build {PACKAGES} --bins{}", selected())))
 }
 
-/// Runs the statistical tests.
-///
-/// # Errors
-///
-/// If one fails.
-pub fn statistics() -> Result<()> {
-    perform(cargo(&format!("test {PACKAGES}{}", tests())))
+/// The command line of cargo that builds the tests.
+pub fn tests() -> String {
+    format!("test {PACKAGES} --no-run{}", selected())
 }
 
-fn tests() -> String {
-    let tests = STATISTICAL.iter().map(|name| format!(" --test {name}"));
+fn selected() -> String {
+    let tests = TESTS.iter().map(|name| format!(" --test {name}"));
     tests.collect()
 }

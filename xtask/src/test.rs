@@ -48,7 +48,8 @@ const DEBUG: &[Step] = &[
 /// Steps that use the release build.
 const RELEASE: &[Step] = &[
     Step::run("release build", "cargo xtask release"),
-    Step::run("statistics", "cargo xtask statistics"),
+    // Some of them wait for programs that they start.
+    Step::test("tests in release", "cargo xtask tests --release").in_real_time(),
     Step::run("determinism", "cargo xtask determinism"),
     Step::run("instructions", "cargo xtask bench instructions"),
 ];
@@ -71,12 +72,14 @@ const LONG: &[Step] = &[
         "cargo test --package locklab --test view measure -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
-    // With all runs, and with the assertions and the checked arithmetic of a debug build.
-    Step::run(
-        "statistics in debug",
-        "cargo test --package locklab --test claims --test matrix --test paper",
-    )
-    .with(&[("LOCKLAB_LONG", "1")]),
+    // With all runs.
+    Step::run("statistics", "cargo xtask tests --release").with(&[("LOCKLAB_LONG", "1")]),
+    // With the assertions and the checked arithmetic of a debug build.
+    Step::test(
+        "simulations in debug",
+        "cargo test --package locklab --test book --test claims --test cli --test deadlock_free \
+         --test ground_truth --test matrix --test paper --test unending",
+    ),
     // And those on real servers.
     Step::test("all planted mistakes", "cargo xtask plants --long").in_real_time(),
     Step::run(
