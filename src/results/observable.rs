@@ -3,7 +3,7 @@
 //! A rate of 0 or 100 % is the same for many wrong models; a duration is not. Runs are independent
 //! of one another, the durations within one are not: so a run has at most one of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_check::{Property, Verdict};
 use locklab_history::{Event, History, Name, Op, Outcome, Point, Record};
@@ -29,7 +29,8 @@ pub enum Observable {
     /// From the beginning of the first fault to the first sentinel that has switched to another
     /// master.
     Failover,
-    /// From the first request for the lock to the last call that returned.
+    /// From the first request for the lock to the last call that returned. A run in which a call is
+    /// still under way at its end has none: how far its clients have come then says nothing of them.
     Finish,
 }
 
@@ -80,6 +81,7 @@ impl Observable {
                 };
                 matches!(point, Point::Notice(notice) if **notice == *SWITCHED)
             }),
+            Observable::Finish if has_open_calls(records) => None,
             Observable::Finish => {
                 let first = records.iter().find(|record| is_request(record))?;
                 let returned = |record: &&Record| matches!(record.event, Event::Complete { .. });
@@ -103,6 +105,19 @@ fn is_grant(record: &Record) -> bool {
 
 fn is_fault(record: &Record) -> bool {
     record.event.is_fault_beginning()
+}
+
+/// Whether some call has not returned.
+fn has_open_calls(records: &[Record]) -> bool {
+    let mut open: BTreeSet<(&Name, u32)> = BTreeSet::new();
+    for record in records {
+        match record.event {
+            Event::Invoke { call, .. } => drop(open.insert((&record.host, call))),
+            Event::Complete { call, .. } => drop(open.remove(&(&record.host, call))),
+            _ => {}
+        }
+    }
+    !open.is_empty()
 }
 
 /// The time from the first record of one kind to the first one of another that follows it.
@@ -244,6 +259,7 @@ mod tests {
         let all = durations(vec![
             asks(10, "c1", 1, Op::Acquire),
             granted(15, "c1", 1),
+            returns(15, "c1", 1, Op::Acquire, Outcome::Ok),
             asks(20, "c1", 2, Op::Read),
             returns(23, "c1", 2, Op::Read, Outcome::Ok),
             strikes(30),
@@ -267,6 +283,19 @@ mod tests {
             (Finish, 47),
         ];
         assert_eq!(all, expected);
+    }
+
+    #[test]
+    fn a_run_that_is_cut_off_within_a_call_has_not_finished() {
+        let mut records = vec![
+            asks(5, "c1", 1, Op::Acquire),
+            returns(9, "c1", 1, Op::Acquire, Outcome::Failed),
+        ];
+        assert_eq!(durations(records.clone()), [(Observable::Finish, 4)]);
+        records.push(asks(10, "c2", 1, Op::Acquire));
+        assert_eq!(durations(records.clone()), []);
+        records.push(returns(12, "c2", 1, Op::Acquire, Outcome::Failed));
+        assert_eq!(durations(records), [(Observable::Finish, 7)]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub(super) fn section(
          the median of a run. takeover: from the first grant to the first one of another client. \
          notice, recovery, failover: from the beginning of the first fault to the first call without \
          a reply, the next grant, the first sentinel that has switched. finish: from the first \
-         request to the last call that returned."
+         request to the last call that returned, if none is under way at the end."
             .into(),
     ];
     let table = Table {
