@@ -8,6 +8,7 @@ use mlua::{Lua, MultiValue, Table, Value};
 use super::commands::Commands;
 use super::convert;
 use super::error::raise;
+use super::meter::Meter;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Resp};
 
@@ -40,6 +41,9 @@ fn sha1hex(lua: &Lua, arguments: MultiValue) -> mlua::Result<mlua::LuaString> {
     let (Some(value), 1) = (arguments.front(), arguments.len()) else {
         return Err(raise(Error::of("ERR wrong number of arguments")));
     };
+    if let Value::String(text) = value {
+        Meter::count_bytes(lua, text.as_bytes().len())?;
+    }
     lua.create_string(match value {
         Value::String(text) => super::digest(&text.as_bytes()),
         Value::Integer(_) | Value::Number(_) => super::digest(&convert::text(value)),

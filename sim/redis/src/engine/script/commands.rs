@@ -89,12 +89,13 @@ impl Commands {
         // The script's writes are kept for replicas and files until it ends.
         memory::afford(lua, self.lent.borrow().state.db.effects.bytes())?;
         let given = values.len();
-        let reply = match Arguments::read(values) {
-            Ok(arguments) => self.call(&arguments),
-            Err(error) => error.into(),
+        let (reply, bytes) = match Arguments::read(values) {
+            Ok(arguments) => (self.call(&arguments), arguments.bytes()),
+            Err(error) => (error.into(), 0),
         };
+        let size = convert::size(&reply);
         self.meter
-            .count_command(given + convert::count_items(&reply))?;
+            .count_command(given + size.items, bytes + size.bytes)?;
         Ok(reply)
     }
 

@@ -60,6 +60,15 @@ impl Arguments {
         Ok(Arguments(arguments))
     }
 
+    /// Their length in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let len = |argument: &Argument| match argument {
+            Argument::String(text) => text.len(),
+            Argument::Number(text) => text.len(),
+        };
+        self.0.iter().map(len).sum()
+    }
+
     pub(super) fn as_slices(&self) -> Vec<&[u8]> {
         self.0
             .iter()
@@ -76,18 +85,42 @@ fn shortest_17(number: f64) -> Vec<u8> {
     general(number, 17).into_bytes()
 }
 
-/// The number of elements in a reply, at any depth.
-pub(super) fn count_items(reply: &Reply) -> usize {
-    let inner = |item| 1 + count_items(item);
-    match reply {
-        Reply::Array(items) | Reply::Set(items) | Reply::Push(items) | Reply::Several(items) => {
-            items.iter().map(inner).sum()
+/// The size of a reply.
+#[derive(Default)]
+pub(super) struct Size {
+    /// The number of elements, at any depth.
+    pub(super) items: usize,
+    /// The bytes of its texts.
+    pub(super) bytes: usize,
+}
+
+/// The size of a reply.
+pub(super) fn size(reply: &Reply) -> Size {
+    let mut size = Size::default();
+    size.add(reply);
+    size
+}
+
+impl Size {
+    fn add(&mut self, reply: &Reply) {
+        match reply {
+            Reply::Array(items)
+            | Reply::Set(items)
+            | Reply::Push(items)
+            | Reply::Several(items) => self.add_items(items),
+            Reply::Map(pairs) | Reply::Pairs(pairs) => {
+                self.add_items(pairs.iter().flat_map(|(key, value)| [key, value]));
+            }
+            Reply::Bulk(text) | Reply::Verbatim { text, .. } => self.bytes += text.len(),
+            _ => {}
         }
-        Reply::Map(pairs) | Reply::Pairs(pairs) => {
-            let items = pairs.iter().flat_map(|(key, value)| [key, value]);
-            items.map(inner).sum()
+    }
+
+    fn add_items<'a>(&mut self, items: impl IntoIterator<Item = &'a Reply>) {
+        for item in items {
+            self.items += 1;
+            self.add(item);
         }
-        _ => 0,
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_lua as _; // the interpreter behind mlua
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
 
@@ -105,6 +106,7 @@ impl Engine {
             Ok(())
         })?;
         let meter = Meter::default();
+        lua.set_app_data(meter.clone());
         let commands = Commands::new(&meter);
         let visible = lua.create_function(error::visible)?;
         let overrun = meter.overrun(&lua)?;

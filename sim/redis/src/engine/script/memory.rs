@@ -6,6 +6,7 @@
 use mlua::{Lua, LuaString};
 
 use super::error;
+use super::meter::Meter;
 
 /// The limit on the values of all scripts of a thread while one runs, in bytes. Redis is only
 /// limited by the machine's memory.
@@ -55,10 +56,15 @@ fn has_room(lua: &Lua, bytes: usize) -> bool {
     lua.used_memory().saturating_add(bytes) <= MAX_BYTES
 }
 
+/// The bytes of a [`Buffer`] that are counted as work at a time.
+const BYTES_PER_COUNT: usize = 4096;
+
 /// A text that becomes a Lua string.
 pub(super) struct Buffer<'a> {
     lua: &'a Lua,
     bytes: Vec<u8>,
+    /// The bytes that are not counted as work yet.
+    uncounted: usize,
 }
 
 impl<'a> Buffer<'a> {
@@ -66,6 +72,7 @@ impl<'a> Buffer<'a> {
         Buffer {
             lua,
             bytes: Vec::new(),
+            uncounted: 0,
         }
     }
 
@@ -91,6 +98,10 @@ impl<'a> Buffer<'a> {
     }
 
     fn reserve(&mut self, more: usize) -> mlua::Result<()> {
+        self.uncounted = self.uncounted.saturating_add(more);
+        if self.uncounted >= BYTES_PER_COUNT {
+            Meter::count_bytes(self.lua, std::mem::take(&mut self.uncounted))?;
+        }
         let needed = self.bytes.len().saturating_add(more);
         if needed > self.bytes.capacity() {
             let capacity = needed.max(2 * self.bytes.capacity()).max(64);
@@ -101,6 +112,7 @@ impl<'a> Buffer<'a> {
     }
 
     pub(super) fn into_string(self) -> mlua::Result<LuaString> {
+        Meter::count_bytes(self.lua, self.uncounted)?;
         self.lua.create_string(self.bytes)
     }
 }

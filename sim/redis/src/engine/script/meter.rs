@@ -19,6 +19,16 @@ const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
 /// The cost of each argument and of each element of the reply.
 const INSTRUCTIONS_PER_ITEM: u64 = 10;
 
+/// The bytes that a library function reads or writes as it counts one instruction: a copy of
+/// memory is faster, the encoding of numbers slower.
+const BYTES_PER_INSTRUCTION: usize = 8;
+
+/// A value of a table takes as long as this many bytes.
+const BYTES_PER_VALUE: usize = 64;
+
+/// The bytes of arguments and replies per instruction: they are copied a few times.
+const BYTES_OF_COMMAND_PER_INSTRUCTION: usize = 64;
+
 /// The instruction counter of a script.
 #[derive(Clone, Default)]
 pub(super) struct Meter(Rc<RefCell<Count>>);
@@ -66,15 +76,42 @@ impl Meter {
         })
     }
 
-    /// Counts a command with this many arguments, and elements of its reply.
+    /// Counts a command with this many arguments, and elements of its reply, of so many bytes
+    /// in all.
     ///
     /// # Errors
     ///
     /// The script has run for too long.
-    pub(super) fn count_command(&self, items: usize) -> mlua::Result<()> {
+    pub(super) fn count_command(&self, items: usize, bytes: usize) -> mlua::Result<()> {
         let items = INSTRUCTIONS_PER_ITEM.saturating_mul(items as u64);
-        let cost = INSTRUCTIONS_PER_COMMAND.saturating_add(items);
-        self.0.borrow_mut().spend(cost)
+        let bytes = (bytes / BYTES_OF_COMMAND_PER_INSTRUCTION) as u64;
+        let cost = INSTRUCTIONS_PER_COMMAND + bytes;
+        self.0.borrow_mut().spend(cost.saturating_add(items))
+    }
+
+    /// Counts a value of a table that a library function reads or makes.
+    ///
+    /// # Errors
+    ///
+    /// The script has run for too long.
+    pub(super) fn count_value(lua: &Lua) -> mlua::Result<()> {
+        Self::count_bytes(lua, BYTES_PER_VALUE)
+    }
+
+    /// Counts the bytes that a library function of this interpreter reads or writes. Lua counts
+    /// a call of it as one instruction.
+    ///
+    /// # Errors
+    ///
+    /// The script has run for too long.
+    pub(super) fn count_bytes(lua: &Lua, bytes: usize) -> mlua::Result<()> {
+        match lua.app_data_ref::<Meter>() {
+            Some(meter) => {
+                let cost = (bytes / BYTES_PER_INSTRUCTION) as u64;
+                meter.0.borrow_mut().spend(cost)
+            }
+            None => Ok(()),
+        }
     }
 
     /// The instructions counted so far.

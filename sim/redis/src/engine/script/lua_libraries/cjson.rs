@@ -6,6 +6,7 @@ use mlua::{Lua, MultiValue, Table, Value};
 use super::arguments::{Arguments, type_name};
 use super::cjson_decode::{self, MAX_DEPTH};
 use crate::engine::script::memory::Buffer;
+use crate::engine::script::meter::Meter;
 use crate::engine::script::walk::Pairs;
 use crate::wire::float;
 
@@ -86,6 +87,7 @@ impl Encoder<'_> {
 
     /// Writes the separator before the next value of a table, and returns that value.
     fn step(&mut self, table: &mut Open) -> mlua::Result<Option<Value>> {
+        Meter::count_value(self.arguments.lua)?;
         match table {
             Open::Array { written, len, .. } if written == len => Ok(None),
             Open::Array { table, written, .. } => {

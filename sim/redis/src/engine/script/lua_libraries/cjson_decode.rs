@@ -5,6 +5,7 @@ use mlua::{Lua, MultiValue, Table, Value};
 
 use super::arguments::Arguments;
 use crate::engine::script::memory;
+use crate::engine::script::meter::Meter;
 use crate::wire::float;
 
 /// `encode_max_depth` and `decode_max_depth`.
@@ -26,6 +27,7 @@ pub(super) fn decode(lua: &Lua, values: MultiValue) -> mlua::Result<Value> {
     // Redis also makes room for the longest string that there may be, and it is longer than it has
     // to be here, too.
     memory::afford(lua, 2 * text.len())?;
+    Meter::count_bytes(lua, text.len())?;
     let mut decoder = Decoder {
         arguments: &arguments,
         text: &text,
@@ -126,6 +128,7 @@ impl Decoder<'_> {
                 let Some(mut innermost) = open.pop() else {
                     return Ok(value);
                 };
+                Meter::count_value(lua)?;
                 innermost.add(value)?;
                 found = self.next();
                 match (innermost, &found.token) {

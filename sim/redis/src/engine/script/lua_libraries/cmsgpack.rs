@@ -5,6 +5,7 @@ use mlua::{Lua, MultiValue, Table, Value, Variadic};
 use super::arguments::Arguments;
 use crate::engine::script::error;
 use crate::engine::script::memory::Buffer;
+use crate::engine::script::meter::Meter;
 use crate::engine::script::walk::{MAX_SLOTS, Pairs, Results, Returned};
 
 /// `LUACMSGPACK_MAX_NESTING`: tables nested more deeply become nil.
@@ -59,6 +60,7 @@ struct Packer<'a> {
 
 impl Packer<'_> {
     fn value(&mut self, value: &Value, level: usize) -> mlua::Result<()> {
+        Meter::count_value(self.lua)?;
         match value {
             Value::String(text) => {
                 let text = text.as_bytes();
@@ -261,6 +263,7 @@ struct Unpacker<'a> {
 
 impl<'a> Unpacker<'a> {
     fn value(&mut self, level: usize) -> mlua::Result<Value> {
+        Meter::count_value(self.arguments.lua)?;
         let [kind] = self.array()?;
         self.need_slot(TOO_MANY)?;
         Ok(match kind {
@@ -329,6 +332,7 @@ impl<'a> Unpacker<'a> {
             .split_at_checked(len)
             .ok_or_else(|| self.missing())?;
         self.rest = rest;
+        Meter::count_bytes(self.arguments.lua, len)?;
         Ok(Value::String(self.arguments.lua.create_string(text)?))
     }
 

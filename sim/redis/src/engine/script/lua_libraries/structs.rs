@@ -4,6 +4,7 @@ use mlua::{Lua, MultiValue, Table, Value, Variadic};
 
 use super::arguments::{Arguments, to_number};
 use crate::engine::script::memory::Buffer;
+use crate::engine::script::meter::Meter;
 use crate::engine::script::walk::{MAX_SLOTS, Results, Returned};
 
 /// `MAXINTSIZE`: the longest integer, in bytes. Only the lowest eight are ever nonzero.
@@ -37,6 +38,7 @@ fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
         none.string(1)?;
     }
     let format = arguments.string(1)?;
+    Meter::count_bytes(lua, format.len())?;
     let mut layout = Layout::new(arguments, &format);
     let mut out = Buffer::new(lua);
     let mut index = 2;
@@ -109,6 +111,7 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
     let mut layout = Layout::new(arguments, &format);
     let mut found = Results::new(lua)?;
     while let Some(field) = layout.next()? {
+        Meter::count_value(lua)?;
         at += layout.padding(at, &field);
         let Field { option, mut size } = field;
         let rest = data.get(at..).ok_or_else(too_short)?;
@@ -140,11 +143,13 @@ fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
                     size = usize::try_from(to_bits(len)).unwrap_or(usize::MAX);
                 }
                 let text = rest.get(..size).ok_or_else(too_short)?;
+                Meter::count_bytes(lua, text.len())?;
                 found.push(Value::String(lua.create_string(text)?))?;
             }
             b's' => {
                 let end = rest.iter().position(|byte| *byte == 0);
                 let end = end.ok_or_else(|| arguments.error("unfinished string in data"))?;
+                Meter::count_bytes(lua, end)?;
                 found.push(Value::String(lua.create_string(&rest[..end])?))?;
                 size = end + 1;
             }
@@ -163,6 +168,7 @@ fn size(lua: &Lua, values: MultiValue) -> mlua::Result<f64> {
         values: &values,
     };
     let format = arguments.string(1)?;
+    Meter::count_bytes(lua, format.len())?;
     let mut layout = Layout::new(arguments, &format);
     let mut total = 0;
     while let Some(field) = layout.next()? {

@@ -1,0 +1,4 @@
+#![doc = include_str!("README.md")]
+
+// Its declarations are of the functions in this crate's library.
+use mlua_sys as _;

@@ -1,0 +1,918 @@
+//! Scripts that would end a process through Lua's C code: by overflowing an integer or the C
+//! stack, by reading what is freed, or by never returning. The node answers with an error at the
+//! most, and the next script runs as if nothing had been.
+//!
+//! Each CVE of Lua in Redis has a test, and each class of such scripts: where Redis's Lua is
+//! mended by now, the expected answers are those of the mended versions.
+#![cfg(feature = "lua")]
+
+use locklab_redis::resp::command;
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+struct Client {
+    node: Node,
+    conn: ConnId,
+    now_us: u64,
+}
+
+impl Client {
+    fn new() -> Self {
+        let mut node = Node::new(NodeConfig::default());
+        let conn = node.accept();
+        let now_us = 0;
+        Client { node, conn, now_us }
+    }
+
+    /// Sends a request; returns the raw reply, which is empty while a script runs.
+    fn send(&mut self, words: &[&str]) -> String {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut effects = Vec::new();
+        let request = command(&words);
+        self.node
+            .receive(self.conn, &request, self.now_us, &mut effects);
+        // Long enough for any script that ends.
+        self.now_us += 10_000_000;
+        self.node.wake(self.now_us, &mut effects);
+        let sent = effects.iter().map(|effect| match effect {
+            Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            other => panic!("{other:?}"),
+        });
+        sent.collect()
+    }
+
+    fn eval(&mut self, script: &str) -> String {
+        self.send(&["EVAL", script, "0"])
+    }
+}
+
+/// The script gets this reply, or one that contains it if it is an error's text.
+#[track_caller]
+fn check(script: &str, expected: &str) {
+    let mut client = Client::new();
+    let reply = client.eval(script);
+    let is_text = !expected.ends_with('\n');
+    let is_as_expected = reply == expected || is_text && reply.contains(expected);
+    assert!(
+        is_as_expected,
+        "{script}\n{reply:.300}\ninstead of {expected}"
+    );
+    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+}
+
+/// The script runs for longer than any that ends, and can be killed.
+#[track_caller]
+fn check_endless(script: &str) {
+    let mut client = Client::new();
+    let other = client.node.accept();
+    assert_eq!(client.eval(script), "", "{script}");
+    let runner = std::mem::replace(&mut client.conn, other);
+    let killed = client.send(&["SCRIPT", "KILL"]);
+    assert!(killed.contains("+OK\r\n"), "{script}: {killed}");
+    assert!(killed.contains("-ERR Script killed by user"), "{killed}");
+    client.conn = runner;
+    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+}
+
+/// The script runs for longer than any that ends, and has written.
+#[track_caller]
+fn check_unkillable(script: &str) {
+    let mut client = Client::new();
+    let other = client.node.accept();
+    assert_eq!(client.eval(script), "", "{script}");
+    client.conn = other;
+    let refused = client.send(&["SCRIPT", "KILL"]);
+    assert!(refused.starts_with("-UNKILLABLE"), "{script}: {refused}");
+}
+
+// Sizes and ranges.
+
+#[test]
+fn unpack_of_a_range_that_overflows_an_int_is_refused() {
+    // CVE-2025-46817.
+    for range in [
+        "0, 2147483647",
+        "-2147483648, 2147483647",
+        "-2147483648, -1",
+        "1, 2147483647",
+        "-1, 2147483646",
+        "2147483647 - 8000, 2147483647",
+        "1, 8000",
+        "1, 1e308",
+    ] {
+        let script = format!("return unpack({{}}, {range})");
+        if range == "1, 1e308" {
+            // As an int it is 0.
+            check(&script, "$-1\r\n");
+        } else {
+            check(&script, "too many results to unpack");
+        }
+    }
+    check(
+        "return select('#', unpack({}, 2147483647, 2147483647))",
+        ":1\r\n",
+    );
+    check(
+        "return select('#', unpack({}, -2147483648, -2147483648))",
+        ":1\r\n",
+    );
+    check("return select('#', unpack({}, 2, 1))", ":0\r\n");
+    check("return select('#', unpack({}, 1, 7000))", ":7000\r\n");
+    check("return select('#', unpack({}, 0/0, 0/0))", ":1\r\n");
+}
+
+#[test]
+fn indices_at_the_ends_of_an_int_are_read_and_written() {
+    // CVE-2025-46817, the part in tables.
+    for index in ["-2147483648", "2147483647", "-1", "0"] {
+        let script = format!(
+            "local t = {{1, 2, 3}} rawset(t, {index}, 7) \
+             return {{rawget(t, {index}), t[{index}], #t, (next({{[{index}] = 1}}))}}"
+        );
+        check(&script, &format!("*4\r\n:7\r\n:7\r\n:3\r\n:{index}\r\n"));
+    }
+    check(
+        "return table.concat({}, 'x', 2147483647, -2147483648)",
+        "$0\r\n\r\n",
+    );
+    check(
+        "return table.concat({}, 'x', -2147483648, 2147483647)",
+        "invalid value (nil) at index -2147483648 in table for 'concat'",
+    );
+    check(
+        "return table.concat({[2147483647] = 'a'}, 'x', 2147483647, 2147483647)",
+        "$1\r\na\r\n",
+    );
+    check("return table.remove({1, 2}, -2147483648)", "$-1\r\n");
+    check("return table.remove({1, 2}, 2147483647)", "$-1\r\n");
+    check(
+        "local t = {1, 2} table.insert(t, 2147483647, 3) return t[2147483647]",
+        ":3\r\n",
+    );
+}
+
+#[test]
+fn sizes_of_strings_are_checked() {
+    let not_enough = "not enough memory";
+    check("return #string.rep('x', -1)", ":0\r\n");
+    check("return #string.rep('', 2147483647)", ":0\r\n");
+    check("return #string.rep('x', 0/0)", ":0\r\n");
+    check("return #string.rep(('x'):rep(1e6), 2147483647)", not_enough);
+    check(
+        "local s = ('x'):rep(3e7) return #table.concat({s, s, s, s, s, s, s, s, s})",
+        not_enough,
+    );
+    check(
+        "local s = ('x'):rep(3e7) return #(s .. s .. s .. s .. s .. s .. s .. s .. s)",
+        not_enough,
+    );
+    check(
+        "return string.byte(('x'):rep(9000), 1, -1)",
+        "string slice too long",
+    );
+    check(
+        "return select('#', string.byte('abc', -2147483648, 2147483647))",
+        ":3\r\n",
+    );
+    check(
+        "return select('#', string.byte('abc', 9e18, 9e18))",
+        ":0\r\n",
+    );
+    check("return #string.sub('abc', -9e18, 9e18)", ":3\r\n");
+    check("return #string.sub('abc', 9e18, -9e18)", ":0\r\n");
+    check("return {string.find('abc', 'b', 9e18)}", "*0\r\n");
+    check(
+        "return {string.find('abc', 'b', -9e18)}",
+        "*2\r\n:2\r\n:2\r\n",
+    );
+    check("return string.char(256)", "invalid value");
+    check("return string.char(-1)", "invalid value");
+    check("return string.char(0/0)", "$1\r\n\0\r\n");
+    check(
+        "return #string.char(unpack({}, 1, 7000))",
+        "number expected, got nil",
+    );
+}
+
+#[test]
+fn formats_of_any_width_fit() {
+    check("return #string.format('%99.99f', -1e308)", ":410\r\n");
+    check("return #string.format('%-+ #099.99f', -1e308)", ":410\r\n");
+    check("return #string.format('%99.99d', 1e308)", ":100\r\n");
+    check("return #string.format('%99c', 0)", ":98\r\n");
+    check("return #string.format('%99s', 'x')", ":99\r\n");
+    check("return #string.format('%.99s', ('x'):rep(1000))", ":99\r\n");
+    check(
+        "return #string.format('%99s', ('x'):rep(1000))",
+        ":1000\r\n",
+    );
+    check(
+        "return string.format('%100d', 1)",
+        "width or precision too long",
+    );
+    check(
+        "return string.format('%.100d', 1)",
+        "width or precision too long",
+    );
+    check("return string.format('%------d', 1)", "repeated flags");
+    check("return string.format('%')", "no value");
+    check("return string.format('%', 1)", "invalid option");
+    check("return string.format('%n', 1)", "invalid option");
+    check("return string.format('%' .. ('d'):rep(9000))", "no value");
+    check(
+        "return #string.format('%q', ('\\0'):rep(100000))",
+        ":400002\r\n",
+    );
+    check(
+        "return string.format('%d', 0/0)",
+        "$20\r\n-9223372036854775808\r\n",
+    );
+}
+
+// Recursion in C.
+
+#[test]
+fn pattern_of_many_items_gets_an_error() {
+    for pattern in [
+        "string.rep('a?', 50000)",
+        "string.rep('a*', 50000)",
+        "string.rep('a-', 50000) .. 'b'",
+        "string.rep('()', 50000)",
+        "string.rep('(a)', 50000)",
+    ] {
+        for call in [
+            "return string.find(s, p)",
+            "return string.match(s, p)",
+            "return (string.gsub(s, p, ''))",
+            "for _ in string.gmatch(s, p) do end",
+        ] {
+            let script = format!("local s, p = string.rep('a', 50000), {pattern} {call}");
+            let expected = if pattern.contains('(') {
+                "-ERR "
+            } else {
+                "pattern too complex"
+            };
+            let expected = if pattern.contains("('(") {
+                "too many captures"
+            } else {
+                expected
+            };
+            check(&script, expected);
+        }
+    }
+    // What a pattern needs that somebody writes.
+    check(
+        "return #string.match(string.rep('a', 1000), string.rep('a?', 1000))",
+        ":1000\r\n",
+    );
+    check(
+        "return #string.match(string.rep('a', 1e6), '^a-$')",
+        ":1000000\r\n",
+    );
+    check(
+        "return #string.match(string.rep('a', 1e6), '^(a*)(a+)$')",
+        ":999999\r\n",
+    );
+    check(
+        "return #string.match(string.rep('ab', 5000), string.rep('ab', 5000))",
+        ":10000\r\n",
+    );
+}
+
+#[test]
+fn malformed_patterns_get_errors() {
+    for (pattern, expected) in [
+        ("%", "malformed pattern (ends with '%')"),
+        ("[", "malformed pattern (missing ']')"),
+        ("[^", "malformed pattern (missing ']')"),
+        ("[]", "malformed pattern (missing ']')"),
+        ("[%", "malformed pattern (missing ']')"),
+        ("[a-", "malformed pattern (missing ']')"),
+        ("%b", "unbalanced pattern"),
+        ("%bx", "unbalanced pattern"),
+        ("%f", "missing '[' after '%f' in pattern"),
+        ("(", "unfinished capture"),
+        (")", "invalid pattern capture"),
+        ("%1", "invalid capture index"),
+        ("(%1)", "invalid capture index"),
+        ("()%1", "$-1\r\n"),
+        ("[\\0", "malformed pattern (missing ']')"),
+    ] {
+        check(&format!("return string.match('a', '{pattern}')"), expected);
+    }
+    check(
+        "return string.gsub('a', 'a', '%9')",
+        "invalid capture index",
+    );
+    check("return string.gsub('a', '(a', '%1')", "unfinished capture");
+}
+
+#[test]
+fn functions_nested_through_c_get_an_error() {
+    for recursion in [
+        "function f() return (string.gsub('a', 'a', f)) end",
+        "function f() return string.format('%s', (string.gsub('a', 'a', f))) end",
+        "function f() table.sort({1, 2}, f) end",
+        "function f() table.foreach({1}, f) end",
+        "function f() table.foreachi({1}, f) end",
+        "function f() return pcall(f) and error() end",
+        "function f() assert(pcall(f)) end",
+        "function f() local ok, why = xpcall(f, tostring) error(why) end",
+        "function f() return 'a' .. setmetatable({}, {__concat = f}) end",
+        "function f() return tostring(setmetatable({}, {__tostring = f})) end",
+        "function f() return setmetatable({}, {__index = f}).x end",
+        "function f() setmetatable({}, {__newindex = f}).x = 1 end",
+        "function f() return setmetatable({}, {__unm = f}) + 1 end",
+        "function f() return -setmetatable({}, {__unm = f}) end",
+        "function f() return 1 + setmetatable({}, {__call = f})() end",
+        "local m = {} function f() return setmetatable({}, m) < setmetatable({}, m) end m.__lt = f",
+        "local m = {} function f() return setmetatable({}, m) == setmetatable({}, m) end m.__eq = f",
+        "function f() return coroutine.wrap(f)() end",
+        "function f() assert(coroutine.resume(coroutine.create(f))) end",
+        "function f() return loadstring('return f()')() end",
+        "function f() return load(f) end",
+    ] {
+        let declared = recursion.replacen("function f", "local f f = function", 1);
+        let script = format!("{declared} return {{pcall(f)}}");
+        let mut client = Client::new();
+        let reply = client.eval(&script);
+        assert!(
+            reply.starts_with('*') || reply.starts_with('-'),
+            "{script}: {reply:?}"
+        );
+        assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+        // Not caught either.
+        client.eval(&format!("{declared} return f()"));
+        assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+    }
+}
+
+#[test]
+fn handlers_of_errors_that_fail_get_an_error() {
+    check("return {xpcall(error, error)}", "*");
+    check(
+        "local function h() return h() + 1 end return {xpcall(error, h)}",
+        "*",
+    );
+    check(
+        "local function h() error('again') end return {xpcall(error, h)}",
+        "*",
+    );
+    check(
+        "local function h(e) return xpcall(error, h) end return {xpcall(error, h)}",
+        "*",
+    );
+    check(
+        "error(setmetatable({}, {__tostring = function() error('x') end}))",
+        "-ERR unknown error",
+    );
+    check("error()", "-ERR nil script");
+    check("error(('x'):rep(100000))", "-ERR user_script:1: xxx");
+}
+
+#[test]
+fn coroutines_nested_without_end_get_an_error() {
+    check(
+        "local function f() return coroutine.wrap(f)() end return f()",
+        "C stack overflow",
+    );
+    check(
+        "local f f = function(n) local ok, why = coroutine.resume(coroutine.create(f), n + 1) \
+         if ok then return why end return n end return f(0)",
+        ":1",
+    );
+    check(
+        "local co co = coroutine.wrap(function() return co() end) return co()",
+        "cannot resume running coroutine",
+    );
+    check(
+        "local co co = coroutine.create(function() \
+           return coroutine.wrap(function() return coroutine.resume(co, unpack({}, 1, 7000)) end)() \
+         end) return {coroutine.resume(co)}",
+        "cannot resume normal coroutine",
+    );
+    check(
+        "local co = coroutine.wrap(function(...) return ... end) return select('#', co(unpack({}, 1, 7000)))",
+        ":7000\r\n",
+    );
+    check(
+        "return select(2, pcall(coroutine.yield, 1))",
+        "attempt to yield across metamethod/C-call boundary",
+    );
+    check(
+        "return coroutine.wrap(function() return select(2, pcall(coroutine.yield, 1)) end)()",
+        "attempt to yield across metamethod/C-call boundary",
+    );
+    check("return coroutine.create(type)", "Lua function expected");
+}
+
+#[test]
+fn functions_with_many_fixed_parameters_get_room() {
+    // CVE-2014-5461.
+    let names = (1..=200)
+        .map(|n| format!("p{n}"))
+        .collect::<Vec<_>>()
+        .join(",");
+    let names = names.replace(",p200", "");
+    check(
+        &format!("local function f({names}, ...) return select('#', ...) end return f()"),
+        ":0\r\n",
+    );
+    check(
+        &format!(
+            "local function f({names}, ...) return p199, select('#', ...) end \
+             local function g(n) if n == 0 then return f(1) end return g(n - 1) end \
+             return coroutine.wrap(function() return g(50) end)()"
+        ),
+        "$-1\r\n",
+    );
+    check(
+        "local function f(a, ...) if a == 0 then return 0 end return 1 + f(a - 1, ...) end \
+         return f(100, unpack({}, 1, 7000))",
+        ":100\r\n",
+    );
+}
+
+#[test]
+fn values_beyond_the_stack_of_c_are_refused() {
+    // CVE-2021-32626.
+    check("return redis.call('ECHO', unpack({}, 1, 7979))", "-ERR");
+    check("return {pcall(string.format, unpack({}, 1, 7900))}", "*");
+    check(
+        "return select('#', string.byte(('x'):rep(7900), 1, -1))",
+        ":7900\r\n",
+    );
+    check(
+        "local t = {} for i = 1, 7000 do t = {t} end return t",
+        "reached lua stack limit",
+    );
+    check(
+        "local t = {} for i = 1, 7000 do t = {t} end return cjson.encode(t)",
+        "excessive nesting",
+    );
+    check(
+        "local t = {} for i = 1, 7000 do t = {t} end return #cmsgpack.pack(t)",
+        ":17\r\n",
+    );
+    check(
+        "redis.setresp(3) local t = {} for i = 1, 7000 do t = {map = {[1] = t}} end return t",
+        "reached lua stack limit",
+    );
+    check(
+        "redis.setresp(3) local t = {} for i = 1, 7000 do t = {set = {[t] = true}} end return t",
+        "reached lua stack limit",
+    );
+}
+
+// The parser.
+
+#[test]
+fn deeply_nested_text_gets_an_error() {
+    let levels = "chunk has too many syntax levels";
+    for (open, close) in [
+        ("return (", ")"),
+        ("return {", "}"),
+        ("return - ", "1"),
+        ("return not ", "1"),
+        ("return '' .. ", "''"),
+        ("return 2 ^ ", "2"),
+        ("do ", " end"),
+        ("while 1 do ", " end"),
+        ("if 1 then ", " end"),
+        ("repeat ", " until 1"),
+        ("return function() ", " end"),
+        ("local function f() ", " end"),
+        ("for i = 1, 2 do ", " end"),
+        ("f(", ")"),
+        ("return t[", "]"),
+    ] {
+        let open = match open.strip_prefix("return ") {
+            Some(rest) if !rest.starts_with("function") => format!("return {}", rest.repeat(9000)),
+            _ => open.repeat(9000),
+        };
+        let text = format!("{open}1{}", close.repeat(9000));
+        let text = text.replace("do 1", "do ").replace("then 1", "then ");
+        let reply = Client::new().eval(&text);
+        assert!(
+            reply.starts_with("-ERR Error compiling script"),
+            "{open:.40}: {reply:.200}"
+        );
+        check(
+            "return select(2, loadstring('return ' .. ('('):rep(9000)))",
+            levels,
+        );
+    }
+    // Without depth.
+    let long = format!("return 1{}", " + 1".repeat(20_000));
+    check(&long, ":20001\r\n");
+    let long = format!(
+        "if nil then {} end return 3",
+        "elseif nil then ".repeat(5_000)
+    );
+    check(&long, ":3\r\n");
+    let assigned = format!("{}x = 1", "a,".repeat(9000));
+    let reply = Client::new().eval(&assigned);
+    assert!(reply.contains("variables in assignment"), "{reply:.200}");
+}
+
+#[test]
+fn long_brackets_of_any_level_are_read_within_bounds() {
+    // CVE-2025-46819.
+    check("return [==[a]=]b]==]", "$5\r\na]=]b\r\n");
+    check("return [=[]=]", "$0\r\n\r\n");
+    check("--[==[ a ]=] ]==] return 5", ":5\r\n");
+    check("--[== a\nreturn 6", ":6\r\n");
+    check(
+        "return loadstring('return [' .. ('='):rep(1e6) .. '[x]' .. ('='):rep(1e6) .. ']')()",
+        "$1\r\nx\r\n",
+    );
+    for text in [
+        "[==", "[=", "[==[", "[==[]=", "[==[]==", "--[==[", "--[==[]=",
+    ] {
+        let script = format!("return select(2, loadstring('return {text}'))");
+        let reply = Client::new().eval(&script);
+        let is_error = reply.contains("unfinished long")
+            || reply.contains("invalid long string")
+            || reply.contains("unexpected symbol");
+        assert!(is_error || reply == "$-1\r\n", "{text}: {reply}");
+        check(&format!("return {text}"), "Error compiling script");
+    }
+    check(
+        "return select(2, loadstring('return [' .. ('='):rep(1e7)))",
+        "invalid long string delimiter",
+    );
+    check(
+        "return loadstring('return [' .. ('='):rep(1e7) .. '[' )",
+        "$-1\r\n",
+    );
+}
+
+#[test]
+fn garbage_collected_while_a_text_is_read_is_not_used() {
+    // CVE-2025-49844.
+    check(
+        "local ended, junk = false, {} \
+         local function piece() \
+           for i = 1, 2000 do junk[i % 10] = ('x'):rep(1000) .. i end \
+           if ended then return nil end ended = true return '' end \
+         for i = 1, 50 do ended = false load(piece, 'name' .. i) end return 7",
+        ":7\r\n",
+    );
+    check(
+        "local n = 0 \
+         for i = 1, 3000 do \
+           local f = loadstring('local a = {} for i = 1, 9 do a[i] = {} end return #a', 'chunk' .. i) \
+           n = n + f() end return n",
+        ":27000\r\n",
+    );
+}
+
+#[test]
+fn bytecode_is_never_loaded() {
+    // CVE-2015-4335, CVE-2015-8080.
+    let dump = "local code = string.dump(function() return 1 end)";
+    check(
+        &format!("{dump} return #code > 100 and code:sub(2, 4)"),
+        "$3\r\nLua\r\n",
+    );
+    check(&format!("{dump} return loadstring(code)"), "$-1\r\n");
+    check(
+        &format!("{dump} return load(function() local c = code code = nil return c end)"),
+        "$-1\r\n",
+    );
+    check(
+        &format!("{dump} local i = 0 return load(function() i = i + 1 return code:sub(i, i) end)"),
+        "$-1\r\n",
+    );
+    // The node hands it to the interpreter as it is.
+    let mut client = Client::new();
+    let reply = client.eval("\u{1b}Lua\u{51}\0\u{1}\u{4}\u{8}\u{4}\u{8}\0");
+    assert!(reply.starts_with("-ERR Error compiling script"), "{reply}");
+}
+
+// The libraries that Redis adds.
+
+#[test]
+fn numbers_in_formats_of_struct_are_checked() {
+    // CVE-2015-8080, CVE-2018-11219, CVE-2020-14147.
+    for (call, expected) in [
+        ("struct.pack('>I2147483648', 10)", "integral size overflow"),
+        (
+            "struct.pack('>I99999999999999999999', 10)",
+            "integral size overflow",
+        ),
+        (
+            "struct.pack('>I33', 10)",
+            "integral size 33 is larger than limit of 32",
+        ),
+        ("struct.pack('i4294967297', 10)", "integral size overflow"),
+        ("struct.size('!2147483648d')", "integral size overflow"),
+        ("struct.size('!0d')", "alignment 0 is not a power of 2"),
+        ("struct.pack('c2147483647', 'x')", "string too short"),
+        ("struct.unpack('c2147483647', 'x')", "data string too short"),
+        (
+            "struct.unpack('c0', 'x')",
+            "format 'c0' needs a previous size",
+        ),
+        ("struct.unpack('Bc0', '\\255x')", "data string too short"),
+        ("struct.unpack('i', 'abcd', -1)", "data string too short"),
+        (
+            "struct.unpack('i', 'abcd', -2147483648)",
+            "data string too short",
+        ),
+        ("struct.unpack('i', 'abcd', 9e18)", "data string too short"),
+        (
+            "struct.unpack('i', 'abcd', 0)",
+            "offset must be 1 or greater",
+        ),
+        ("struct.unpack('>!4 i', 'abcd', 2)", "data string too short"),
+        (
+            "struct.unpack('dc0', struct.pack('d', -1) .. 'x')",
+            "data string too short",
+        ),
+        (
+            "struct.unpack('dc0', struct.pack('d', 0/0) .. 'x')",
+            "data string too short",
+        ),
+        ("struct.unpack('s', 'abc')", "unfinished string in data"),
+        (
+            "select('#', struct.unpack(('b'):rep(9000), ('x'):rep(9000)))",
+            "too many results",
+        ),
+    ] {
+        check(&format!("return {call}"), expected);
+    }
+    let digits = "struct.size(('c2147483647'):rep(1000))";
+    check(
+        &format!("return tostring({digits} == 2147483647000)"),
+        "$4\r\ntrue\r\n",
+    );
+}
+
+#[test]
+fn packed_data_with_false_lengths_gets_an_error() {
+    // CVE-2018-11218, CVE-2022-24834.
+    for (data, expected) in [
+        ("\\221", "Missing bytes"),
+        ("\\144", "*0\r\n"),
+        ("\\221\\221", "Missing bytes"),
+        ("\\xdd\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xdf\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xdb\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xda\\xff", "Missing bytes"),
+        ("\\xd9", "Missing bytes"),
+        ("\\xcf\\1", "Missing bytes"),
+        ("\\xc1", "Bad data format"),
+        ("\\x81\\xc0\\1", "table index is nil"),
+    ] {
+        let data = [
+            "xdd", "xff", "xdf", "xdb", "xda", "xd9", "xcf", "xc1", "x81", "xc0",
+        ]
+        .iter()
+        .fold(data.to_owned(), |data, hex| {
+            let byte = u8::from_str_radix(&hex[1..], 16).expect("two digits");
+            data.replace(&format!("\\{hex}"), &format!("\\{byte}"))
+        });
+        check(&format!("return cmsgpack.unpack('{data}')"), expected);
+    }
+    for call in [
+        "cmsgpack.unpack_one('\\1', -1)",
+        "cmsgpack.unpack_one('\\1', -2147483648)",
+        "cmsgpack.unpack_limit('\\1', -1)",
+        "cmsgpack.unpack_limit('\\1', -1, -1)",
+    ] {
+        check(&format!("return {call}"), "Invalid request to unpack");
+    }
+    check(
+        "return cmsgpack.unpack_one('\\1', 2147483647)",
+        "greater than input length",
+    );
+    // As an int it is 0.
+    check(
+        "return select(2, cmsgpack.unpack_one('\\1', 4294967296))",
+        ":1\r\n",
+    );
+    check(
+        "return cmsgpack.unpack(('\\145'):rep(100000) .. '\\1')",
+        "stack overflow",
+    );
+    check(
+        "local t = {} t[1], t[2] = t, t return cjson.encode(t)",
+        "excessive nesting",
+    );
+    check(
+        "return cjson.encode({[2147483647] = 1})",
+        "excessively sparse array",
+    );
+    check(
+        "return cjson.encode({[1e308] = 1})",
+        "excessively sparse array",
+    );
+    check("return cjson.encode({[-1] = 1})", "{\"-1\":1}");
+    check("return cjson.encode(0/0)", "must not be NaN or Inf");
+    check(
+        "return cjson.decode(('['):rep(100000))",
+        "too many nested data structures",
+    );
+    check(
+        "return cjson.decode(('{\"a\":'):rep(100000))",
+        "too many nested data structures",
+    );
+    check(
+        "return cjson.decode('\"\\\\ud800\"')",
+        "invalid unicode escape",
+    );
+    check("return #cjson.encode(('\\0'):rep(1e6))", ":6000002\r\n");
+}
+
+#[test]
+fn tohex_of_any_count_of_digits_fits() {
+    // CVE-2024-31449.
+    check("return bit.tohex(65535, -2147483648)", "$8\r\n0000FFFF\r\n");
+    check("return bit.tohex(65535, 2147483647)", "$8\r\n0000ffff\r\n");
+    check("return bit.tohex(65535, 0)", "$0\r\n\r\n");
+    check("return bit.tohex(0/0, 0/0)", "$");
+    check("return bit.lshift(1, -1)", ":-2147483648\r\n");
+    check(
+        "return bit.band(unpack({}, 1, 7900))",
+        "number expected, got nil",
+    );
+}
+
+// What scripts share.
+
+#[test]
+fn metatables_of_basic_types_are_out_of_reach() {
+    // CVE-2022-24735, CVE-2025-46818.
+    for value in [
+        "''",
+        "1",
+        "true",
+        "nil",
+        "print",
+        "tostring",
+        "cjson.null",
+        "_G",
+        "redis",
+        "math",
+    ] {
+        let value = if value == "print" {
+            "function() end"
+        } else {
+            value
+        };
+        let mut client = Client::new();
+        let reply = client.eval(&format!(
+            "local m = getmetatable({value}) if not m then return 'none' end \
+             m.__index = function() return 'changed' end return 'reached'"
+        ));
+        assert!(
+            reply == "$4\r\nnone\r\n" || reply.contains("readonly table"),
+            "{value}: {reply}"
+        );
+        assert_eq!(client.eval("return ('x').nothing"), "$-1\r\n", "{value}");
+    }
+    check("setmetatable('', {})", "table expected, got string");
+    check("setmetatable(_G, {})", "readonly table");
+    check(
+        "return setfenv(0, {})",
+        "nonexistent global variable 'setfenv'",
+    );
+    check("return getfenv()", "nonexistent global variable 'getfenv'");
+}
+
+#[test]
+fn nothing_with_a_finaliser_is_available() {
+    // CVE-2024-46981.
+    for name in [
+        "newproxy", "debug", "io", "os", "package", "require", "dofile", "loadfile", "print",
+    ] {
+        check(
+            &format!("return {name}"),
+            &format!("nonexistent global variable '{name}'"),
+        );
+    }
+    let finaliser = "setmetatable({}, {__gc = function() redis.call('SET', 'k', 'v') end}) \
+        local t = {} for i = 1, 100000 do t[i % 10] = {i} end";
+    let mut client = Client::new();
+    for _ in 0..20 {
+        assert_eq!(client.eval(finaliser), "$-1\r\n");
+    }
+    assert_eq!(client.eval("return redis.call('GET', 'k')"), "$-1\r\n");
+}
+
+#[test]
+fn incomplete_or_hostile_scripts_do_not_compile() {
+    // CVE-2022-24736: a shebang without a name, and the like.
+    for script in [
+        "#!", "#!\n", "#!lua", "#!lua ", "#!lua\0", "#", "\0", "\u{1b}", "[", "--[", "--[[", "'",
+    ] {
+        let mut client = Client::new();
+        let reply = client.eval(script);
+        assert!(
+            reply.starts_with('-') || reply.starts_with('$'),
+            "{script:?}: {reply}"
+        );
+        assert_eq!(client.eval("return 1"), ":1\r\n");
+    }
+}
+
+// Tables that change while they are used.
+
+#[test]
+fn invalid_order_functions_get_an_error_or_an_order() {
+    let fill = "local t = {} for i = 1, 1000 do t[i] = (i * 7919) % 1009 end";
+    for compare in [
+        "function() return true end",
+        "function() return 1 end",
+        "function(a, b) t[#t] = nil return true end",
+        "function(a, b) for i = 1, #t do t[i] = nil end return a end",
+        "function(a, b) for i = 1, 9 do table.insert(t, i) end return #t < 5000 end",
+        "function(a, b) table.sort(t) return true end",
+        "function(a, b) error('x') end",
+        "function(a, b) return coroutine.yield() end",
+        "redis.call",
+    ] {
+        let mut client = Client::new();
+        let reply = client.eval(&format!(
+            "{fill} return {{pcall(table.sort, t, {compare})}}"
+        ));
+        assert!(reply.starts_with('*'), "{compare}: {reply}");
+        assert_eq!(client.eval("return 1"), ":1\r\n", "after {compare}");
+    }
+    check(
+        "local t = {1, 0/0, 3, 0/0, 2, 0/0} table.sort(t) return #t",
+        ":6\r\n",
+    );
+    check("table.sort({1, 'a', {}})", "attempt to compare");
+    check(
+        "local t = {3, 1} for k in pairs(t) do t[k] = nil t[k + 10] = 1 end return 1",
+        "",
+    );
+    check("return next({}, 'absent')", "invalid key to 'next'");
+    check("return next({1, 2}, 0/0)", "invalid key to 'next'");
+}
+
+// Functions that do not return in any time.
+
+#[test]
+fn pattern_that_backtracks_without_end_can_be_killed() {
+    for script in [
+        "return string.find(string.rep('a', 40), string.rep('a*', 20) .. 'b')",
+        "return string.match(string.rep('a', 40), string.rep('a-', 20) .. 'b')",
+        "return string.gsub(string.rep('a', 40), string.rep('a?', 40) .. string.rep('a', 40) .. 'b', '')",
+        "for _ in string.gmatch(string.rep('a', 40), string.rep('a*', 20) .. 'b') do end",
+        "return string.find(string.rep('a', 1e6), string.rep('a', 5e5) .. 'b', 1, true)",
+        "return string.find(string.rep('a', 1e6), '[' .. string.rep('b', 1e6) .. ']')",
+        "while true do pcall(string.find, string.rep('a', 40), string.rep('a*', 20) .. 'b') end",
+    ] {
+        check_endless(script);
+    }
+}
+
+#[test]
+fn loops_over_long_tables_can_be_killed() {
+    for script in [
+        "table.insert({}, -2147483648, 1)",
+        "local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e9 do table.insert(t, 1, 1) table.remove(t, 1) end",
+        "local t = {} for i = 1, 1e5 do t[i] = i end for i = 1, 1e9 do table.maxn(t) end",
+        "local t = {} for i = 1, 1e5 do t[i] = 1 end for i = 1, 1e9 do table.sort(t) end",
+        "local t = {} for i = 1, 1e5 do t[i] = '' end for i = 1, 1e9 do table.concat(t) end",
+        "for i = 1, 1e9 do unpack({}, 1, 7000) end",
+    ] {
+        check_endless(script);
+    }
+}
+
+#[test]
+fn loops_over_long_strings_and_coroutines_can_be_killed() {
+    for script in [
+        "local s = string.rep('x', 1e6) for i = 1, 1e9 do local r = s:reverse() end",
+        "local s = string.rep('x', 1e6) for i = 1, 1e9 do local r = s:sub(2) end",
+        "local s = string.rep('x', 1e6) for i = 1, 1e9 do local r = s .. i end",
+        "local s = 'return ' .. string.rep('-- x', 1e5) for i = 1, 1e9 do loadstring(s) end",
+        "while true do coroutine.wrap(function() for i = 1, 90000 do end end)() end",
+    ] {
+        check_endless(script);
+    }
+}
+
+#[test]
+fn loops_over_functions_of_redis_can_be_killed() {
+    let long = "local s = string.rep('1', 1e6)";
+    for script in [
+        "local t = {} for i = 1, 16 do t[i] = t end return #cmsgpack.pack(t)",
+        &format!("{long} local t = {{}} for i = 1, 1e9 do t[1] = cjson.encode(s) end"),
+        &format!("{long} s = '\"' .. s .. '\"' for i = 1, 1e9 do cjson.decode(s) end"),
+        &format!("{long} for i = 1, 1e9 do redis.sha1hex(s) end"),
+        &format!("{long} for i = 1, 1e9 do pcall(cmsgpack.unpack_limit, s, 7000) end"),
+        &format!("{long} for i = 1, 1e9 do redis.call('echo', s) end"),
+        &format!("{long} for i = 1, 1e9 do redis.call('set', 'k', s) end"),
+        &format!("{long} redis.call('set', 'k', s) for i = 1, 1e9 do redis.call('get', 'k') end"),
+    ] {
+        if script.contains("'set'") {
+            check_unkillable(script);
+        } else {
+            check_endless(script);
+        }
+    }
+}
