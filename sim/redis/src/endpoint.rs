@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 
-use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node};
+use crate::engine::{Addresses, Bystanders, ConnId, DiskWrite, Effect, Node};
 use crate::wire::memory_usage::{Chunk, MemoryUsage};
 
 /// The message to a client beyond the limit, before its connection is closed.
@@ -219,6 +219,18 @@ impl Endpoint {
         let conn = self.node.accept_from(addresses, now.wall_us);
         self.connections.insert(conn, Connection::default());
         Some(conn)
+    }
+
+    /// Lets the node attend to its other clients while a script runs; see [`Node::attend`]. Report
+    /// each connection that these bystanders accept to [`Endpoint::accepted`] after the call during
+    /// which they did, before the next [`Endpoint::poll`].
+    pub fn attend(&mut self, bystanders: impl Bystanders + 'static) {
+        self.node.attend(bystanders);
+    }
+
+    /// Reports a connection that was accepted while a script ran.
+    pub fn accepted(&mut self, conn: ConnId) {
+        self.connections.insert(conn, Connection::default());
     }
 
     /// Reports that a connection requested by [`Action::Connect`] is established.

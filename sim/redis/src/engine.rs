@@ -39,6 +39,7 @@ mod pubsub;
 #[cfg(test)]
 mod reference;
 mod repl;
+mod requests;
 mod requirements;
 mod script;
 mod serve;
@@ -50,9 +51,11 @@ mod tracking;
 mod turn;
 
 pub use inspect::Key;
-pub use node::{ConnId, Effect, Node, NodeConfig};
+pub use node::{Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};
+pub use state::bystanders::{Arrival, Bystanders};
 pub use state::eviction::EvictionPolicy;
 pub use state::fsync::Fsync;
+pub use state::input::ConnId;
 pub use state::persist::{DiskWrite, Files};
 pub use state::session::Addresses;

@@ -74,8 +74,8 @@ mod store;
 mod wire;
 
 pub use engine::{
-    Addresses, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Key, Node, NodeConfig,
-    ParameterError, Parameters, Persistence, SnapshotRule,
+    Addresses, Arrival, Bystanders, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Key,
+    Node, NodeConfig, ParameterError, Parameters, Persistence, SnapshotRule,
 };
 
 #[cfg(feature = "server")]

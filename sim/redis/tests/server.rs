@@ -79,6 +79,66 @@ fn endless_script_does_not_block_other_clients_for_long() {
 }
 
 #[test]
+fn script_that_outlives_the_threshold_ends_with_its_answer() {
+    let server = Server::start().expect("it starts");
+    let address = server.address();
+    check(address, "CONFIG SET busy-reply-threshold 100", "+OK\r\n");
+    let mut runner = TcpStream::connect(address).expect("it accepts");
+    // A client that is connected already, and one that comes later.
+    let mut other = TcpStream::connect(address).expect("it accepts");
+    let line = "EVAL \"local function now() local t = redis.call('time') return t[1] + t[2] / 1e6 end \
+                redis.call('set', 'k', 'v') local start = now() while now() < start + 1.5 do end \
+                return 'over'\" 0\r\n";
+    runner.write_all(line.as_bytes()).expect("it reads");
+    poll(|| answers(address, "GET k", "-BUSY Redis is busy running a script."));
+    other.write_all(b"GET k\r\n").expect("it reads");
+    let mut reply = [0; 5];
+    other.read_exact(&mut reply).expect("it answers");
+    assert_eq!(&reply, b"-BUSY");
+    assert!(answers(address, "SCRIPT KILL", "-UNKILLABLE"));
+    let mut reply = [0; 10];
+    runner.read_exact(&mut reply).expect("it answers");
+    assert_eq!(&reply, b"$4\r\nover\r\n");
+    check(address, "GET k", "$1\r\nv\r\n");
+}
+
+#[test]
+fn endless_script_is_killed_by_a_new_client() {
+    let server = Server::start().expect("it starts");
+    let address = server.address();
+    check(address, "CONFIG SET busy-reply-threshold 100", "+OK\r\n");
+    let mut runner = TcpStream::connect(address).expect("it accepts");
+    runner
+        .write_all(b"EVAL \"while true do end\" 0\r\n")
+        .expect("it reads");
+    poll(|| answers(address, "SCRIPT KILL", "+OK"));
+    let mut reply = [0; 27];
+    runner.read_exact(&mut reply).expect("it answers");
+    assert_eq!(&reply, b"-ERR Script killed by user ");
+    check(address, "PING", "+PONG\r\n");
+}
+
+#[test]
+fn server_with_an_endless_script_stops_and_keeps_nothing_of_it() {
+    let append_only = Persistence::AppendOnly(Fsync::Always);
+    let builder = Server::builder().persistence(append_only);
+    let mut server = builder.start().expect("it starts");
+    let address = server.address();
+    let mut runner = TcpStream::connect(address).expect("it accepts");
+    let line = b"EVAL \"redis.call('set', 'k', 'v') while true do end\" 0\r\n";
+    runner.write_all(line).expect("it reads");
+    // It runs before anything that is sent later.
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    server.restart().expect("it starts again");
+    assert!(
+        start.elapsed() < Duration::from_secs(4),
+        "as long as the threshold"
+    );
+    check(address, "GET k", "$-1\r\n");
+}
+
+#[test]
 fn time_passes_while_a_script_runs() {
     let server = Server::start().expect("it starts");
     let start = Instant::now();

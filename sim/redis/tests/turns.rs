@@ -1,9 +1,12 @@
 //! A served node does not let clients with many costly requests keep it from the others.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
 
+use bytes::Bytes;
 use locklab_redis::resp::command;
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{Addresses, Arrival, Bystanders, ConnId, Effect, Node, NodeConfig};
 
 /// A clock that makes a node late at every reading. Every test, in a thread of its own, has one:
 /// the readings of others would make its scripts busy.
@@ -108,4 +111,132 @@ fn half_a_request_waits_for_no_turn() {
     assert_eq!(node.next_wake_us(), None);
     node.receive(client, b"CR\r\n$1\r\nn\r\n", 0, &mut effects);
     assert_eq!(numbers(&effects, client), [1, 2, 3, 4]);
+}
+
+/// What the other clients of a node do while a script runs.
+#[derive(Clone, Default)]
+struct Others {
+    arrivals: Rc<RefCell<VecDeque<Arrival>>>,
+    /// The replies, and what became of the clients that connected.
+    heard: Rc<RefCell<Vec<String>>>,
+}
+
+impl Others {
+    fn say(&self, conn: ConnId, words: &[&[u8]]) {
+        let bytes = command(words).to_vec();
+        let arrival = Arrival::Received { conn, bytes };
+        self.arrivals.borrow_mut().push_back(arrival);
+    }
+
+    fn heard(&self) -> Vec<String> {
+        self.heard.take()
+    }
+}
+
+impl Bystanders for Others {
+    fn poll(&mut self) -> Option<Arrival> {
+        self.arrivals.borrow_mut().pop_front()
+    }
+
+    fn accepted(&mut self, conn: Option<ConnId>) {
+        self.heard.borrow_mut().push(format!("{conn:?}"));
+    }
+
+    fn send(&mut self, _: ConnId, bytes: Bytes) -> Bytes {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        self.heard.borrow_mut().push(text);
+        Bytes::new()
+    }
+}
+
+const BUSY: &str = "-BUSY Redis is busy running a script. You can only call SCRIPT KILL or \
+                    SHUTDOWN NOSAVE.\r\n";
+
+/// A script of some turns of the interpreter; the clock makes it late at the first of them.
+const LATE: &[u8] = b"redis.call('set', 'k', 'v') for i = 1, 3000000 do end return 'over'";
+
+#[test]
+fn script_that_is_late_by_the_clock_ends_with_its_answer() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let (runner, other) = (node.accept(), node.accept());
+    others.say(other, &[b"GET", b"k"]);
+    others.say(other, &[b"SCRIPT", b"KILL"]);
+    // Its requests wait for the script.
+    others.say(runner, &[b"GET", b"k"]);
+    let mut effects = Vec::new();
+    let eval = command(&[b"EVAL", LATE, b"0"]);
+    node.receive(runner, &eval, 0, &mut effects);
+    let heard = others.heard();
+    assert_eq!(heard[0], BUSY);
+    assert!(heard[1].starts_with("-UNKILLABLE"), "{heard:?}");
+    node.wake(0, &mut effects);
+    assert_eq!(texts(&effects), ["$4\r\nover\r\n", "$1\r\nv\r\n"]);
+    assert_eq!(say(&mut node, other, &[b"GET", b"k"]), "$1\r\nv\r\n");
+}
+
+#[test]
+fn endless_script_is_ended_by_a_client_that_connects_meanwhile() {
+    for body in [
+        "while true do end",
+        "while true do redis.call('ping') end",
+        "while true do pcall(function() while true do end end) end",
+        "return string.find(string.rep('a', 40), string.rep('a*', 20) .. 'b')",
+    ] {
+        let mut node = node();
+        let others = Others::default();
+        node.attend(others.clone());
+        let (runner, other) = (node.accept(), node.accept());
+        let connected = Arrival::Connected(Addresses::default());
+        others.arrivals.borrow_mut().push_back(connected);
+        others.say(other, &[b"SCRIPT", b"KILL"]);
+        let mut effects = Vec::new();
+        let eval = command(&[b"EVAL", body.as_bytes(), b"0"]);
+        node.receive(runner, &eval, 0, &mut effects);
+        assert_eq!(others.heard(), ["Some(ConnId(3))", "+OK\r\n"], "{body}");
+        let reply = &texts(&effects)[0];
+        assert!(reply.starts_with("-ERR Script killed by user"), "{reply}");
+        assert_eq!(say(&mut node, other, &[b"PING"]), "+PONG\r\n");
+    }
+}
+
+#[test]
+fn endless_script_that_wrote_is_ended_with_the_process() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let (runner, other) = (node.accept(), node.accept());
+    others.say(other, &[b"SHUTDOWN", b"NOSAVE"]);
+    let mut effects = Vec::new();
+    let body = b"redis.call('set', 'k', 'v') while true do end";
+    let eval = command(&[b"EVAL", body, b"0"]);
+    node.receive(runner, &eval, 0, &mut effects);
+    assert_eq!(effects.last(), Some(&Effect::Exit), "{effects:?}");
+}
+
+#[test]
+fn short_script_lets_no_other_client_in() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let (runner, other) = (node.accept(), node.accept());
+    others.say(other, &[b"GET", b"k"]);
+    let reply = say(&mut node, runner, &[b"EVAL", b"return 1", b"0"]);
+    assert_eq!(reply, ":1\r\n");
+    assert_eq!(others.heard(), [""; 0]);
+}
+
+fn say(node: &mut Node, conn: ConnId, words: &[&[u8]]) -> String {
+    let mut effects = Vec::new();
+    node.receive(conn, &command(words), 0, &mut effects);
+    texts(&effects).concat()
+}
+
+fn texts(effects: &[Effect]) -> Vec<String> {
+    let text = |effect: &Effect| match effect {
+        Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+        other => panic!("{other:?}"),
+    };
+    effects.iter().map(text).collect()
 }

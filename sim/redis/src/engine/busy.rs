@@ -8,10 +8,11 @@
 //! commands that access no keys. A script that the interpreter had to stop never ends: it runs
 //! until it is killed, which is possible if it has called no command that writes.
 //!
-//! A served node reads its machine's clock: there a script takes the time that it runs. The
-//! interpreter stops it when `busy-reply-threshold` is over, but not in its first second.
+//! A served node does not imitate this: there a script takes the time that it runs, and when
+//! `busy-reply-threshold` is over, the interpreter lets the node attend to its other clients now and
+//! then (`state/bystanders.rs`), as Redis does.
 //!
-//! Two things happen too early here. Whether a script writes is decided for the whole script, not
+//! Two things happen too early in the imitation. Whether a script writes is decided for the whole script, not
 //! for the part before the kill. And a message that a script publishes is sent when the node first
 //! answers again, although its time may come later.
 
@@ -26,11 +27,11 @@ use crate::wire::reply::{Error, Reply};
 /// Accounts for the time of a script that has run, with this reply.
 pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
     call.state.turn.count_script(reading.instructions);
-    let lasts_us = match call.state.clock {
+    if call.state.attention.is_some() {
         // It took its time while it ran.
-        Some(_) => 0,
-        None => taken_us(reading.instructions),
-    };
+        return;
+    }
+    let lasts_us = taken_us(reading.instructions);
     if lasts_us == 0 && !reading.overrun || call.state.loading {
         return;
     }
@@ -44,10 +45,7 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
     let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
     let busy = Busy {
         client: call.client,
-        kind: match program {
-            Program::Script { .. } => Kind::Script,
-            Program::Function { .. } => Kind::Function,
-        },
+        kind: program.kind(),
         name: Bytes::copy_from_slice(program.name()),
         command: call.args.iter().map(copy).collect(),
         since_us,

@@ -1,22 +1,19 @@
 //! The node: its connections, and its input and output.
 
-use std::collections::BTreeMap;
-
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::command_table::TABLE;
-use super::dispatch::{self, Processed};
 use super::parameters::{ParameterError, Parameters};
 use super::persist;
-use super::propagate::{self, Unit};
 use super::repl::{self, replica};
 use super::state::State;
+use super::state::bystanders::{Attention, Bystanders};
 use super::state::handover::Handover;
+use super::state::input::{ConnId, Input};
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
-use super::{blocking, busy, config, eviction, load, serve, shutdown, tracking, turn};
+use super::{blocking, busy, config, eviction, load, requests, serve, shutdown, tracking, turn};
 use crate::store::db::Db;
-use crate::wire::request::{Parsed, Parser};
 
 /// The properties that distinguish one node from another when it starts.
 #[derive(Clone, Debug, Default)]
@@ -26,11 +23,6 @@ pub struct NodeConfig {
     /// pings. A restarted server has a new run id, so give every start of a node its own seed.
     pub run_id_seed: u64,
 }
-
-/// A client's connection to one [`Node`]. Also the client id that `CLIENT ID` returns. Never
-/// reused within a node.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ConnId(u64);
 
 /// The actions that the driver of a [`Node`] has to perform, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,16 +59,6 @@ pub enum Effect {
 /// disk persists, and [`Node::load`] reads what remains of that after a restart.
 pub struct Node {
     state: State,
-    inputs: BTreeMap<ConnId, Input>,
-    next_conn: u64,
-}
-
-/// The input state of a connection.
-#[derive(Default)]
-struct Input {
-    parser: Parser,
-    /// The query buffer: bytes received but not yet handled.
-    pending: BytesMut,
 }
 
 impl Node {
@@ -84,8 +66,6 @@ impl Node {
     pub fn new(config: NodeConfig) -> Self {
         Node {
             state: State::new(config.run_id_seed),
-            inputs: BTreeMap::new(),
-            next_conn: 1,
         }
     }
 
@@ -95,10 +75,21 @@ impl Node {
     }
 
     /// Gives the node the wall clock of its machine, in microseconds since the Unix epoch. It is
-    /// read while a script runs: by TIME, PTTL and TTL, and to end a script that runs for too
-    /// long. Without it a node's scripts take time by what they do, the same in every run.
+    /// read while a script runs, by TIME, PTTL and TTL, and between the requests of a client, to
+    /// give others their turns.
     pub fn read_clock(&mut self, clock: fn() -> u64) {
         self.state.clock = Some(clock);
+    }
+
+    /// Lets the node attend to its other clients while a script runs for longer than
+    /// `busy-reply-threshold`, by its clock: it answers BUSY, and lets them end the script. Call it
+    /// after [`Node::read_clock`]. Without it a script that runs for too long is taken for endless.
+    pub fn attend(&mut self, bystanders: impl Bystanders + 'static) {
+        self.state.attention = Some(Attention {
+            bystanders: Box::new(bystanders),
+            attend: requests::attend,
+            unsent: Vec::new(),
+        });
     }
 
     /// Sets a parameter as a configuration file would: any parameter of CONFIG SET, and
@@ -154,13 +145,7 @@ impl Node {
 
     /// Connects a client when the node's wall clock reads `wall_us`, in microseconds.
     pub fn accept_from(&mut self, addresses: Addresses, wall_us: u64) -> ConnId {
-        let conn = ConnId(self.next_conn);
-        self.next_conn += 1;
-        self.inputs.insert(conn, Input::default());
-        let authenticated = self.state.config.requirepass.is_empty();
-        let session = Session::new(conn.0, addresses, authenticated, wall_us);
-        self.state.clients.insert(conn.0, session);
-        conn
+        requests::accept(&mut self.state, addresses, wall_us)
     }
 
     /// The connection that [`Effect::Connect`] requested is established.
@@ -170,7 +155,7 @@ impl Node {
         session.peer = Peer::Master;
         self.state.clients.insert(conn.0, session);
         if replica::connected(&mut self.state, conn.0) {
-            self.inputs.insert(conn, Input::default());
+            self.state.inputs.insert(conn, Input::default());
         } else {
             // The node follows another master by now.
             self.state.kill(conn.0);
@@ -182,7 +167,7 @@ impl Node {
     /// if the node does not know the connection, or has already dropped it.
     pub fn closed(&mut self, conn: ConnId) {
         self.state.forget(conn.0);
-        self.inputs.remove(&conn);
+        self.state.inputs.remove(&conn);
     }
 
     /// Receives bytes from a client, at the node's wall-clock time `wall_us` (microseconds since
@@ -195,34 +180,24 @@ impl Node {
     /// take first, or of many that take long by the clock of [`Node::read_clock`]. Bytes on an
     /// unknown connection are ignored.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], wall_us: u64, effects: &mut Vec<Effect>) {
-        let Some(input) = self.inputs.get_mut(&conn) else {
-            return;
-        };
-        self.state.see_time(wall_us);
-        if self.state.turn.is_queued(conn.0) {
-            input.pending.extend_from_slice(bytes);
+        if !self.state.inputs.contains_key(&conn) {
             return;
         }
-        if self.state.is_asleep(wall_us) {
-            input.pending.extend_from_slice(bytes);
-            self.state.waiting.resumed.push_back(conn.0);
+        self.state.see_time(wall_us);
+        let is_queued = self.state.turn.is_queued(conn.0);
+        if is_queued || self.state.is_asleep(wall_us) {
+            if let Some(input) = self.state.inputs.get_mut(&conn) {
+                input.pending.extend_from_slice(bytes);
+            }
+            if !is_queued {
+                self.state.waiting.resumed.push_back(conn.0);
+            }
             return;
         }
         turn::begin(&mut self.state, wall_us);
         serve::end_if_over(TABLE, &mut self.state, wall_us);
         replica::note_interaction(&mut self.state, conn.0, wall_us);
-        // Usually nothing is pending and `bytes` holds complete requests, which are then handled
-        // in place.
-        if input.pending.is_empty() {
-            let answers = replica::hear(&mut self.state, conn.0, bytes);
-            let rest = &bytes[answers..];
-            let used = answers + input.parser.run(&mut self.state, conn.0, rest, wall_us);
-            input.pending.extend_from_slice(&bytes[used..]);
-        } else {
-            input.pending.extend_from_slice(bytes);
-            input.resume(&mut self.state, conn.0, wall_us);
-        }
-        let has_more = !input.pending.is_empty();
+        let has_more = requests::hear(&mut self.state, conn, bytes, wall_us);
         if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
         } else if has_more && turn::is_over(&mut self.state) {
@@ -236,7 +211,7 @@ impl Node {
     /// its transaction, and what it watches, subscribes to and waits for. The driver decides on
     /// the limit.
     pub fn input_bytes(&self, conn: ConnId) -> usize {
-        let input = self.inputs.get(&conn);
+        let input = self.state.inputs.get(&conn);
         let pending = input.map_or(0, |input| input.pending.len());
         let session = self.state.clients.get(&conn.0);
         pending + session.map_or(0, Session::kept_bytes)
@@ -361,6 +336,10 @@ impl Node {
                 break;
             }
         }
+        if let Some(attention) = &mut self.state.attention {
+            let unsent = std::mem::take(&mut attention.unsent).into_iter();
+            effects.extend(unsent.map(|(conn, bytes)| Effect::Send { conn, bytes }));
+        }
         // A client may be listed more than once: then there is nothing left to send.
         for id in std::mem::take(&mut self.state.dirty_clients) {
             self.send(ConnId(id), effects);
@@ -369,7 +348,7 @@ impl Node {
         turn::end(&mut self.state);
         for id in std::mem::take(&mut self.state.killed) {
             let conn = ConnId(id);
-            self.inputs.remove(&conn);
+            self.state.inputs.remove(&conn);
             effects.push(Effect::Close { conn });
         }
         if self.state.shut_down.is_some() {
@@ -395,12 +374,14 @@ impl Node {
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
             // The client may have been killed in the mean time.
-            if let Some(input) = self.inputs.get_mut(&ConnId(id))
-                && self.state.clients.contains_key(&id)
+            if self.state.clients.contains_key(&id)
+                && let Some(mut input) = self.state.take_input(ConnId(id))
             {
                 input.resume(&mut self.state, id, wall_us);
+                let has_more = !input.pending.is_empty();
+                self.state.put_input(ConnId(id), input);
                 self.state.dirty_clients.push(id);
-                if !input.pending.is_empty() && turn::is_over(&mut self.state) {
+                if has_more && turn::is_over(&mut self.state) {
                     self.state.turn.queue(id);
                 }
             }
@@ -409,10 +390,10 @@ impl Node {
 
     /// Connects to the master, if this node has one and is not connected to it.
     fn connect_if_due(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
-        let next = self.next_conn;
+        let next = self.state.next_conn;
         if let Some((host, port)) = replica::begin_connecting(&mut self.state, next, wall_us) {
             let conn = ConnId(next);
-            self.next_conn += 1;
+            self.state.next_conn += 1;
             effects.push(Effect::Connect { conn, host, port });
         }
     }
@@ -435,92 +416,6 @@ impl Node {
             self.closed(conn);
         }
     }
-}
-
-impl Input {
-    /// Continues with the input that arrived before.
-    fn resume(&mut self, state: &mut State, client: u64, wall_us: u64) {
-        let pending = std::mem::take(&mut self.pending);
-        let answers = replica::hear(state, client, &pending);
-        let used = answers + self.parser.run(state, client, &pending[answers..], wall_us);
-        self.pending = pending;
-        let _ = self.pending.split_to(used);
-    }
-}
-
-impl Parser {
-    /// Handles the complete requests at the start of `input` until the client has to wait, or the
-    /// turn is over; returns the length handled.
-    fn run(&mut self, state: &mut State, client: u64, input: &[u8], wall_us: u64) -> usize {
-        let mut used = 0;
-        let keep = |state: &mut State, bytes| {
-            if let Some(session) = state.clients.get_mut(&client) {
-                session.query_bytes = bytes;
-            }
-        };
-        keep(state, input.len());
-        while may_go_on(state, client) && !state.is_asleep(wall_us) {
-            let (processed, len) = match self.next(&input[used..]) {
-                Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
-                Parsed::Inline { args, len } => {
-                    let args: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
-                    (handle(state, client, &args, wall_us), len)
-                }
-                Parsed::Incomplete => break,
-                Parsed::Malformed(error) => {
-                    state.stats.count_error(&error);
-                    let session = state.client(client);
-                    session.answer(&error.into());
-                    session.closing = Some(Closing::AfterReplies);
-                    break;
-                }
-            };
-            match processed {
-                Processed::Done => {
-                    if state.repl.is_master(client) {
-                        replica::applied(state, &input[used..used + len]);
-                    }
-                    used += len;
-                    if used == input.len() || turn::is_over(state) {
-                        break;
-                    }
-                }
-                Processed::Postponed => break,
-            }
-        }
-        keep(state, self.unread(&input[used..]));
-        used
-    }
-}
-
-/// Whether a connection's next request may be handled. A closed connection has none, and a server
-/// that has shut down handles none.
-fn may_go_on(state: &State, client: u64) -> bool {
-    let free = |session: &Session| session.is_free();
-    state.shut_down.is_none()
-        && state.clients.get(&client).is_some_and(free)
-        && !replica::is_in_handshake(state, client)
-        && !busy::holds_back(state, client)
-}
-
-/// Processes a request, and serves the clients that waited for its changes.
-fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Processed {
-    if args.is_empty() {
-        return Processed::Done;
-    }
-    state.turn.count_request();
-    let before = state.client(client).out.len();
-    let processed = dispatch::process(TABLE, state, client, args, wall_us);
-    if let Some(session) = state.clients.get(&client) {
-        state
-            .pending_output
-            .add(session.out.len().saturating_sub(before));
-    }
-    if state.busy.is_none() {
-        serve::serve(TABLE, state, wall_us);
-        propagate::flush(state, Unit::Whole);
-    }
-    processed
 }
 
 impl Parameters {

@@ -123,8 +123,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
-        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply. On a served node a script takes as long as it takes, and never ends if it runs for longer than `busy-reply-threshold` and for more than a second; until then the node answers no client. One call of a Lua function, such as `string.find` with a pattern that backtracks, counts as one instruction however long it takes, and cannot be interrupted. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again.",
-        "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call either. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs.",
+        "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call of a function. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
     (
         "`CLIENT UNBLOCK` without `ERROR` tells a client whose `SHUTDOWN` waits for replicas that it was unblocked.",
@@ -141,6 +141,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
     (
         "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep. A call passes up to 7,980 values to a function of Redis, and receives as many.",
         "In Redis the size of Lua's stack limits the depth to some thousands, and the values to 7,999.",
+    ),
+    (
+        "Lua is 5.1.5 with the bounds that `sim/lua/README.md` lists: `unpack` over a range that overflows an integer is refused, and a pattern with more than 2,000 items that can match in several ways is an error (`pattern too complex`).",
+        "7.0.15 ends at either, as in a crash; later versions refuse the first.",
     ),
     (
         "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and the other libraries make of them included, and its result 64 MB. Libraries that keep more than 128 MB in local variables are loaded again before the next call, which resets these variables.",

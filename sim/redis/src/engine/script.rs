@@ -38,6 +38,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::command::Call;
 use super::state::Sha;
+use super::state::busy::Kind;
 use super::state::functions::Function;
 use crate::wire::reply::{Answer, Error};
 use engine::Engine;
@@ -118,6 +119,13 @@ pub(super) enum Program<'a> {
 }
 
 impl Program<'_> {
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Program::Script { .. } => Kind::Script,
+            Program::Function { .. } => Kind::Function,
+        }
+    }
+
     /// The name in the messages of its errors.
     pub(super) fn name(&self) -> &[u8] {
         match self {

@@ -4,10 +4,12 @@ mod active_expiry;
 pub(super) mod backlog;
 pub(super) mod blocked;
 pub(super) mod busy;
+pub(super) mod bystanders;
 pub(super) mod eviction;
 pub(super) mod fsync;
 pub(super) mod functions;
 pub(super) mod handover;
+pub(super) mod input;
 mod monitors;
 pub(super) mod pause;
 mod pending_output;
@@ -31,8 +33,10 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use self::active_expiry::ActiveExpiry;
 use self::blocked::Waiting;
 use self::busy::{Busy, Clock};
+use self::bystanders::Attention;
 use self::eviction::Eviction;
 use self::functions::Functions;
+use self::input::{ConnId, Input};
 use self::monitors::Monitors;
 use self::pause::Pause;
 use self::pending_output::PendingOutput;
@@ -56,6 +60,8 @@ pub(super) type Sha = [u8; 40];
 pub(super) struct State {
     pub(super) db: Db,
     pub(super) clients: BTreeMap<u64, Session>,
+    pub(super) inputs: BTreeMap<ConnId, Input>,
+    pub(super) next_conn: u64,
     pub(super) pubsub: PubSub,
     pub(super) caches: Caches,
     pub(super) waiting: Waiting,
@@ -71,6 +77,8 @@ pub(super) struct State {
     pub(super) functions: Functions,
     /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
+    /// The other clients while a script runs, if the driver lets the node attend to them.
+    pub(super) attention: Option<Attention>,
     /// The current or most recent script called a command that writes.
     pub(super) script_wrote: bool,
     /// How long the running script has taken so far, in microseconds.
@@ -115,6 +123,8 @@ impl State {
         State {
             db: Db::default(),
             clients: BTreeMap::new(),
+            inputs: BTreeMap::new(),
+            next_conn: 1,
             pubsub: PubSub::default(),
             caches: Caches::default(),
             waiting: Waiting::default(),
@@ -127,6 +137,7 @@ impl State {
             scripts: BTreeMap::new(),
             functions: Functions::default(),
             busy: None,
+            attention: None,
             script_wrote: false,
             script_us: 0,
             clock: None,
@@ -200,6 +211,23 @@ impl State {
         if self.clients.contains_key(&id) {
             self.release(id);
             self.clients.remove(&id);
+        }
+    }
+
+    /// The input of a connection, to be handled; [`State::put_input`] puts the rest back.
+    pub(super) fn take_input(&mut self, conn: ConnId) -> Option<Input> {
+        self.inputs.get_mut(&conn).map(std::mem::take)
+    }
+
+    /// Puts the rest of an input back, before what has arrived since it was taken; that is
+    /// handled later in this call.
+    pub(super) fn put_input(&mut self, conn: ConnId, mut input: Input) {
+        if let Some(place) = self.inputs.get_mut(&conn) {
+            if !place.pending.is_empty() {
+                input.pending.extend_from_slice(&place.pending);
+                self.waiting.resumed.push_back(conn.0);
+            }
+            *place = input;
         }
     }
 

@@ -1,17 +1,15 @@
 //! One node behind a listener: its connections, its master, its clock, its shutdown.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::io;
 use std::net::{self, IpAddr, SocketAddr};
 use std::panic;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::Notify;
@@ -19,19 +17,18 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
+use super::bystanders::Crowd;
+use super::sockets::{Sockets, addresses};
 use super::thread::Stop;
 use super::{Disk, lock, now};
 use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, TOO_MANY_CLIENTS};
-use crate::engine::{Addresses, ConnId, Node};
+use crate::engine::{ConnId, Node};
 
 /// The most bytes per read; a client that has sent more waits for the other clients' turns.
 const READ_BYTES: usize = 64 << 10;
 
 /// The pause before the next accept when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-
-/// The idle time before a keepalive probe: `tcp-keepalive 300`.
-const KEEPALIVE: Duration = Duration::from_secs(300);
 
 /// Serves a node until a client calls SHUTDOWN or `stop` is signalled. Without a disk, its
 /// writes to disk are lost.
@@ -50,26 +47,33 @@ pub(super) async fn serve(
     stop: Stop,
 ) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    let second = listener.try_clone()?;
     let listener = TcpListener::from_std(listener)?;
     let (connect, mut connects) = mpsc::unbounded_channel();
+    let (newcomer, mut newcomers) = mpsc::unbounded_channel();
+    let sockets = Rc::new(Sockets::default());
     let server = Rc::new(Server {
         endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
-        sockets: RefCell::default(),
+        sockets: sockets.clone(),
         ip: listener.local_addr()?.ip(),
         disk,
+        stop: stop.clone(),
         buffer: RefCell::new(vec![0; READ_BYTES]),
         connect,
+        newcomer,
         called: Notify::new(),
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
+    let crowd = Crowd::new(sockets, second, stop.clone());
+    server.endpoint.borrow_mut().attend(crowd);
     let mut tasks = JoinSet::new();
     tasks.spawn_local(server.clone().run_timer());
     while !server.shut_down.get() {
         tokio::select! {
             biased;
             () = server.exit.notified() => {}
-            () = stop.notified() => return Ok(()),
+            () = stop.signalled() => return Ok(()),
             Some(ended) = tasks.join_next() => {
                 // The runtime caught the panic; it must not be ignored.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {
@@ -78,6 +82,9 @@ pub(super) async fn serve(
             }
             Some(master) = connects.recv() => {
                 tasks.spawn_local(server.clone().follow(master));
+            }
+            Some(conn) = newcomers.recv() => {
+                tasks.spawn_local(server.clone().serve_connection(conn));
             }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -101,24 +108,21 @@ struct Master {
 
 struct Server {
     endpoint: RefCell<Endpoint>,
-    sockets: RefCell<BTreeMap<ConnId, Socket>>,
+    sockets: Rc<Sockets>,
     /// The address that the node listens on and connects from.
     ip: IpAddr,
     disk: Option<Disk>,
+    stop: Stop,
     /// The read buffer shared by all connections, one at a time.
     buffer: RefCell<Vec<u8>>,
     /// Requests for connections.
     connect: UnboundedSender<Master>,
+    /// Connections that were accepted while a script ran, and need a task.
+    newcomer: UnboundedSender<ConnId>,
     /// Signals that the node was called, so its next deadline may be earlier.
     called: Notify,
     exit: Notify,
     shut_down: Cell<bool>,
-}
-
-struct Socket {
-    stream: TcpStream,
-    /// The waker of the connection's task.
-    waker: Option<Waker>,
 }
 
 /// The next step of a connection's task.
@@ -134,19 +138,12 @@ impl Server {
     fn accept_client(&self, stream: TcpStream) -> Option<ConnId> {
         let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), now());
         match accepted {
-            Some(conn) => self.begin(conn, stream),
+            Some(conn) => self.sockets.begin(conn, stream),
             // Best effort, as in Redis: a client that does not receive it sees the connection
             // close.
             None => drop(stream.try_write(TOO_MANY_CLIENTS)),
         }
         accepted
-    }
-
-    fn begin(&self, conn: ConnId, stream: TcpStream) {
-        set_options(&stream);
-        let waker = None;
-        let mut sockets = self.sockets.borrow_mut();
-        sockets.insert(conn, Socket { stream, waker });
     }
 
     /// Connects to the node's master, and reads from it until the connection ends.
@@ -157,7 +154,7 @@ impl Server {
             self.called.notify_one();
             return;
         };
-        self.begin(conn, stream);
+        self.sockets.begin(conn, stream);
         self.endpoint.borrow_mut().connected(conn, now());
         self.execute_effects();
         self.serve_connection(conn).await;
@@ -190,7 +187,7 @@ impl Server {
             }
         }
         self.endpoint.borrow_mut().closed(conn);
-        self.sockets.borrow_mut().remove(&conn);
+        self.sockets.open.borrow_mut().remove(&conn);
         self.called.notify_one();
     }
 
@@ -207,7 +204,7 @@ impl Server {
         }
         // The node may have closed it, now that all output is sent.
         self.execute_effects();
-        let mut sockets = self.sockets.borrow_mut();
+        let mut sockets = self.sockets.open.borrow_mut();
         let Some(socket) = sockets.get_mut(&conn) else {
             return Poll::Ready(Turn::End);
         };
@@ -227,7 +224,7 @@ impl Server {
 
     fn flush(&self, conn: ConnId, context: &mut Context<'_>) -> io::Result<()> {
         let mut endpoint = self.endpoint.borrow_mut();
-        let mut sockets = self.sockets.borrow_mut();
+        let mut sockets = self.sockets.open.borrow_mut();
         let Some(socket) = sockets.get_mut(&conn) else {
             return Ok(());
         };
@@ -236,10 +233,16 @@ impl Server {
         {
             endpoint.wrote(conn, written?);
         }
+        socket.is_full = endpoint.unwritten(conn).is_some();
         Ok(())
     }
 
     fn execute_effects(&self) {
+        for conn in self.sockets.newcomers.take() {
+            self.endpoint.borrow_mut().accepted(conn);
+            // If the receiver is gone, the node is about to end.
+            let _ = self.newcomer.send(conn);
+        }
         loop {
             let Some(action) = self.endpoint.borrow_mut().poll() else {
                 return;
@@ -254,7 +257,10 @@ impl Server {
                     let _ = self.connect.send(Master { conn, host, port });
                 }
                 Action::Disk(write) => {
-                    if let Some(disk) = &self.disk {
+                    // Once it is to stop, a script may be incomplete.
+                    if let Some(disk) = &self.disk
+                        && !self.stop.is_signalled()
+                    {
                         lock(disk).write(write);
                     }
                 }
@@ -269,8 +275,8 @@ impl Server {
     /// Writes pending output to a socket; the rest is left to the connection's task.
     fn write(&self, conn: ConnId) {
         let mut endpoint = self.endpoint.borrow_mut();
-        let sockets = self.sockets.borrow();
-        let (Some(socket), Some(bytes)) = (sockets.get(&conn), endpoint.unwritten(conn)) else {
+        let mut sockets = self.sockets.open.borrow_mut();
+        let (Some(socket), Some(bytes)) = (sockets.get_mut(&conn), endpoint.unwritten(conn)) else {
             return;
         };
         match socket.stream.try_write(bytes) {
@@ -283,14 +289,15 @@ impl Server {
                 return;
             }
         }
-        if endpoint.unwritten(conn).is_some() {
+        socket.is_full = endpoint.unwritten(conn).is_some();
+        if socket.is_full {
             socket.wake();
         }
     }
 
     /// Closes a connection and ends its task.
     fn end(&self, conn: ConnId) {
-        if let Some(socket) = self.sockets.borrow_mut().remove(&conn) {
+        if let Some(socket) = self.sockets.open.borrow_mut().remove(&conn) {
             socket.wake();
         }
     }
@@ -316,35 +323,5 @@ impl Server {
                 () = sleep(endpoint::sleep(wake_us, now.wall_us)) => {}
             }
         }
-    }
-}
-
-impl Socket {
-    fn set_waker(&mut self, waker: &Waker) {
-        match &mut self.waker {
-            Some(kept) => kept.clone_from(waker),
-            None => self.waker = Some(waker.clone()),
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = &self.waker {
-            waker.wake_by_ref();
-        }
-    }
-}
-
-/// Socket options; failures are ignored, because a connection works without them.
-fn set_options(stream: &TcpStream) {
-    let _ = stream.set_nodelay(true);
-    let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
-    let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
-}
-
-fn addresses(stream: &TcpStream) -> Addresses {
-    let unknown = Addresses::default();
-    Addresses {
-        peer: stream.peer_addr().unwrap_or(unknown.peer),
-        local: stream.local_addr().unwrap_or(unknown.local),
     }
 }

@@ -133,7 +133,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
     };
     tokio::select! {
         biased;
-        () = stop.notified() => return Ok(()),
+        () = stop.signalled() => return Ok(()),
         () = sleep(START_AFTER) => {}
     }
     let (connect, mut connects) = mpsc::unbounded_channel();
@@ -148,7 +148,7 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
     loop {
         tokio::select! {
             biased;
-            () = stop.notified() => return Ok(()),
+            () = stop.signalled() => return Ok(()),
             Some(ended) = tasks.join_next() => {
                 // The runtime caught the panic; it must not be ignored.
                 if let Err(Ok(panicked)) = ended.map_err(|error| error.try_into_panic()) {

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::panic;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use tokio::sync::Notify;
@@ -12,7 +13,25 @@ use tokio::task::LocalSet;
 use super::StartError;
 
 /// Signals a server to stop.
-pub(super) type Stop = Arc<Notify>;
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stop(Arc<(Notify, AtomicBool)>);
+
+impl Stop {
+    fn signal(&self) {
+        self.0.1.store(true, Ordering::Release);
+        self.0.0.notify_one();
+    }
+
+    /// Waits for the signal.
+    pub(super) async fn signalled(&self) {
+        self.0.0.notified().await;
+    }
+
+    /// Whether the signal was given.
+    pub(super) fn is_signalled(&self) -> bool {
+        self.0.1.load(Ordering::Acquire)
+    }
+}
 
 /// A running server.
 #[derive(Debug)]
@@ -43,7 +62,7 @@ impl Thread {
     ///
     /// If the server panicked, so that a test that uses it fails.
     pub(super) fn stop(&mut self) {
-        self.stop.notify_one();
+        self.stop.signal();
         let ended = self.handle.take().map(JoinHandle::join);
         match ended {
             Some(Err(panicked)) if !thread::panicking() => panic::resume_unwind(panicked),

@@ -12,7 +12,8 @@ use super::{Access, error, memory};
 use crate::engine::command::{Call, Context, Table};
 use crate::engine::execute;
 use crate::engine::state::State;
-use crate::engine::state::busy::taken_us;
+use crate::engine::state::busy::{Busy, taken_us};
+use crate::engine::state::bystanders::Attention;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
@@ -30,6 +31,8 @@ struct Lent {
     client: u64,
     wall_us: u64,
     access: Access,
+    /// The running script, on a node that attends to other clients meanwhile.
+    running: Option<Busy>,
 }
 
 impl Commands {
@@ -41,6 +44,7 @@ impl Commands {
             client: 0,
             wall_us: 0,
             access: Access::ReadOnly,
+            running: None,
         };
         Commands {
             lent: Rc::new(RefCell::new(lent)),
@@ -49,8 +53,14 @@ impl Commands {
     }
 
     /// Until the loan ends, commands operate on the node of this call, for its client.
-    pub(super) fn lend<'a, 'b>(&'a self, call: &'a mut Call<'b>, access: Access) -> Loan<'a, 'b> {
+    pub(super) fn lend<'a, 'b>(
+        &'a self,
+        call: &'a mut Call<'b>,
+        access: Access,
+        running: Option<Busy>,
+    ) -> Loan<'a, 'b> {
         let lent = &mut *self.lent.borrow_mut();
+        lent.running = running;
         mem::swap(&mut lent.state, call.state);
         lent.table = call.table;
         lent.client = call.client;
@@ -99,6 +109,32 @@ impl Commands {
         Ok(reply)
     }
 
+    /// Lets the node attend to its other clients, if the script has run for longer than
+    /// `busy-reply-threshold`. Returns whether one of them has ended it.
+    pub(super) fn attend(&self) -> bool {
+        let lent = &mut *self.lent.borrow_mut();
+        let state = &mut lent.state;
+        let (Some(running), Some(clock)) = (&mut lent.running, state.clock) else {
+            return false;
+        };
+        let Some(mut attention) = state.attention.take_if(|attention| {
+            attention.bystanders.is_process_ended() || clock() >= running.answers_from_us
+        }) else {
+            return false;
+        };
+        let now_us = clock();
+        running.wrote = state.script_wrote;
+        state.busy = lent.running.take();
+        (attention.attend)(state, &mut attention, now_us);
+        lent.running = state.busy.take();
+        state.attention = Some(attention);
+        let is_killed = |running: &Busy| running.ends_us.is_some();
+        let is_process_ended = |it: &Attention| it.bystanders.is_process_ended();
+        lent.running.as_ref().is_some_and(is_killed)
+            || state.shut_down.is_some()
+            || state.attention.as_ref().is_some_and(is_process_ended)
+    }
+
     fn call(&self, arguments: &Arguments) -> Reply {
         let lent = &mut *self.lent.borrow_mut();
         lent.state.script_us = taken_us(self.meter.instructions());
@@ -124,7 +160,9 @@ pub(super) struct Loan<'a, 'b> {
 
 impl Drop for Loan<'_, '_> {
     fn drop(&mut self) {
-        mem::swap(&mut self.commands.lent.borrow_mut().state, self.call.state);
+        let lent = &mut *self.commands.lent.borrow_mut();
+        lent.running = None;
+        mem::swap(&mut lent.state, self.call.state);
         self.call.state.script_us = 0;
         self.call.state.db.select(self.db);
     }

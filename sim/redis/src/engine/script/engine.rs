@@ -22,6 +22,7 @@ use super::{api, error, lua_libraries, memory, walk};
 use crate::engine::command::Call;
 use crate::engine::execute;
 use crate::engine::state::Sha;
+use crate::engine::state::busy::Busy;
 use crate::engine::state::functions;
 use crate::wire::reply::{Answer, Error, Resp};
 
@@ -30,9 +31,6 @@ const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is considered endless.
 const MAX_INSTRUCTIONS: u64 = 60_000_000;
-/// A script that runs for a shorter time, in microseconds, is not considered endless, however
-/// low `busy-reply-threshold` is.
-const MIN_ENDLESS_US: u64 = 1_000_000;
 /// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
 /// of a node's scripts.
 const MAX_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
@@ -278,11 +276,19 @@ impl Engine {
         };
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
-        let outcome = self.meter.start(&self.lua, limit(call), KILLED);
+        let running = running(call, &invocation.program);
+        let limit = match running {
+            Some(_) => {
+                let commands = self.commands.clone();
+                Limit::Clients(Rc::new(move || commands.attend()))
+            }
+            None => Limit::Instructions(MAX_INSTRUCTIONS),
+        };
+        let outcome = self.meter.start(&self.lua, limit, KILLED);
         let outcome = outcome.and_then(|()| {
             let keys = self.strings(invocation.keys)?;
             let argv = self.strings(invocation.argv)?;
-            let loan = self.commands.lend(call, access);
+            let loan = self.commands.lend(call, access, running);
             let outcome = self.limited(|| runner.call::<Outcome>((function, keys, argv)));
             drop(loan);
             outcome
@@ -345,18 +351,24 @@ impl Engine {
     }
 }
 
-/// How long a script may run before it is considered endless. A served node runs it until
-/// `busy-reply-threshold` is over: then the node has to answer `BUSY`, and it cannot answer while
-/// a script runs.
-fn limit(call: &Call<'_>) -> Limit {
-    let Some(clock) = call.state.clock else {
-        return Limit::Instructions(MAX_INSTRUCTIONS);
-    };
-    let most_us = call.state.config.busy_threshold_us().max(MIN_ENDLESS_US);
-    Limit::Clock {
-        clock,
-        until_us: clock().saturating_add(most_us),
-    }
+/// The script for other clients, on a node that attends to them.
+fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Busy> {
+    call.state.attention.as_ref()?;
+    let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
+    let threshold_us = call.state.config.busy_threshold_us();
+    Some(Busy {
+        client: call.client,
+        kind: program.kind(),
+        name: Bytes::copy_from_slice(program.name()),
+        command: call.args.iter().map(copy).collect(),
+        since_us: call.wall_us,
+        answers_from_us: call.wall_us.saturating_add(threshold_us),
+        ends_us: None,
+        wrote: false,
+        // The interpreter raises it.
+        killed: Error::of(KILLED),
+        reply: (0, 0),
+    })
 }
 
 /// The error of a script, with the script and the position that caused it.

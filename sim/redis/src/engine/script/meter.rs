@@ -2,7 +2,7 @@
 //!
 //! A node measures a script's time in instructions, so their number has to be the same in every
 //! run: the count starts at zero with each script, and a command counts as a number of
-//! instructions. A node that reads a clock ends a script by the clock instead.
+//! instructions. On a node that attends to its other clients while a script runs, they end it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use mlua::debug::Debug;
 use mlua::{HookTriggers, Lua, VmState};
 
 use super::{Reading, error};
-use crate::engine::state::busy::{Clock, INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
+use crate::engine::state::busy::{INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 
 /// The number of instructions per count (`luaMaskCountHook` is called as often).
 const INSTRUCTIONS_PER_COUNT: u32 = 100_000;
@@ -42,12 +42,12 @@ struct Count {
 }
 
 /// How long a script may run.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) enum Limit {
     /// By the number of instructions, which is the same in every run.
     Instructions(u64),
-    /// Until a clock reads this.
-    Clock { clock: Clock, until_us: u64 },
+    /// Until this says that another client has ended it.
+    Clients(Rc<dyn Fn() -> bool>),
 }
 
 impl Default for Limit {
@@ -66,12 +66,11 @@ impl Meter {
             limit,
             overrun,
         };
-        let count = Rc::clone(&self.0);
+        let meter = self.clone();
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS_PER_COUNT);
         lua.set_global_hook(triggers, move |_, debug| {
-            let mut count = count.borrow_mut();
-            count.reading.note_position(debug);
-            count.spend(INSTRUCTIONS_PER_COUNT.into())?;
+            meter.0.borrow_mut().reading.note_position(debug);
+            meter.spend(INSTRUCTIONS_PER_COUNT.into())?;
             Ok(VmState::Continue)
         })
     }
@@ -86,7 +85,7 @@ impl Meter {
         let items = INSTRUCTIONS_PER_ITEM.saturating_mul(items as u64);
         let bytes = (bytes / BYTES_OF_COMMAND_PER_INSTRUCTION) as u64;
         let cost = INSTRUCTIONS_PER_COMMAND + bytes;
-        self.0.borrow_mut().spend(cost.saturating_add(items))
+        self.spend(cost.saturating_add(items))
     }
 
     /// Counts a value of a table that a library function reads or makes.
@@ -106,10 +105,7 @@ impl Meter {
     /// The script has run for too long.
     pub(super) fn count_bytes(lua: &Lua, bytes: usize) -> mlua::Result<()> {
         match lua.app_data_ref::<Meter>() {
-            Some(meter) => {
-                let cost = (bytes / BYTES_PER_INSTRUCTION) as u64;
-                meter.0.borrow_mut().spend(cost)
-            }
+            Some(meter) => meter.spend((bytes / BYTES_PER_INSTRUCTION) as u64),
             None => Ok(()),
         }
     }
@@ -131,25 +127,26 @@ impl Meter {
         lua.remove_global_hook();
         self.0.take().reading
     }
-}
 
-impl Count {
-    fn spend(&mut self, instructions: u64) -> mlua::Result<()> {
-        let reading = &mut self.reading;
-        let before = reading.instructions;
-        reading.instructions = before.saturating_add(instructions);
-        let looks = |instructions| instructions / INSTRUCTIONS_PER_LOOK;
-        let is_over = match self.limit {
-            Limit::Instructions(most) => reading.instructions > most,
-            Limit::Clock { clock, until_us } => {
-                looks(reading.instructions) > looks(before) && clock() > until_us
+    fn spend(&self, instructions: u64) -> mlua::Result<()> {
+        let mut count = self.0.borrow_mut();
+        let before = count.reading.instructions;
+        let now = before.saturating_add(instructions);
+        count.reading.instructions = now;
+        let limit = count.limit.clone();
+        drop(count);
+        let is_over = match limit {
+            Limit::Instructions(most) => now > most,
+            Limit::Clients(attend) => {
+                now / INSTRUCTIONS_PER_LOOK > before / INSTRUCTIONS_PER_LOOK && attend()
             }
         };
         if !is_over {
             return Ok(());
         }
-        reading.overrun = true;
-        Err(error::raise_text(self.overrun))
+        let mut count = self.0.borrow_mut();
+        count.reading.overrun = true;
+        Err(error::raise_text(count.overrun))
     }
 }
 

@@ -1,0 +1,50 @@
+//! The other clients of a node while a script runs on it.
+
+use bytes::Bytes;
+
+use super::State;
+use super::input::ConnId;
+use super::session::Addresses;
+
+/// The connections of a node, as long as a script keeps the node from returning to its driver:
+/// what `processEventsWhileBlocked` is in Redis. See [`Node::attend`](crate::Node::attend).
+pub trait Bystanders {
+    /// Whether the driver ends the process: then the script ends, too, whatever it has done.
+    fn is_process_ended(&self) -> bool {
+        false
+    }
+
+    /// The next thing that has happened on the connections. Does not wait.
+    fn poll(&mut self) -> Option<Arrival>;
+
+    /// The client of the last [`Arrival::Connected`] has this connection; or none, if there are
+    /// too many clients.
+    fn accepted(&mut self, conn: Option<ConnId>);
+
+    /// Sends replies as far as that is possible without waiting, and returns the rest. After a
+    /// rest, nothing more may arrive on this connection while the script runs.
+    fn send(&mut self, conn: ConnId, bytes: Bytes) -> Bytes;
+}
+
+/// What has happened on the connections.
+#[derive(Debug)]
+pub enum Arrival {
+    /// A client has connected.
+    Connected(Addresses),
+    /// Bytes have arrived.
+    Received {
+        /// The connection.
+        conn: ConnId,
+        /// The bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// The bystanders of a node.
+pub(in crate::engine) struct Attention {
+    pub(in crate::engine) bystanders: Box<dyn Bystanders>,
+    /// Handles what they have sent, at this wall-clock time in microseconds.
+    pub(in crate::engine) attend: fn(&mut State, &mut Self, u64),
+    /// The replies that are still to be sent.
+    pub(in crate::engine) unsent: Vec<(ConnId, Bytes)>,
+}

@@ -1,0 +1,120 @@
+//! The sockets of a node while a script runs on it.
+//!
+//! The node is in the middle of a call, so the event loop stands still: the sockets are read and
+//! written directly. Whatever the event loop believes of them, it finds out when it tries.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net;
+use std::rc::Rc;
+
+use bytes::{Buf as _, Bytes};
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+use super::sockets::{Sockets, addresses};
+use super::thread::Stop;
+use crate::endpoint::TOO_MANY_CLIENTS;
+use crate::engine::{Addresses, Arrival, Bystanders, ConnId};
+
+/// The most bytes per read: requests that make sense now are short.
+const READ_BYTES: usize = 4096;
+
+/// The clients of a node.
+pub(super) struct Crowd {
+    sockets: Rc<Sockets>,
+    listener: net::TcpListener,
+    stop: Stop,
+    /// The connection that was accepted last, without an id.
+    newest: Option<TcpStream>,
+    /// The connection that was read last: the next one has its turn.
+    last: Option<ConnId>,
+}
+
+impl Crowd {
+    pub(super) fn new(sockets: Rc<Sockets>, listener: net::TcpListener, stop: Stop) -> Self {
+        Crowd {
+            sockets,
+            listener,
+            stop,
+            newest: None,
+            last: None,
+        }
+    }
+
+    fn accept(&mut self) -> Option<Addresses> {
+        let (stream, _) = self.listener.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        let stream = TcpStream::from_std(stream).ok()?;
+        let addresses = addresses(&stream);
+        self.newest = Some(stream);
+        Some(addresses)
+    }
+
+    /// Bytes of the next connection that has any. Each is read once a round, so that a client that
+    /// sends without end does not keep the script from going on.
+    fn read(&mut self) -> Option<Arrival> {
+        let sockets = self.sockets.open.borrow();
+        let from = self
+            .last
+            .map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        for (conn, socket) in sockets.range((from, std::ops::Bound::Unbounded)) {
+            self.last = Some(*conn);
+            if socket.is_full {
+                continue;
+            }
+            let mut bytes = vec![0; READ_BYTES];
+            // The end of a connection, and its errors, are found again when the script is over.
+            if let Ok(count @ 1..) = (&*SockRef::from(&socket.stream)).read(&mut bytes) {
+                bytes.truncate(count);
+                return Some(Arrival::Received { conn: *conn, bytes });
+            }
+        }
+        self.last = None;
+        None
+    }
+}
+
+impl Bystanders for Crowd {
+    fn is_process_ended(&self) -> bool {
+        self.stop.is_signalled()
+    }
+
+    fn poll(&mut self) -> Option<Arrival> {
+        // At the beginning of a round.
+        if self.last.is_none()
+            && let Some(addresses) = self.accept()
+        {
+            return Some(Arrival::Connected(addresses));
+        }
+        self.read()
+    }
+
+    fn accepted(&mut self, conn: Option<ConnId>) {
+        let Some(stream) = self.newest.take() else {
+            return;
+        };
+        match conn {
+            Some(conn) => {
+                self.sockets.begin(conn, stream);
+                self.sockets.newcomers.borrow_mut().push(conn);
+            }
+            // Best effort, as at any other time.
+            None => drop((&*SockRef::from(&stream)).write(TOO_MANY_CLIENTS)),
+        }
+    }
+
+    fn send(&mut self, conn: ConnId, mut bytes: Bytes) -> Bytes {
+        let mut sockets = self.sockets.open.borrow_mut();
+        let Some(socket) = sockets.get_mut(&conn) else {
+            return Bytes::new();
+        };
+        while !socket.is_full && !bytes.is_empty() {
+            match (&*SockRef::from(&socket.stream)).write(&bytes) {
+                Ok(count) => bytes.advance(count),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => socket.is_full = true,
+            }
+        }
+        bytes
+    }
+}
