@@ -1,0 +1,283 @@
+//! Scripts with extreme arguments for the libraries that Redis adds to Lua, and scripts that reach for
+//! what other scripts share. Each CVE of these has a test.
+#![cfg(feature = "lua")]
+
+use locklab_redis::resp::command;
+use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+
+struct Client {
+    node: Node,
+    conn: ConnId,
+    now_us: u64,
+}
+
+impl Client {
+    fn new() -> Self {
+        let mut node = Node::new(NodeConfig::default());
+        let conn = node.accept();
+        let now_us = 0;
+        Client { node, conn, now_us }
+    }
+
+    /// Sends a request; returns the raw reply, which is empty while a script runs.
+    fn send(&mut self, words: &[&str]) -> String {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut effects = Vec::new();
+        let request = command(&words);
+        self.node
+            .receive(self.conn, &request, self.now_us, &mut effects);
+        // Long enough for any script that ends.
+        self.now_us += 10_000_000;
+        self.node.wake(self.now_us, &mut effects);
+        let sent = effects.iter().map(|effect| match effect {
+            Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
+            other => panic!("{other:?}"),
+        });
+        sent.collect()
+    }
+
+    fn eval(&mut self, script: &str) -> String {
+        self.send(&["EVAL", script, "0"])
+    }
+}
+
+/// The script gets this reply, or one that contains it if it is an error's text.
+#[track_caller]
+fn check(script: &str, expected: &str) {
+    let mut client = Client::new();
+    let reply = client.eval(script);
+    let is_text = !expected.ends_with('\n');
+    let is_as_expected = reply == expected || is_text && reply.contains(expected);
+    assert!(
+        is_as_expected,
+        "{script}\n{reply:.300}\ninstead of {expected}"
+    );
+    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
+}
+
+// The libraries that Redis adds.
+
+#[test]
+fn numbers_in_formats_of_struct_are_checked() {
+    // CVE-2015-8080, CVE-2018-11219, CVE-2020-14147.
+    for (call, expected) in [
+        ("struct.pack('>I2147483648', 10)", "integral size overflow"),
+        (
+            "struct.pack('>I99999999999999999999', 10)",
+            "integral size overflow",
+        ),
+        (
+            "struct.pack('>I33', 10)",
+            "integral size 33 is larger than limit of 32",
+        ),
+        ("struct.pack('i4294967297', 10)", "integral size overflow"),
+        ("struct.size('!2147483648d')", "integral size overflow"),
+        ("struct.size('!0d')", "alignment 0 is not a power of 2"),
+        ("struct.pack('c2147483647', 'x')", "string too short"),
+        ("struct.unpack('c2147483647', 'x')", "data string too short"),
+        (
+            "struct.unpack('c0', 'x')",
+            "format 'c0' needs a previous size",
+        ),
+        ("struct.unpack('Bc0', '\\255x')", "data string too short"),
+        ("struct.unpack('i', 'abcd', -1)", "data string too short"),
+        (
+            "struct.unpack('i', 'abcd', -2147483648)",
+            "data string too short",
+        ),
+        ("struct.unpack('i', 'abcd', 9e18)", "data string too short"),
+        (
+            "struct.unpack('i', 'abcd', 0)",
+            "offset must be 1 or greater",
+        ),
+        ("struct.unpack('>!4 i', 'abcd', 2)", "data string too short"),
+        (
+            "struct.unpack('dc0', struct.pack('d', -1) .. 'x')",
+            "data string too short",
+        ),
+        (
+            "struct.unpack('dc0', struct.pack('d', 0/0) .. 'x')",
+            "data string too short",
+        ),
+        ("struct.unpack('s', 'abc')", "unfinished string in data"),
+        (
+            "select('#', struct.unpack(('b'):rep(9000), ('x'):rep(9000)))",
+            "too many results",
+        ),
+    ] {
+        check(&format!("return {call}"), expected);
+    }
+    let digits = "struct.size(('c2147483647'):rep(1000))";
+    check(
+        &format!("return tostring({digits} == 2147483647000)"),
+        "$4\r\ntrue\r\n",
+    );
+}
+
+#[test]
+fn packed_data_with_false_lengths_gets_an_error() {
+    // CVE-2018-11218, CVE-2022-24834.
+    for (data, expected) in [
+        ("\\221", "Missing bytes"),
+        ("\\144", "*0\r\n"),
+        ("\\221\\221", "Missing bytes"),
+        ("\\xdd\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xdf\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xdb\\xff\\xff\\xff\\xff", "Missing bytes"),
+        ("\\xda\\xff", "Missing bytes"),
+        ("\\xd9", "Missing bytes"),
+        ("\\xcf\\1", "Missing bytes"),
+        ("\\xc1", "Bad data format"),
+        ("\\x81\\xc0\\1", "table index is nil"),
+    ] {
+        let data = [
+            "xdd", "xff", "xdf", "xdb", "xda", "xd9", "xcf", "xc1", "x81", "xc0",
+        ]
+        .iter()
+        .fold(data.to_owned(), |data, hex| {
+            let byte = u8::from_str_radix(&hex[1..], 16).expect("two digits");
+            data.replace(&format!("\\{hex}"), &format!("\\{byte}"))
+        });
+        check(&format!("return cmsgpack.unpack('{data}')"), expected);
+    }
+    for call in [
+        "cmsgpack.unpack_one('\\1', -1)",
+        "cmsgpack.unpack_one('\\1', -2147483648)",
+        "cmsgpack.unpack_limit('\\1', -1)",
+        "cmsgpack.unpack_limit('\\1', -1, -1)",
+    ] {
+        check(&format!("return {call}"), "Invalid request to unpack");
+    }
+    check(
+        "return cmsgpack.unpack_one('\\1', 2147483647)",
+        "greater than input length",
+    );
+    // As an int it is 0.
+    check(
+        "return select(2, cmsgpack.unpack_one('\\1', 4294967296))",
+        ":1\r\n",
+    );
+    check(
+        "return cmsgpack.unpack(('\\145'):rep(100000) .. '\\1')",
+        "stack overflow",
+    );
+    check(
+        "local t = {} t[1], t[2] = t, t return cjson.encode(t)",
+        "excessive nesting",
+    );
+    check(
+        "return cjson.encode({[2147483647] = 1})",
+        "excessively sparse array",
+    );
+    check(
+        "return cjson.encode({[1e308] = 1})",
+        "excessively sparse array",
+    );
+    check("return cjson.encode({[-1] = 1})", "{\"-1\":1}");
+    check("return cjson.encode(0/0)", "must not be NaN or Inf");
+    check(
+        "return cjson.decode(('['):rep(100000))",
+        "too many nested data structures",
+    );
+    check(
+        "return cjson.decode(('{\"a\":'):rep(100000))",
+        "too many nested data structures",
+    );
+    check(
+        "return cjson.decode('\"\\\\ud800\"')",
+        "invalid unicode escape",
+    );
+    check("return #cjson.encode(('\\0'):rep(1e6))", ":6000002\r\n");
+}
+
+#[test]
+fn tohex_of_any_count_of_digits_fits() {
+    // CVE-2024-31449.
+    check("return bit.tohex(65535, -2147483648)", "$8\r\n0000FFFF\r\n");
+    check("return bit.tohex(65535, 2147483647)", "$8\r\n0000ffff\r\n");
+    check("return bit.tohex(65535, 0)", "$0\r\n\r\n");
+    check("return bit.tohex(0/0, 0/0)", "$");
+    check("return bit.lshift(1, -1)", ":-2147483648\r\n");
+    check(
+        "return bit.band(unpack({}, 1, 7900))",
+        "number expected, got nil",
+    );
+}
+
+// What scripts share.
+
+#[test]
+fn metatables_of_basic_types_are_out_of_reach() {
+    // CVE-2022-24735, CVE-2025-46818.
+    for value in [
+        "''",
+        "1",
+        "true",
+        "nil",
+        "print",
+        "tostring",
+        "cjson.null",
+        "_G",
+        "redis",
+        "math",
+    ] {
+        let value = if value == "print" {
+            "function() end"
+        } else {
+            value
+        };
+        let mut client = Client::new();
+        let reply = client.eval(&format!(
+            "local m = getmetatable({value}) if not m then return 'none' end \
+             m.__index = function() return 'changed' end return 'reached'"
+        ));
+        assert!(
+            reply == "$4\r\nnone\r\n" || reply.contains("readonly table"),
+            "{value}: {reply}"
+        );
+        assert_eq!(client.eval("return ('x').nothing"), "$-1\r\n", "{value}");
+    }
+    check("setmetatable('', {})", "table expected, got string");
+    check("setmetatable(_G, {})", "readonly table");
+    check(
+        "return setfenv(0, {})",
+        "nonexistent global variable 'setfenv'",
+    );
+    check("return getfenv()", "nonexistent global variable 'getfenv'");
+}
+
+#[test]
+fn nothing_with_a_finaliser_is_available() {
+    // CVE-2024-46981.
+    for name in [
+        "newproxy", "debug", "io", "os", "package", "require", "dofile", "loadfile", "print",
+    ] {
+        check(
+            &format!("return {name}"),
+            &format!("nonexistent global variable '{name}'"),
+        );
+    }
+    let finaliser = "setmetatable({}, {__gc = function() redis.call('SET', 'k', 'v') end}) \
+        local t = {} for i = 1, 100000 do t[i % 10] = {i} end";
+    let mut client = Client::new();
+    for _ in 0..20 {
+        assert_eq!(client.eval(finaliser), "$-1\r\n");
+    }
+    assert_eq!(client.eval("return redis.call('GET', 'k')"), "$-1\r\n");
+}
+
+#[test]
+fn incomplete_or_hostile_scripts_do_not_compile() {
+    // CVE-2022-24736: a shebang without a name, and the like.
+    for script in [
+        "#!", "#!\n", "#!lua", "#!lua ", "#!lua\0", "#", "\0", "\u{1b}", "[", "--[", "--[[", "'",
+    ] {
+        let mut client = Client::new();
+        let reply = client.eval(script);
+        assert!(
+            reply.starts_with('-') || reply.starts_with('$'),
+            "{script:?}: {reply}"
+        );
+        assert_eq!(client.eval("return 1"), ":1\r\n");
+    }
+}
