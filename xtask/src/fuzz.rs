@@ -1,4 +1,4 @@
-//! Random input for the node's wire format: drawn at random on a stable compiler, or found by
+//! Random input for the node's wire format and its scripts: drawn at random on a stable compiler, or found by
 //! libFuzzer, which is guided by code coverage and needs a nightly compiler.
 
 use std::process::Command;
@@ -7,10 +7,17 @@ use anyhow::{Context, Result};
 
 use crate::tool::{self, cargo, perform, works};
 
+/// The runs of libFuzzer. An interpreter outlives the input that it was made for, so for scripts
+/// the memory that remains is no leak; and a script is long enough for some statements at once.
+const TARGETS: [&str; 2] = [
+    "+nightly fuzz run wire --",
+    "+nightly fuzz run script -- -detect_leaks=0 -len_control=0 -max_len=600",
+];
+
 /// The default duration of a run, in seconds.
 pub const SECONDS: &str = "60";
 
-/// Runs the wire test for this many seconds, with optimisation.
+/// Runs both tests for this many seconds each, with optimisation.
 ///
 /// # Errors
 ///
@@ -22,7 +29,7 @@ pub fn run(seconds: &str) -> Result<()> {
     perform(cargo)
 }
 
-/// Runs libFuzzer for this many seconds. Missing requirements are installed: a nightly
+/// Runs libFuzzer for this many seconds on each target. Missing requirements are installed: a nightly
 /// compiler, by rustup, and cargo-fuzz. Without rustup the run is skipped with a message.
 ///
 /// # Errors
@@ -39,10 +46,13 @@ pub fn libfuzzer(seconds: &str) -> Result<()> {
         perform(rustup("toolchain install nightly --profile minimal"))?;
     }
     tool::install("fuzz")?;
-    let mut fuzz = cargo("+nightly fuzz run wire --");
-    fuzz.arg(format!("-max_total_time={seconds}"));
-    fuzz.env("LSAN_OPTIONS", "suppressions=fuzz/lsan.txt");
-    perform(fuzz)
+    for target in TARGETS {
+        let mut fuzz = cargo(target);
+        fuzz.arg(format!("-max_total_time={seconds}"));
+        fuzz.env("LSAN_OPTIONS", "suppressions=fuzz/lsan.txt");
+        perform(fuzz)?;
+    }
+    Ok(())
 }
 
 fn checked(seconds: &str) -> Result<&str> {

@@ -58,9 +58,9 @@ Usage: cargo xtask <chore>
                    benches/instructions.json, or write them there
   bench serve      Requests a second of `locklab serve` and of redis-server
   fuzz [--seconds N]
-                   Send the node what chance comes up with, for a minute or N seconds
+                   Send the node requests and scripts by chance, for a minute or N seconds each
   fuzz --libfuzzer [--seconds N]
-                   Send it what libFuzzer finds, on a nightly compiler
+                   Send it what libFuzzer finds, with AddressSanitizer, on a nightly compiler
 ";
 
 fn main() -> ExitCode {

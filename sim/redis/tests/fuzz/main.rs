@@ -1,6 +1,8 @@
-//! Random inputs against the node's wire format, for `LOCKLAB_FUZZ_SECONDS` seconds: `cargo
-//! xtask fuzz --seconds 60`.
+//! Random inputs against the node's wire format and its scripts, for `LOCKLAB_FUZZ_SECONDS` seconds
+//! each: `cargo xtask fuzz --seconds 60`.
 
+#[cfg(feature = "lua")]
+mod script;
 mod wire;
 
 use std::panic;
@@ -17,12 +19,22 @@ const MAX_BYTES: u64 = 1200;
 
 #[test]
 fn no_bytes_take_the_node_down() {
+    try_all(wire::play);
+}
+
+#[cfg(feature = "lua")]
+#[test]
+fn no_script_takes_the_node_down() {
+    try_all(script::play);
+}
+
+fn try_all(play: fn(&[u8])) {
     let seconds = std::env::var("LOCKLAB_FUZZ_SECONDS").ok();
     let seconds = seconds.map(|text| text.parse().expect("a number of seconds"));
     let start = Instant::now();
     let mut seed = 0;
     while start.elapsed() < Duration::from_secs(seconds.unwrap_or(SECONDS)) {
-        if let Err(panicked) = panic::catch_unwind(|| wire::play(&input(seed))) {
+        if let Err(panicked) = panic::catch_unwind(|| play(&input(seed))) {
             eprintln!("input of seed {seed}: {:?}", input(seed));
             panic::resume_unwind(panicked);
         }
