@@ -23,7 +23,7 @@ pub struct Plant {
     /// Text that occurs exactly once in the file, if `find` alone occurs several times.
     pub within: Option<String>,
     /// The text that is replaced, which occurs exactly once in the file, or in `within`. In a Rust
-    /// file an expression, or whole statements.
+    /// file an expression, or whole statements; in C an expression.
     pub find: String,
     /// The text that stands there instead, of the same kind.
     pub put: String,

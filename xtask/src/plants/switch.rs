@@ -23,7 +23,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-/// A replacement in a Rust file, which one mistake switches on.
+/// A replacement in a file of Rust or C, which one mistake switches on.
 struct Edit<'a> {
     at: Range<usize>,
     name: &'a str,
@@ -31,7 +31,7 @@ struct Edit<'a> {
 }
 
 /// The files that differ with all switches in place: path and text. A mistake in another file than
-/// a Rust file is an altered copy of it, and a switch where Rust includes the text.
+/// one of Rust or C is an altered copy of it, and a switch where Rust includes the text.
 ///
 /// # Errors
 ///
@@ -46,7 +46,7 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
             let file = files.iter().find(|file| file.path == plant.file);
             let file = file.ok_or_else(|| format!("{} is not there", plant.file))?;
             let at = place(plant, file)?;
-            if file.is_rust() {
+            if file.is_rust() || is_c(file) {
                 let (name, put) = (plant.name.as_str(), plant.put.clone());
                 edits
                     .entry(&file.path)
@@ -78,7 +78,11 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
             }
         }
         if wrong.is_empty() {
-            changed.insert(file.path.clone(), switched(&file.text, edits));
+            let text = match is_c(file) {
+                true => format!("{C_INCLUDES}{}", switched(&file.text, edits, switch_in_c)),
+                false => switched(&file.text, edits, switch),
+            };
+            changed.insert(file.path.clone(), text);
         }
     }
     match wrong.is_empty() {
@@ -143,7 +147,7 @@ fn include<'a>(
 }
 
 /// The text with a switch at each place. The edits are in order and do not overlap.
-fn switched(text: &str, edits: &[Edit]) -> String {
+fn switched(text: &str, edits: &[Edit], switch: fn(&str, &[Edit]) -> String) -> String {
     let mut out = String::new();
     let mut done = 0;
     for edits in edits.chunk_by(|one, next| one.at == next.at) {
@@ -174,6 +178,24 @@ fn switch(find: &str, edits: &[Edit]) -> String {
         true => block,
         false => format!("({block})"),
     }
+}
+
+/// What [`switch_in_c`] needs at the top of a file.
+const C_INCLUDES: &str = "#include <stdlib.h>\n#include <string.h>\n#line 1\n";
+
+fn is_c(file: &File) -> bool {
+    file.path.ends_with(".c")
+}
+
+/// An expression that has the value of what stood here, unless one of these mistakes is switched
+/// on.
+fn switch_in_c(find: &str, edits: &[Edit]) -> String {
+    let chosen = edits.iter().map(|Edit { name, put, .. }| {
+        format!(
+            "getenv(\"{VARIABLE}\") && strcmp(getenv(\"{VARIABLE}\"), \"{name}\") == 0 ? ({put}) : "
+        )
+    });
+    format!("({}({find}))", chosen.collect::<String>())
 }
 
 #[cfg(test)]
@@ -255,6 +277,15 @@ mod tests {
         let expected = [("a/s.rs", switch.as_str()), ("a/s/x.bad.lua", "call(SET)")];
         let expected = expected.map(|(path, text)| (path.to_owned(), text.to_owned()));
         assert_eq!(changed, Ok(BTreeMap::from(expected)));
+    }
+
+    #[test]
+    fn a_mistake_in_c_is_a_conditional_expression() {
+        let changed = plant(&["bad|a.c||n < 9|1"], &[("a.c", "if (n < 9) f();")]);
+        let expected = "#include <stdlib.h>\n#include <string.h>\n#line 1\nif ((getenv(\"LOCKLAB_PLANT\") \
+                        && strcmp(getenv(\"LOCKLAB_PLANT\"), \"bad\") == 0 ? (1) : (n < 9))) f();";
+        let expected = BTreeMap::from([("a.c".to_owned(), expected.to_owned())]);
+        assert_eq!(changed, Ok(expected));
     }
 
     #[track_caller]
