@@ -9,7 +9,7 @@ use super::repl::{self, replica};
 use super::state::State;
 use super::state::bystanders::{Attention, Bystanders};
 use super::state::handover::Handover;
-use super::state::input::{ConnId, Input};
+use super::state::input::ConnId;
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
 use super::{blocking, busy, config, eviction, load, requests, serve, shutdown, tracking, turn};
@@ -85,11 +85,11 @@ impl Node {
     /// `busy-reply-threshold`, by its clock: it answers BUSY, and lets them end the script. Call it
     /// after [`Node::read_clock`]. Without it a script that runs for too long is taken for endless.
     pub fn attend(&mut self, bystanders: impl Bystanders + 'static) {
-        self.state.attention = Some(Attention {
+        self.state.attention = Some(Box::new(Attention {
             bystanders: Box::new(bystanders),
             attend: requests::attend,
             unsent: Vec::new(),
-        });
+        }));
     }
 
     /// Sets a parameter as a configuration file would: any parameter of CONFIG SET, and
@@ -155,7 +155,7 @@ impl Node {
         session.peer = Peer::Master;
         self.state.clients.insert(conn.0, session);
         if replica::connected(&mut self.state, conn.0) {
-            self.state.inputs.insert(conn, Input::default());
+            self.state.inputs.insert(conn, Some(Box::default()));
         } else {
             // The node follows another master by now.
             self.state.kill(conn.0);
@@ -186,7 +186,7 @@ impl Node {
         self.state.see_time(wall_us);
         let is_queued = self.state.turn.is_queued(conn.0);
         if is_queued || self.state.is_asleep(wall_us) {
-            if let Some(input) = self.state.inputs.get_mut(&conn) {
+            if let Some(Some(input)) = self.state.inputs.get_mut(&conn) {
                 input.pending.extend_from_slice(bytes);
             }
             if !is_queued {
@@ -211,7 +211,7 @@ impl Node {
     /// its transaction, and what it watches, subscribes to and waits for. The driver decides on
     /// the limit.
     pub fn input_bytes(&self, conn: ConnId) -> usize {
-        let input = self.state.inputs.get(&conn);
+        let input = self.state.inputs.get(&conn).and_then(Option::as_ref);
         let pending = input.map_or(0, |input| input.pending.len());
         let session = self.state.clients.get(&conn.0);
         pending + session.map_or(0, Session::kept_bytes)

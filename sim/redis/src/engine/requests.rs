@@ -17,7 +17,7 @@ use crate::wire::request::{Parsed, Parser};
 pub(super) fn accept(state: &mut State, addresses: Addresses, wall_us: u64) -> ConnId {
     let conn = ConnId(state.next_conn);
     state.next_conn += 1;
-    state.inputs.insert(conn, Input::default());
+    state.inputs.insert(conn, Some(Box::default()));
     let authenticated = state.config.requirepass.is_empty();
     let session = Session::new(conn.0, addresses, authenticated, wall_us);
     state.clients.insert(conn.0, session);

@@ -60,7 +60,8 @@ pub(super) type Sha = [u8; 40];
 pub(super) struct State {
     pub(super) db: Db,
     pub(super) clients: BTreeMap<u64, Session>,
-    pub(super) inputs: BTreeMap<ConnId, Input>,
+    /// The input of each connection; `None` while it is being handled.
+    pub(super) inputs: BTreeMap<ConnId, Option<Box<Input>>>,
     pub(super) next_conn: u64,
     pub(super) pubsub: PubSub,
     pub(super) caches: Caches,
@@ -78,7 +79,7 @@ pub(super) struct State {
     /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
     /// The other clients while a script runs, if the driver lets the node attend to them.
-    pub(super) attention: Option<Attention>,
+    pub(super) attention: Option<Box<Attention>>,
     /// The current or most recent script called a command that writes.
     pub(super) script_wrote: bool,
     /// How long the running script has taken so far, in microseconds.
@@ -215,19 +216,20 @@ impl State {
     }
 
     /// The input of a connection, to be handled; [`State::put_input`] puts the rest back.
-    pub(super) fn take_input(&mut self, conn: ConnId) -> Option<Input> {
-        self.inputs.get_mut(&conn).map(std::mem::take)
+    pub(super) fn take_input(&mut self, conn: ConnId) -> Option<Box<Input>> {
+        let place = self.inputs.get_mut(&conn)?;
+        Some(place.take().unwrap_or_default())
     }
 
     /// Puts the rest of an input back, before what has arrived since it was taken; that is
     /// handled later in this call.
-    pub(super) fn put_input(&mut self, conn: ConnId, mut input: Input) {
+    pub(super) fn put_input(&mut self, conn: ConnId, mut input: Box<Input>) {
         if let Some(place) = self.inputs.get_mut(&conn) {
-            if !place.pending.is_empty() {
-                input.pending.extend_from_slice(&place.pending);
+            if let Some(arrived) = place.take() {
+                input.pending.extend_from_slice(&arrived.pending);
                 self.waiting.resumed.push_back(conn.0);
             }
-            *place = input;
+            *place = Some(input);
         }
     }
 

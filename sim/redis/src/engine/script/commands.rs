@@ -13,7 +13,6 @@ use crate::engine::command::{Call, Context, Table};
 use crate::engine::execute;
 use crate::engine::state::State;
 use crate::engine::state::busy::{Busy, taken_us};
-use crate::engine::state::bystanders::Attention;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Reply, Resp};
 
@@ -32,7 +31,7 @@ struct Lent {
     wall_us: u64,
     access: Access,
     /// The running script, on a node that attends to other clients meanwhile.
-    running: Option<Busy>,
+    running: Option<Box<Busy>>,
 }
 
 impl Commands {
@@ -57,7 +56,7 @@ impl Commands {
         &'a self,
         call: &'a mut Call<'b>,
         access: Access,
-        running: Option<Busy>,
+        running: Option<Box<Busy>>,
     ) -> Loan<'a, 'b> {
         let lent = &mut *self.lent.borrow_mut();
         lent.running = running;
@@ -124,15 +123,15 @@ impl Commands {
         };
         let now_us = clock();
         running.wrote = state.script_wrote;
-        state.busy = lent.running.take();
+        state.busy = lent.running.take().map(|running| *running);
         (attention.attend)(state, &mut attention, now_us);
-        lent.running = state.busy.take();
+        lent.running = state.busy.take().map(Box::new);
         state.attention = Some(attention);
-        let is_killed = |running: &Busy| running.ends_us.is_some();
-        let is_process_ended = |it: &Attention| it.bystanders.is_process_ended();
-        lent.running.as_ref().is_some_and(is_killed)
+        let running = lent.running.as_ref();
+        let attention = state.attention.as_ref();
+        running.is_some_and(|running| running.ends_us.is_some())
             || state.shut_down.is_some()
-            || state.attention.as_ref().is_some_and(is_process_ended)
+            || attention.is_some_and(|it| it.bystanders.is_process_ended())
     }
 
     fn call(&self, arguments: &Arguments) -> Reply {

@@ -352,11 +352,11 @@ impl Engine {
 }
 
 /// The script for other clients, on a node that attends to them.
-fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Busy> {
+fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Box<Busy>> {
     call.state.attention.as_ref()?;
     let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
     let threshold_us = call.state.config.busy_threshold_us();
-    Some(Busy {
+    Some(Box::new(Busy {
         client: call.client,
         kind: program.kind(),
         name: Bytes::copy_from_slice(program.name()),
@@ -368,7 +368,7 @@ fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Busy> {
         // The interpreter raises it.
         killed: Error::of(KILLED),
         reply: (0, 0),
-    })
+    }))
 }
 
 /// The error of a script, with the script and the position that caused it.

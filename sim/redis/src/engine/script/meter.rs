@@ -42,7 +42,6 @@ struct Count {
 }
 
 /// How long a script may run.
-#[derive(Clone)]
 pub(super) enum Limit {
     /// By the number of instructions, which is the same in every run.
     Instructions(u64),
@@ -133,15 +132,16 @@ impl Meter {
         let before = count.reading.instructions;
         let now = before.saturating_add(instructions);
         count.reading.instructions = now;
-        let limit = count.limit.clone();
-        drop(count);
-        let is_over = match limit {
-            Limit::Instructions(most) => now > most,
-            Limit::Clients(attend) => {
-                now / INSTRUCTIONS_PER_LOOK > before / INSTRUCTIONS_PER_LOOK && attend()
-            }
+        let attend = match &count.limit {
+            Limit::Instructions(most) if now > *most => None,
+            Limit::Instructions(_) => return Ok(()),
+            Limit::Clients(attend) => Some(Rc::clone(attend)),
         };
-        if !is_over {
+        drop(count);
+        let is_time_to_look = now / INSTRUCTIONS_PER_LOOK > before / INSTRUCTIONS_PER_LOOK;
+        if let Some(attend) = attend
+            && !(is_time_to_look && attend())
+        {
             return Ok(());
         }
         let mut count = self.0.borrow_mut();
