@@ -23,6 +23,7 @@ const WAITING: &[&str] = &[
     "soak",
     "parity",
     "confirm",
+    "ground_truth_real",
     "real",
     "sentinel",
     "serve",
@@ -33,6 +34,9 @@ const WAITING: &[&str] = &[
 
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
+
+/// The command line of cargo that builds all tests in debug.
+const DEBUG: &str = "test --workspace --no-run";
 
 /// A test binary as cargo has built it.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,17 +52,20 @@ impl Binary {
     fn target(&self) -> &str {
         self.name.rsplit(' ').next().unwrap_or_default()
     }
+
+    fn simulates_much(&self) -> bool {
+        release::TESTS.contains(&self.target())
+    }
 }
 
-/// Builds all test binaries in debug, runs them but for those that run in release, and then the doc
-/// tests.
+/// Runs the test binaries in debug, but for those that simulate much, and then the doc tests.
 ///
 /// # Errors
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run() -> Result<()> {
-    let mut binaries = build("test --workspace --no-run")?;
-    binaries.retain(|binary| !release::TESTS.contains(&binary.target()));
+    let mut binaries = build(DEBUG)?;
+    binaries.retain(|binary| !binary.simulates_much());
     execute_all(binaries)?;
     let status = cargo("test --quiet --workspace --doc").status();
     let status = status.context("cargo did not start")?;
@@ -73,6 +80,17 @@ pub fn run() -> Result<()> {
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_in_release() -> Result<()> {
     execute_all(build(&release::tests())?)
+}
+
+/// Runs the same in debug, with its assertions and its checked arithmetic.
+///
+/// # Errors
+///
+/// If something does not compile, or the tests that failed, with what they printed.
+pub fn run_release_tests_in_debug() -> Result<()> {
+    let mut binaries = build(DEBUG)?;
+    binaries.retain(Binary::simulates_much);
+    execute_all(binaries)
 }
 
 /// Runs test binaries, several at a time.

@@ -1,5 +1,5 @@
-//! Random input for the node's wire format and its scripts: drawn at random on a stable compiler, or found by
-//! libFuzzer, which is guided by code coverage and needs a nightly compiler.
+//! Random input for the node's wire format and its scripts: drawn at random on a stable compiler, or
+//! found by libFuzzer, which is guided by code coverage and needs a nightly compiler.
 
 use std::process::Command;
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 
-use crate::engine::{Addresses, Bystanders, ConnId, DiskWrite, Effect, Node};
+use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node, OtherClients};
 use crate::wire::memory_usage::{Chunk, MemoryUsage};
 
 /// The message to a client beyond the limit, before its connection is closed.
@@ -43,9 +43,8 @@ pub struct Limits {
     pub soft_bytes: usize,
     /// See [`Limits::soft_bytes`].
     pub soft_for: Duration,
-    /// Input and output of all connections together: `maxmemory-clients`. Output that several
-    /// share counts once. Buffers grow by doubling, so the process may have allocated twice as
-    /// much.
+    /// Input and output of all connections together: `maxmemory-clients`. What is allocated counts,
+    /// also what buffers have in reserve. Output that several share counts once.
     pub total_bytes: usize,
     /// Input and output of a connection to a master or a replica, which transfers a whole data
     /// set; up to this limit the other limits of one client do not apply to it.
@@ -169,7 +168,7 @@ struct Connection {
     /// The unwritten data.
     backlog: VecDeque<Unwritten>,
     backlog_bytes: usize,
-    /// The memory of its input in the node.
+    /// The memory that is allocated for its input in the node.
     input_bytes: usize,
     output: Output,
     /// The node closed it: the backlog is still written.
@@ -222,10 +221,10 @@ impl Endpoint {
     }
 
     /// Lets the node attend to its other clients while a script runs; see [`Node::attend`]. Report
-    /// each connection that these bystanders accept to [`Endpoint::accepted`] after the call during
+    /// each connection that these clients accept to [`Endpoint::accepted`] after the call during
     /// which they did, before the next [`Endpoint::poll`].
-    pub fn attend(&mut self, bystanders: impl Bystanders + 'static) {
-        self.node.attend(bystanders);
+    pub fn attend(&mut self, other_clients: impl OtherClients + 'static) {
+        self.node.attend(other_clients);
     }
 
     /// Reports a connection that was accepted while a script ran.
@@ -389,15 +388,16 @@ impl Endpoint {
         })
     }
 
-    /// Updates the memory of a client's input in the node, and returns it.
+    /// Updates the memory of a client's input in the node; returns how much of it the client sent.
     fn measure_input(&mut self, conn: ConnId) -> usize {
         let Some(connection) = self.connections.get_mut(&conn) else {
             return 0;
         };
-        let bytes = self.node.input_bytes(conn);
-        self.memory.replace(connection.input_bytes, bytes);
-        connection.input_bytes = bytes;
-        bytes
+        let size = self.node.input_size(conn);
+        self.memory
+            .replace(connection.input_bytes, size.allocated_bytes);
+        connection.input_bytes = size.allocated_bytes;
+        size.bytes
     }
 
     /// Disconnects a connection whose output exceeds a limit, and others until all together do

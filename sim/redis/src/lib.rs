@@ -74,8 +74,8 @@ mod store;
 mod wire;
 
 pub use engine::{
-    Addresses, Arrival, Bystanders, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, Key,
-    Node, NodeConfig, ParameterError, Parameters, Persistence, SnapshotRule,
+    Addresses, Arrival, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, InputSize, Key,
+    Node, NodeConfig, OtherClients, ParameterError, Parameters, Persistence, SnapshotRule,
 };
 
 #[cfg(feature = "server")]

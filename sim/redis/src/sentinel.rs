@@ -16,14 +16,17 @@
 //!   sentinels, `failover` the work of the elected one, `timer` what is done periodically, and
 //!   `persist` writes the file and goes on from it after a restart.
 //! - `replies` brings what arrives on links to these, and `command` serves clients, with the lists
-//!   of `listing`.
+//!   of `listing`, the settings of `settings`, and what `about` says of the sentinel itself;
+//!   `command_table` has all commands.
 //! - `server` is the sentinel as its driver sees it.
 //!
 //! The names of events, the periods and the order of steps are those of `src/sentinel.c`. Not
 //! modelled: scripts and passwords.
 
+mod about;
 mod address;
 mod command;
+pub(crate) mod command_table;
 mod config;
 mod core;
 mod effect;
@@ -40,6 +43,7 @@ mod monitor;
 mod persist;
 mod replies;
 mod server;
+mod settings;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -22,8 +22,8 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-mod bystanders;
 mod node;
+mod other_clients;
 mod sentinel;
 mod sockets;
 mod thread;

@@ -168,6 +168,17 @@ fn an_endless_request_ends_its_connection() {
 }
 
 #[test]
+fn arguments_of_incomplete_requests_count_with_their_places() {
+    let mut endpoint = endpoint(&[]);
+    let [one, two] = [(); 2].map(|()| accept_reading(&mut endpoint));
+    // 600 bytes, and the places of a hundred arguments.
+    let request = format!("*1000\r\n{}", "$0\r\n\r\n".repeat(100));
+    assert_eq!(one.send(&mut endpoint, &request, at(0)), []);
+    let close = Action::Close { conn: two.conn };
+    assert_eq!(two.send(&mut endpoint, &request, at(0)), [close]);
+}
+
+#[test]
 fn total_memory_is_limited_and_written_output_no_longer_counts() {
     let mut endpoint = endpoint(&[]);
     let [one, two] = [(); 2].map(|()| Client::stalled(&mut endpoint));
@@ -272,6 +283,7 @@ fn names_that_a_client_keeps_count_until_it_gives_them_up() {
         ("SUBSCRIBE", "UNSUBSCRIBE\r\n"),
         ("PSUBSCRIBE", "PUNSUBSCRIBE\r\n"),
         ("WATCH", "UNWATCH\r\n"),
+        ("CLIENT TRACKING on BCAST PREFIX", "CLIENT TRACKING off\r\n"),
     ] {
         let mut endpoint = endpoint(&[]);
         let client = accept_reading(&mut endpoint);

@@ -124,17 +124,18 @@ fn server_with_an_endless_script_stops_and_keeps_nothing_of_it() {
     let builder = Server::builder().persistence(append_only);
     let mut server = builder.start().expect("it starts");
     let address = server.address();
+    check(
+        address,
+        "CONFIG SET busy-reply-threshold 3600000",
+        "+OK\r\n",
+    );
     let mut runner = TcpStream::connect(address).expect("it accepts");
     let line = b"EVAL \"redis.call('set', 'k', 'v') while true do end\" 0\r\n";
     runner.write_all(line).expect("it reads");
     // It runs before anything that is sent later.
     std::thread::sleep(Duration::from_millis(100));
-    let start = Instant::now();
+    // That it ends at all shows that it does not wait for the threshold.
     server.restart().expect("it starts again");
-    assert!(
-        start.elapsed() < Duration::from_secs(4),
-        "as long as the threshold"
-    );
     check(address, "GET k", "$-1\r\n");
 }
 

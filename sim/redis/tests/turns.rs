@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_redis::resp::command;
-use locklab_redis::{Addresses, Arrival, Bystanders, ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{Addresses, Arrival, ConnId, Effect, Node, NodeConfig, OtherClients};
 
 /// A clock that makes a node late at every reading. Every test, in a thread of its own, has one:
 /// the readings of others would make its scripts busy.
@@ -119,6 +119,9 @@ struct Others {
     arrivals: Rc<RefCell<VecDeque<Arrival>>>,
     /// The replies, and what became of the clients that connected.
     heard: Rc<RefCell<Vec<String>>>,
+    /// To which of the first three clients the node listened when it last looked up.
+    listened: Rc<Cell<[bool; 3]>>,
+    clients: Rc<Cell<Option<[ConnId; 3]>>>,
 }
 
 impl Others {
@@ -133,8 +136,11 @@ impl Others {
     }
 }
 
-impl Bystanders for Others {
-    fn poll(&mut self) -> Option<Arrival> {
+impl OtherClients for Others {
+    fn poll(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
+        if let Some(clients) = self.clients.get() {
+            self.listened.set(clients.map(listens));
+        }
         self.arrivals.borrow_mut().pop_front()
     }
 
@@ -174,6 +180,33 @@ fn script_that_is_late_by_the_clock_ends_with_its_answer() {
     node.wake(0, &mut effects);
     assert_eq!(texts(&effects), ["$4\r\nover\r\n", "$1\r\nv\r\n"]);
     assert_eq!(say(&mut node, other, &[b"GET", b"k"]), "$1\r\nv\r\n");
+}
+
+#[test]
+fn while_a_script_runs_neither_its_client_nor_a_long_request_is_heard() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let clients = [(); 3].map(|()| node.accept());
+    let [runner, long, other] = clients;
+    others.clients.set(Some(clients));
+    others.say(other, &[b"GET", b"k"]);
+    let request = [&b"*2\r\n$4\r\nECHO\r\n$100000\r\n"[..], &[b'x'; 70_000]].concat();
+    others.arrivals.borrow_mut().push_back(Arrival::Received {
+        conn: long,
+        bytes: request,
+    });
+    let mut effects = Vec::new();
+    let eval = command(&[b"EVAL", LATE, b"0"]);
+    node.receive(runner, &eval, 0, &mut effects);
+    assert_eq!(others.listened.get(), [false, false, true]);
+    assert_eq!(others.heard(), [BUSY]);
+    // The rest of the request.
+    let rest = [&[b'x'; 30_000][..], b"\r\n"].concat();
+    node.receive(long, &rest, 0, &mut effects);
+    node.wake(0, &mut effects);
+    let reply = texts(&effects).pop().expect("a reply");
+    assert!(reply.starts_with("$100000\r\nxxx"), "{reply:.20}");
 }
 
 #[test]

@@ -45,8 +45,8 @@ impl State {
 
     /// When the next cycle finds an expired key.
     pub(super) fn next_cycle_us(&self) -> Option<u64> {
-        let may = self.active_expiry.enabled && self.repl.link().is_none();
-        may.then(|| self.next_tick_with_work()).flatten()
+        let enabled = self.active_expiry.enabled;
+        enabled.then(|| self.next_tick_with_work()).flatten()
     }
 
     /// Records the current wall-clock time.
@@ -62,8 +62,9 @@ impl State {
 
     /// Runs the missed cycles of the ticks until now.
     pub(super) fn run_due_cycles(&mut self, wall_us: u64) {
-        // A replica waits for its master's DEL, and a pause suspends expiry.
-        if self.active_expiry.enabled && self.repl.link().is_none() && self.paused().is_none() {
+        // A pause suspends expiry on a master.
+        let may = self.repl.link().is_some() || self.paused().is_none();
+        if self.active_expiry.enabled && may {
             while let Some(tick_us) = self.next_tick_with_work().filter(|us| *us <= wall_us) {
                 self.active_expiry.last_us = Some(tick_us);
                 self.cycle((tick_us / 1000) as i64);
@@ -73,7 +74,12 @@ impl State {
     }
 
     fn next_tick_with_work(&self) -> Option<u64> {
-        let expiry_ms = u64::try_from(self.db.earliest_expiry_ms()?).unwrap_or(0);
+        // A replica waits for its master's DEL, except for what its own clients have set.
+        let expiry_ms = match self.repl.link() {
+            Some(_) => self.db.earliest_own_expiry_ms()?,
+            None => self.db.earliest_expiry_ms()?,
+        };
+        let expiry_ms = u64::try_from(expiry_ms).unwrap_or(0);
         let expired_us = expiry_ms.saturating_add(1).saturating_mul(1000);
         let after_last = self.active_expiry.last_us.map_or(0, |last_us| last_us + 1);
         // Limited so that the sum does not overflow: no one waits for times that late.
@@ -83,15 +89,16 @@ impl State {
 
     /// `activeExpireCycle`, the slow one.
     fn cycle(&mut self, now_ms: i64) {
-        self.db.expire_overdue(now_ms);
+        match self.repl.link() {
+            Some(_) => self.db.expire_own(now_ms),
+            None => self.db.expire_overdue(now_ms),
+        }
         deliver(self);
         propagate::flush(self, Unit::Parts);
     }
 
     /// Whether any client is tracked.
     pub(super) fn caches_in_use(&self) -> bool {
-        self.clients
-            .values()
-            .any(|client| client.tracking.is_some())
+        self.caches.tracked > 0
     }
 }

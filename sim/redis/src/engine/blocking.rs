@@ -7,22 +7,14 @@
 
 use super::state::State;
 pub(super) use super::state::blocked::{Blocked, On};
-use super::state::session::{Closing, Session, copy_bytes};
+use super::state::session::{Closing, copy_bytes};
 use super::state::write_position::WritePosition;
 use crate::wire::reply::{Error, Reply};
 
 /// Blocks a client.
 pub(super) fn block(state: &mut State, client: u64, blocked: Blocked) {
-    state.waiting.clients.insert(client);
     let db = state.client(client).db;
-    if let On::Keys(keys, _) = &blocked.on {
-        for key in keys {
-            let waiters = state.waiting.keys.entry((db, key.clone())).or_default();
-            if !waiters.contains(&client) {
-                waiters.push(client);
-            }
-        }
-    }
+    state.waiting.add(client, db, &blocked);
     let session = state.client(client);
     session.blocked_bytes = match &blocked.on {
         On::Keys(keys, _) => keys.iter().map(|key| copy_bytes(key)).sum(),
@@ -52,11 +44,12 @@ pub(super) fn unblock(state: &mut State, client: u64, reply: &Reply) {
 /// Ends the waits of clients whose replicas have caught up, or whose writes are durable
 /// (`processClientsWaitingReplicas`); returns whether there were any.
 pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
-    let enough = |id: &u64| {
-        let blocked = state.clients.get(id)?.blocked.as_ref()?;
-        Some((*id, blocked.on.reply_if_enough(state)?))
+    let enough = |id: u64| {
+        let blocked = state.clients.get(&id)?.blocked.as_ref()?;
+        Some((id, blocked.on.reply_if_enough(state)?))
     };
-    let served: Vec<(u64, Reply)> = state.waiting.clients.iter().filter_map(enough).collect();
+    let waiting = state.waiting.clients_without_keys();
+    let served: Vec<(u64, Reply)> = waiting.filter_map(enough).collect();
     for (client, reply) in &served {
         unblock(state, *client, reply);
     }
@@ -69,7 +62,8 @@ pub(super) fn unblock_all(state: &mut State) {
         "UNBLOCKED force unblock from blocking operation, instance state changed (master -> \
          replica?)",
     );
-    for client in state.waiting.clients.clone() {
+    let waiting: Vec<u64> = state.waiting.clients().collect();
+    for client in waiting {
         unblock(state, client, &WHY.into());
         state.close(client, Closing::AfterReplies);
     }
@@ -82,13 +76,8 @@ pub(super) fn fail_shutdowns(state: &mut State) {
         let blocked = state.clients.get(id).and_then(|c| c.blocked.as_ref());
         blocked.is_some_and(|blocked| blocked.on == On::Shutdown)
     };
-    let askers: Vec<u64> = state
-        .waiting
-        .clients
-        .iter()
-        .copied()
-        .filter(asked)
-        .collect();
+    let waiting = state.waiting.clients_without_keys();
+    let askers: Vec<u64> = waiting.filter(asked).collect();
     for client in askers {
         unblock(state, client, &WHY.into());
     }
@@ -116,38 +105,19 @@ pub(super) enum Unblock {
 
 /// `handleBlockedClientsTimeout`: ends the waits whose timeout has passed.
 pub(super) fn time_out(state: &mut State, now_ms: i64) {
-    let over = |session: &Session| {
-        let until_ms = session.blocked.as_ref().and_then(|b| b.until_ms);
-        until_ms.is_some_and(|until_ms| now_ms > until_ms)
-    };
-    let mut due: Vec<(Option<i64>, u64)> = state
-        .waiting
-        .clients
-        .iter()
-        .filter_map(|id| state.clients.get(id))
-        .filter(|session| over(session))
-        .map(|session| {
-            (
-                session.blocked.as_ref().and_then(|b| b.until_ms),
-                session.id,
-            )
-        })
-        .collect();
-    due.sort_unstable();
-    for (_, client) in due {
-        unblock_by_command(state, client, Unblock::TimedOut);
+    while let Some((until_ms, client)) = state.waiting.next_timeout()
+        && now_ms > until_ms
+    {
+        if !unblock_by_command(state, client, Unblock::TimedOut) {
+            state.waiting.forget(client);
+        }
     }
 }
 
 /// The earliest timeout, in milliseconds since the epoch.
 pub(super) fn next_timeout_ms(state: &State) -> Option<i64> {
-    let sessions = state
-        .waiting
-        .clients
-        .iter()
-        .filter_map(|id| state.clients.get(id));
-    let until_ms = |session: &Session| session.blocked.as_ref()?.until_ms;
-    Some(sessions.filter_map(until_ms).min()?.saturating_add(1))
+    let (until_ms, _) = state.waiting.next_timeout()?;
+    Some(until_ms.saturating_add(1))
 }
 
 /// The error for a client unblocked by CLIENT UNBLOCK ERROR.

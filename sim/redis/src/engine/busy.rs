@@ -10,11 +10,11 @@
 //!
 //! A served node does not imitate this: there a script takes the time that it runs, and when
 //! `busy-reply-threshold` is over, the interpreter lets the node attend to its other clients now and
-//! then (`state/bystanders.rs`), as Redis does.
+//! then (`state/other_clients.rs`), as Redis does.
 //!
-//! Two things happen too early in the imitation. Whether a script writes is decided for the whole script, not
-//! for the part before the kill. And a message that a script publishes is sent when the node first
-//! answers again, although its time may come later.
+//! Two things happen too early in the imitation. Whether a script writes is decided for the whole
+//! script, not for the part before the kill. And a message that a script publishes is sent when the
+//! node first answers again, although its time may come later.
 
 use bytes::Bytes;
 

@@ -24,6 +24,7 @@ pub(super) mod lists;
 pub(super) mod monitor;
 pub(super) mod multi;
 pub(super) mod object;
+mod prefixes;
 pub(super) mod pubsub;
 pub(super) mod rename;
 pub(super) mod replication;

@@ -108,6 +108,8 @@ pub(super) enum Flag {
     PubSub,
     /// May block its client.
     Blocking,
+    /// Fails while a replica loads a snapshot beside its old data. No node does that.
+    NoAsyncLoading,
     /// May not be called in a transaction.
     NoMulti,
     /// Works while a long-running script makes the server busy.
@@ -153,6 +155,7 @@ impl Flag {
             Flag::Admin => "admin",
             Flag::PubSub => "pubsub",
             Flag::Blocking => "blocking",
+            Flag::NoAsyncLoading => "no_async_loading",
             Flag::NoMulti => "no_multi",
             Flag::AllowBusy => "allow_busy",
             Flag::MovableKeys => "movablekeys",
@@ -207,10 +210,11 @@ impl Command {
     /// The keys in a request.
     pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
         if self.has(Flag::MovableKeys) {
-            // EVAL and its relatives: the number of keys, then the keys.
-            let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
+            // The number of keys, then the keys.
+            let at = self.place_of_count();
+            let count = args.get(at).and_then(|count| parse_i64(count)).unwrap_or(0);
             let count = usize::try_from(count).unwrap_or(0);
-            return args.iter().copied().skip(3).take(count).collect();
+            return args.iter().copied().skip(at + 1).take(count).collect();
         }
         let (first, last, step) = self.keys;
         let last = match last {
@@ -224,6 +228,36 @@ impl Command {
         places
             .filter_map(|place| args.get(place).copied())
             .collect()
+    }
+
+    /// The place of the number of keys in a command with [`Flag::MovableKeys`]: after a script, a
+    /// timeout, or the name alone.
+    fn place_of_count(&self) -> usize {
+        match self.runs_script() || self.has(Flag::Blocking) {
+            true => 2,
+            false => 1,
+        }
+    }
+
+    /// Whether it may have keys (`doesCommandHaveKeys`). Channels are none.
+    pub(super) fn has_keys(&self) -> bool {
+        (self.has(Flag::MovableKeys) || self.keys.0 > 0) && !self.has(Flag::PubSub)
+    }
+
+    /// The keys of a request with the right number of words (`getKeysFromCommand`); `None` if its
+    /// number of keys is invalid.
+    pub(super) fn valid_keys_of<'a>(&self, args: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
+        let keys = self.keys_of(args);
+        if !self.has(Flag::MovableKeys) {
+            return Some(keys);
+        }
+        let count = args.get(self.place_of_count());
+        let count = count.and_then(|count| parse_i64(count)).unwrap_or(-1);
+        match usize::try_from(count) == Ok(keys.len()) && (count > 0 || self.runs_script()) {
+            true => Some(keys),
+            // A script may have none.
+            false => self.runs_script().then(Vec::new),
+        }
     }
 
     /// Its requirements, for any arguments.

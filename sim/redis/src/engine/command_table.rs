@@ -18,8 +18,9 @@ use Category::{
 };
 use Flag::{
     Admin, AllowBusy, Blocking, DenyOom, EndsTransaction, Fast, Loading, MayReplicate, MovableKeys,
-    NoAuth, NoMulti, NoScript, Password, PasswordOption, PubSub, ReadOnly, RunsQueue, Stale,
-    TakesFunction, TakesScript, TakesSha, ToReplicas, Unqueued, WhileSubscribed, Write,
+    NoAsyncLoading, NoAuth, NoMulti, NoScript, Password, PasswordOption, PubSub, ReadOnly,
+    RunsQueue, Stale, TakesFunction, TakesScript, TakesSha, ToReplicas, Unqueued, WhileSubscribed,
+    Write,
 };
 
 /// No keys.
@@ -133,7 +134,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("ping", -1, &[Fast, WhileSubscribed], &[Connection], NONE, connection::ping),
     command("psetex", 4, &[Write, DenyOom], &[Text], ONE, set::psetex),
     command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], NONE, pubsub::psubscribe),
-    command("psync", -3, &[Admin, NoScript, NoMulti], &[], NONE, replication::psync),
+    command("psync", -3, &[Admin, NoScript, NoMulti, NoAsyncLoading], &[], NONE, replication::psync),
     command("pttl", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::pttl),
     command("publish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], &[], NONE, pubsub::publish),
     container("pubsub", -2, PUBSUB),
@@ -143,7 +144,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("rename", 3, &[Write], &[Keyspace], TWO, rename::rename),
     command("renamenx", 3, &[Write, Fast], &[Keyspace], TWO, rename::renamenx),
     command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], &[], NONE, replication::replconf),
-    command("replicaof", 3, &[Admin, NoScript, Stale], &[], NONE, replication::replicaof),
+    command("replicaof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], &[], NONE, replication::replicaof),
     command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], &[Connection], NONE, connection::reset),
     command("role", 1, &[NoScript, Loading, Stale, Fast], &[Administration, Dangerous], NONE, replication::role),
     command("rpop", -2, &[Write, Fast], &[List], ONE, lists::rpop),
@@ -161,7 +162,7 @@ pub(super) static COMMANDS: &[Command] = &[
     command("setrange", 4, &[Write, DenyOom], &[Text], ONE, strings::setrange),
     command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], &[], NONE, debug::shutdown),
     command("sismember", 3, &[ReadOnly, Fast], &[Set], ONE, sets::sismember),
-    command("slaveof", 3, &[Admin, NoScript, Stale], &[], NONE, replication::replicaof),
+    command("slaveof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], &[], NONE, replication::replicaof),
     container("slowlog", -2, SLOWLOG),
     command("smembers", 2, &[ReadOnly], &[Set], ONE, sets::smembers),
     command("smismember", -3, &[ReadOnly, Fast], &[Set], ONE, sets::smismember),
@@ -243,6 +244,7 @@ static CLIENT: &[Command] = &[
 static COMMAND: &[Command] = &[
     command("command|count", 2, &[Loading, Stale], &[Connection], NONE, server::command_count),
     command("command|docs", -2, &[Loading, Stale], &[Connection], NONE, server::command_docs),
+    command("command|getkeys", -4, &[Loading, Stale], &[Connection], NONE, server::command_getkeys),
     command("command|info", -2, &[Loading, Stale], &[Connection], NONE, server::command_info),
     command("command|list", -2, &[Loading, Stale], &[Connection], NONE, server::command_list),
 ];

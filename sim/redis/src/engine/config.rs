@@ -21,7 +21,7 @@ pub(super) use parameter::{Parameter, REPLICAOF, find};
 #[derive(Default)]
 pub(super) struct Config {
     /// The parameters that were set.
-    values: BTreeMap<&'static str, String>,
+    values: BTreeMap<&'static str, Vec<u8>>,
     /// `requirepass`; empty for none.
     pub(super) requirepass: Vec<u8>,
     /// `notify-keyspace-events`.
@@ -46,30 +46,30 @@ pub(super) struct SavePoint {
 
 impl Config {
     /// The parameters with their values, sorted by name.
-    pub(super) fn all(&self) -> impl Iterator<Item = (&'static Parameter, String)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'static Parameter, Vec<u8>)> {
         PARAMETERS.iter().map(|parameter| {
             let value = match parameter.kind {
-                Events => self.notify.shown(),
-                _ => self.value(parameter.name).to_owned(),
+                Events => self.notify.shown().into_bytes(),
+                _ => self.bytes(parameter.name).to_owned(),
             };
             (parameter, value)
         })
     }
 
     /// Sets a parameter to a value that [`Parameter::read`] gave.
-    pub(super) fn set(&mut self, parameter: &'static Parameter, value: String) {
+    pub(super) fn set(&mut self, parameter: &'static Parameter, value: Vec<u8>) {
         let value = match parameter.kind {
-            OutputLimits => words::merged_output_limits(self.value(parameter.name), &value),
+            OutputLimits => {
+                words::merged_output_limits(self.value(parameter.name), text(&value)).into_bytes()
+            }
             _ => value,
         };
         match parameter.name {
-            "maxmemory" => self.max_memory = value.parse().unwrap_or(0),
-            "appendonly" => self.append_only = value == "yes",
-            "save" => self.save_points = save_points(&value),
-            "requirepass" => self.requirepass = value.clone().into_bytes(),
-            "notify-keyspace-events" => {
-                self.notify = Notify::parse(value.as_bytes()).unwrap_or_default();
-            }
+            "maxmemory" => self.max_memory = text(&value).parse().unwrap_or(0),
+            "appendonly" => self.append_only = value == b"yes",
+            "save" => self.save_points = save_points(text(&value)),
+            "requirepass" => self.requirepass = value.clone(),
+            "notify-keyspace-events" => self.notify = Notify::parse(&value).unwrap_or_default(),
             _ => {}
         }
         self.values.insert(parameter.name, value);
@@ -97,7 +97,7 @@ impl Config {
     }
 
     /// The parameters that were set, sorted by name, in the form of a configuration file.
-    pub(super) fn lines(&self) -> Vec<(String, String)> {
+    pub(super) fn lines(&self) -> Vec<(String, Vec<u8>)> {
         let values = self.values.iter();
         values
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
@@ -187,8 +187,8 @@ impl Config {
     }
 
     /// The address that a replica announces to its master; empty: that of its connection.
-    pub(super) fn announced_ip(&self) -> String {
-        self.shown("replica-announce-ip")
+    pub(super) fn announced_ip(&self) -> Vec<u8> {
+        self.bytes("replica-announce-ip").to_owned()
     }
 
     /// The port that a replica announces to its master.
@@ -198,13 +198,14 @@ impl Config {
 
     /// The words that follow AUTH when a replica connects to its master; none if it need not
     /// authenticate.
-    pub(super) fn master_credentials(&self) -> Vec<String> {
-        let password = self.shown("masterauth");
+    pub(super) fn master_credentials(&self) -> Vec<Vec<u8>> {
+        let password = self.bytes("masterauth");
         if password.is_empty() {
             return Vec::new();
         }
-        let words = [self.shown("masteruser"), password];
-        words.into_iter().filter(|word| !word.is_empty()).collect()
+        let words = [self.bytes("masteruser"), password].into_iter();
+        let words = words.filter(|word| !word.is_empty());
+        words.map(<[u8]>::to_vec).collect()
     }
 
     /// `tracking-table-max-keys`; 0 for no limit.
@@ -236,12 +237,29 @@ impl Config {
         self.value(name).parse().unwrap_or(0)
     }
 
+    /// The value of a parameter that is a text.
     fn value(&self, name: &str) -> &str {
         match self.values.get(name) {
-            Some(value) => value,
-            None => find(name.as_bytes()).map_or("", |parameter| parameter.default),
+            Some(value) => text(value),
+            None => default(name),
         }
     }
+
+    fn bytes(&self, name: &str) -> &[u8] {
+        match self.values.get(name) {
+            Some(value) => value,
+            None => default(name).as_bytes(),
+        }
+    }
+}
+
+fn default(name: &str) -> &'static str {
+    find(name.as_bytes()).map_or("", |parameter| parameter.default)
+}
+
+/// A value other than that of a password or a name.
+fn text(value: &[u8]) -> &str {
+    std::str::from_utf8(value).unwrap_or_default()
 }
 
 /// Pairs of seconds and changes: `3600 1 300 100`.
@@ -267,7 +285,8 @@ mod tests {
         for parameter in PARAMETERS {
             if !matches!(parameter.kind, Kind::Immutable) {
                 let read = parameter.read(parameter.default.as_bytes());
-                assert_eq!(read.as_deref(), Ok(parameter.default), "{}", parameter.name);
+                let expected = Ok(parameter.default.as_bytes().to_vec());
+                assert_eq!(read, expected, "{}", parameter.name);
             }
         }
     }

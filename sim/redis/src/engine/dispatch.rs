@@ -42,11 +42,10 @@ pub(super) fn process(
         return Processed::Done;
     }
     match check(table, state, client, args, wall_us) {
-        Ok((command, requirements)) if state.is_paused(client, requirements) => {
+        Ok((_, requirements)) if state.is_paused(client, requirements) => {
             state.current = None;
             let session = state.client(client);
             session.postponed = true;
-            session.last_command = command.name;
             return Processed::Postponed;
         }
         Ok((command, requirements)) => {
@@ -54,7 +53,6 @@ pub(super) fn process(
             if session.transaction.is_some() && !command.has(Flag::Unqueued) {
                 queue(state, client, args, requirements);
             } else {
-                session.last_command = command.name;
                 let mut call = Call {
                     table,
                     state,
@@ -74,6 +72,10 @@ pub(super) fn process(
                 state.client(client).written = written;
             }
         }
+        Err(_) if is_http_line(args) => {
+            state.close(client, Closing::Now);
+            return Processed::Done;
+        }
         Err(error) => {
             let reply = reject(table, state, client, args, error);
             state.client(client).answer(&reply);
@@ -91,6 +93,12 @@ pub(super) fn process(
 /// post to this port must not have its text executed.
 fn is_http(word: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"post") || word.eq_ignore_ascii_case(b"host:")
+}
+
+/// Whether a refused request is the first line of an HTTP request, `PUT /path HTTP/1.1`, of any method:
+/// its text is not executed either, whether a header names a host or not.
+fn is_http_line(words: &[&[u8]]) -> bool {
+    matches!(words, [_, _, version] if version.starts_with(b"HTTP/"))
 }
 
 /// `queueMultiCommand`: a transaction that has failed already keeps no further command, and so does
@@ -149,11 +157,15 @@ fn check(
     args: &[&[u8]],
     wall_us: u64,
 ) -> Result<(&'static Command, Requirements), Error> {
-    let command = table.find(args).ok_or_else(|| unknown(table, args))?;
+    let session = state.client(client);
+    let Some(command) = table.find(args) else {
+        session.last_command = "NULL";
+        return Err(unknown(table, args));
+    };
+    session.last_command = command.name;
     if !has_right_arity(command, args) {
         return Err(wrong_arity(command.name));
     }
-    let session = state.client(client);
     if !session.authenticated && !command.has(Flag::NoAuth) {
         return Err(Error::of("NOAUTH Authentication required."));
     }

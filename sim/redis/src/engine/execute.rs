@@ -8,6 +8,7 @@ use super::repl::master;
 use super::script::{Access, Flags, ScriptFlag};
 use super::state::State;
 use super::{eviction, monitor, propagate, tracking};
+use crate::store::db::Overdue;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
 
@@ -130,6 +131,16 @@ pub(super) fn run(command: &Command, call: &mut Call<'_>) -> Reply {
     let movable = command.has(Flag::MovableKeys);
     if tracks && movable && call.context != Context::Script {
         call.state.caches.declare(command.keys_of(call.args));
+    }
+    let db = &mut call.state.db;
+    if matches!(
+        db.overdue,
+        Overdue::HideOnWritable | Overdue::DeleteOnWritable
+    ) {
+        db.overdue = match command.has(Flag::Write) {
+            true => Overdue::DeleteOnWritable,
+            false => Overdue::HideOnWritable,
+        };
     }
     let dirty = call.state.db.effects.dirty;
     let reply = (command.run)(call).unwrap_or_else(Reply::Error);

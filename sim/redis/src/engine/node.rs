@@ -7,9 +7,9 @@ use super::parameters::{ParameterError, Parameters};
 use super::persist;
 use super::repl::{self, replica};
 use super::state::State;
-use super::state::bystanders::{Attention, Bystanders};
 use super::state::handover::Handover;
-use super::state::input::ConnId;
+use super::state::input::{ConnId, InputSize};
+use super::state::other_clients::{Attention, OtherClients};
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
 use super::{blocking, busy, config, eviction, load, requests, serve, shutdown, tracking, turn};
@@ -69,6 +69,12 @@ impl Node {
         }
     }
 
+    /// How many clients were looked at in lists of waiting clients so far.
+    #[cfg(test)]
+    pub(super) fn looks(&self) -> u64 {
+        self.state.waiting.looks
+    }
+
     /// The keyspaces.
     pub(super) fn database(&self) -> &Db {
         &self.state.db
@@ -84,9 +90,9 @@ impl Node {
     /// Lets the node attend to its other clients while a script runs for longer than
     /// `busy-reply-threshold`, by its clock: it answers BUSY, and lets them end the script. Call it
     /// after [`Node::read_clock`]. Without it a script that runs for too long is taken for endless.
-    pub fn attend(&mut self, bystanders: impl Bystanders + 'static) {
+    pub fn attend(&mut self, other_clients: impl OtherClients + 'static) {
         self.state.attention = Some(Box::new(Attention {
-            bystanders: Box::new(bystanders),
+            other_clients: Box::new(other_clients),
             attend: requests::attend,
             unsent: Vec::new(),
         }));
@@ -99,14 +105,20 @@ impl Node {
     /// # Errors
     ///
     /// The reason why the parameter is invalid.
-    pub fn configure(&mut self, parameter: &str, value: &str) -> Result<(), ParameterError> {
+    pub fn configure(
+        &mut self,
+        parameter: &str,
+        value: impl AsRef<[u8]>,
+    ) -> Result<(), ParameterError> {
+        let value = value.as_ref();
         let refused = |why: &str| ParameterError::new(parameter, value, why);
         self.state.config.has_file = true;
         let is_replicaof = |found: &config::Parameter| found.name == config::REPLICAOF;
         let found = config::find(parameter.as_bytes());
         if found.is_some_and(is_replicaof) {
-            let (host, port) = value
-                .rsplit_once(' ')
+            let (host, port) = std::str::from_utf8(value)
+                .ok()
+                .and_then(|value| value.rsplit_once(' '))
                 .and_then(|(host, port)| Some((host, port.parse().ok()?)))
                 .ok_or_else(|| {
                     refused("give a host and a port, as in `replicaof 127.0.0.1 6379`")
@@ -117,7 +129,7 @@ impl Node {
             return Ok(());
         }
         let found = found.ok_or_else(|| refused("there is no parameter of this name"))?;
-        let value = found.read(value.as_bytes()).map_err(|why| refused(&why))?;
+        let value = found.read(value).map_err(|why| refused(&why))?;
         self.state.config.set(found, value);
         self.state.db.count = self.state.config.databases();
         self.state.listen();
@@ -208,13 +220,16 @@ impl Node {
     }
 
     /// The memory that a client's input takes: bytes that cannot be handled yet, the commands of
-    /// its transaction, and what it watches, subscribes to and waits for. The driver decides on
-    /// the limit.
-    pub fn input_bytes(&self, conn: ConnId) -> usize {
+    /// its transaction, and what it watches, subscribes to, tracks and waits for. The driver decides
+    /// on the limit.
+    pub fn input_size(&self, conn: ConnId) -> InputSize {
         let input = self.state.inputs.get(&conn).and_then(Option::as_ref);
-        let pending = input.map_or(0, |input| input.pending.len());
+        let mut size = input.map_or(InputSize::default(), |input| input.size());
         let session = self.state.clients.get(&conn.0);
-        pending + session.map_or(0, Session::kept_bytes)
+        let kept_bytes = session.map_or(0, Session::kept_bytes);
+        size.bytes += kept_bytes;
+        size.allocated_bytes += kept_bytes;
+        size
     }
 
     /// Whether a connection leads to this node's master, or comes from a replica. Such a

@@ -24,7 +24,7 @@ use super::state::fsync::Fsync;
 /// assert_eq!(Parameters::new(text), Ok(typed));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters(Vec<(String, Vec<u8>)>);
 
 /// The data of a node that survives its process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -109,17 +109,18 @@ impl Parameters {
     }
 
     /// Names and values, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// The parameters that the node itself reports as set.
-    pub(super) fn of_node(parameters: Vec<(String, String)>) -> Self {
+    pub(super) fn of_node(parameters: Vec<(String, Vec<u8>)>) -> Self {
         Parameters(parameters)
     }
 
     pub(super) fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
-        self.0.push((name.to_owned(), value.to_string()));
+        self.0
+            .push((name.to_owned(), value.to_string().into_bytes()));
         self
     }
 }
@@ -146,7 +147,8 @@ impl fmt::Display for SnapshotRule {
 }
 
 impl ParameterError {
-    pub(super) fn new(name: &str, value: &str, why: impl fmt::Display) -> Self {
+    pub(super) fn new(name: &str, value: &[u8], why: impl fmt::Display) -> Self {
+        let value = String::from_utf8_lossy(value);
         ParameterError(format!("{name} {value}: {why}"))
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn stop(state: &mut State) {
 pub(super) fn save_config(state: &mut State) {
     let mut lines = state.config.lines();
     if state.repl.link().is_some() {
-        lines.push((REPLICAOF.into(), state.repl.master_address()));
+        lines.push((REPLICAOF.into(), state.repl.master_address().into_bytes()));
     }
     let lines = Parameters::of_node(lines);
     state.persist.writes.push(DiskWrite::Config(lines));

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::command::Command;
 use super::command_table::COMMANDS;
 use crate::VERSION;
+use crate::sentinel::command_table;
 
 /// The intentional differences between the node and Redis, and the reasons.
 const DIFFERENCES: &[(&str, &str)] = &[
@@ -39,8 +40,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Redis sends a RESP2 nil, which is not valid in RESP3.",
     ),
     (
-        "`QUIT` closes the connection after `CLIENT REPLY OFF` too. An unauthenticated connection may send long requests.",
-        "In 7.0.15 the first waits for a reply that is never sent, and refusing the second only protects memory.",
+        "`QUIT` closes the connection after `CLIENT REPLY OFF` too. A connection is closed when it sends the first line of an HTTP request, `PUT /path HTTP/1.1`, of any method.",
+        "In 7.0.15 the first waits for a reply that is never sent; the second is closed at `POST` or at a header `Host:`, and until then the text of a request is executed.",
     ),
     (
         "`SWAPDB` serves the clients that wait for several keys of a database in the order of the keys' names.",
@@ -55,7 +56,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
-        "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `slowlog-*`, but they have no effect.",
+        "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*`, `slowlog-*`, `latency-*` and `maxmemory-clients`, but they have no effect.",
         "They protect a machine's memory or connections, or serve to inspect a server. A served node has its own limits.",
     ),
     (
@@ -123,7 +124,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
-        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs, and that a request of more than 64 kB waits for the end of the script.",
         "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call of a function. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
     (
@@ -160,6 +161,38 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ),
 ];
 
+/// The intentional differences between a fake sentinel and `redis-sentinel`, and the reasons.
+const SENTINEL_DIFFERENCES: &[(&str, &str)] = &[
+    (
+        "A sentinel has no password and no scripts: `AUTH` knows the user `default` without a password, `SENTINEL SET` no `auth-pass`, `notification-script` and the like, and `SENTINEL PENDING-SCRIPTS` is empty.",
+        "No test of a lock needs them.",
+    ),
+    (
+        "`SENTINEL CONFIG SET` and `SENTINEL DEBUG` accept only the values that they show. `announce-ip` and `announce-port` are always those with which the sentinel was started.",
+        "The periods are constants of the model.",
+    ),
+    (
+        "`SHUTDOWN` is unknown.",
+        "A sentinel ends when its driver ends it.",
+    ),
+    (
+        "Hosts are not resolved: `SENTINEL MONITOR` takes any name.",
+        "A simulated host is known by its name.",
+    ),
+    (
+        "Masters are sorted by name, in `ROLE` and `SENTINEL MASTERS` too.",
+        "In Redis the order is that of a hash table.",
+    ),
+    (
+        "`INFO` has the sections `server` and `sentinel`; its `run_id` is that of `SENTINEL MYID`. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
+        "Clients use little of it.",
+    ),
+    (
+        "These do not exist: `SENTINEL HELP`, `INFO-CACHE` and `SIMULATE-FAILURE`; of `ACL`, `CLIENT` and `COMMAND` what is not in the list.",
+        "No client library calls them.",
+    ),
+];
+
 /// Families of Redis commands that the node does not implement, with patterns of their names. A
 /// parity test checks that the list is complete.
 const ABSENT: &[(&str, &str)] = &[
@@ -184,7 +217,7 @@ const ABSENT: &[(&str, &str)] = &[
     ),
     (
         "inspection by people",
-        "LCS LOLWUT *|HELP COMMAND|GETKEYS* LATENCY|HISTOGRAM MEMORY|STATS \
+        "LCS LOLWUT *|HELP COMMAND|GETKEYSANDFLAGS LATENCY|HISTOGRAM MEMORY|STATS \
          MEMORY|MALLOC-STATS SCRIPT|DEBUG",
     ),
 ];
@@ -246,6 +279,23 @@ fn page() -> String {
             .map(|pattern| format!("`{}`", pattern.replace('|', "\\|")))
             .collect();
         let _ = writeln!(page, "| {family} | {} |", patterns.join(" "));
+    }
+    page + &of_sentinels()
+}
+
+fn of_sentinels() -> String {
+    let mut page = format!(
+        "\n## Sentinel\n\nThe commands of a fake sentinel, with their arity. \
+         `sim/redis/tests/parity/sentinel.rs` compares their replies with those of a \
+         `redis-sentinel` {VERSION}.\n\n| Command | Arity |\n| --- | ---: |\n"
+    );
+    for command in command_table::all().filter(|command| !command.is_container()) {
+        let name = command.name.replace('|', " ").to_ascii_uppercase();
+        let _ = writeln!(page, "| `{name}` | {} |", command.arity);
+    }
+    page.push_str("\n| The sentinel | Why |\n| --- | --- |\n");
+    for (what, why) in SENTINEL_DIFFERENCES {
+        let _ = writeln!(page, "| {what} | {why} |");
     }
     page
 }

@@ -129,7 +129,8 @@ impl State {
     pub(super) fn overdue_for(&self, client: u64) -> Overdue {
         match self.repl.role {
             _ if self.loading || self.repl.is_master(client) => Overdue::Keep,
-            Role::Replica(_) => Overdue::Hide,
+            Role::Replica(_) if self.config.replica_is_read_only() => Overdue::Hide,
+            Role::Replica(_) => Overdue::HideOnWritable,
             Role::Master if self.paused().is_some() => Overdue::Hide,
             Role::Master => Overdue::Delete,
         }

@@ -7,11 +7,15 @@ use super::propagate::{self, Unit};
 use super::repl::replica;
 use super::state::State;
 use super::state::busy::Busy;
-use super::state::bystanders::{Arrival, Attention};
 use super::state::input::{ConnId, Input};
+use super::state::other_clients::{Arrival, Attention};
 use super::state::session::{Addresses, Closing, Session};
 use super::{busy, serve, turn};
 use crate::wire::request::{Parsed, Parser};
+
+/// A client that has sent so many bytes of a request, and not the end of it, has to wait until the
+/// script is over: nobody closes a connection that sends too much while a script runs.
+const LONGEST_REQUEST_BYTES: usize = 64 << 10;
 
 /// Connects a client.
 pub(super) fn accept(state: &mut State, addresses: Addresses, wall_us: u64) -> ConnId {
@@ -49,29 +53,27 @@ pub(super) fn hear(state: &mut State, conn: ConnId, bytes: &[u8], wall_us: u64) 
 pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64) {
     let turn = std::mem::take(&mut state.turn);
     let (current, db, overdue) = (state.current, state.db.selected(), state.db.overdue);
-    while !is_ended(state)
-        && let Some(arrival) = attention.bystanders.poll()
-    {
+    while !is_ended(state) {
+        let listens = |conn| listens(state, conn);
+        let Some(arrival) = attention.other_clients.poll(&listens) else {
+            break;
+        };
         match arrival {
             Arrival::Connected(addresses) => {
                 let has_room = state.inputs.len() < state.config.max_clients();
                 let conn = has_room.then(|| accept(state, addresses, wall_us));
-                attention.bystanders.accepted(conn);
+                attention.other_clients.accepted(conn);
             }
             Arrival::Received { conn, bytes } => {
                 let has_more = hear(state, conn, &bytes, wall_us);
                 // It may have to be closed when the script is over.
                 state.dirty_clients.push(conn.0);
-                let runs_script = |busy: &Busy| busy.client == conn.0;
-                if state.busy.as_ref().is_some_and(runs_script) {
-                    continue;
-                }
-                if has_more {
+                if has_more && !state.waiting.resumed.contains(&conn.0) {
                     state.waiting.resumed.push_back(conn.0);
                 }
                 let session = state.clients.get_mut(&conn.0);
                 for bytes in session.map_or(Vec::new(), |session| session.out.take()) {
-                    let rest = attention.bystanders.send(conn, bytes);
+                    let rest = attention.other_clients.send(conn, bytes);
                     if !rest.is_empty() {
                         attention.unsent.push((conn, rest));
                     }
@@ -79,10 +81,22 @@ pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64)
             }
         }
     }
+    // A script may run without end, and its clients ask again and again.
+    state.dirty_clients.sort_unstable();
+    state.dirty_clients.dedup();
     state.turn = turn;
     state.current = current;
     state.db.select(db);
     state.db.overdue = overdue;
+}
+
+/// Whether the node hears this client while a script runs. The client of the script has to wait for
+/// its end (`protectClient`).
+fn listens(state: &State, conn: ConnId) -> bool {
+    let runs_script = |busy: &Busy| busy.client == conn.0;
+    let input = state.inputs.get(&conn).and_then(Option::as_ref);
+    let pending = input.map_or(0, |input| input.pending.len());
+    !state.busy.as_ref().is_some_and(runs_script) && pending < LONGEST_REQUEST_BYTES
 }
 
 /// Whether a client has ended the running script, or the process.
@@ -98,7 +112,7 @@ impl Input {
         let answers = replica::hear(state, client, &pending);
         let used = answers + self.parser.run(state, client, &pending[answers..], wall_us);
         self.pending = pending;
-        let _ = self.pending.split_to(used);
+        self.drop_handled(used);
     }
 }
 
@@ -114,6 +128,8 @@ impl Parser {
         };
         keep(state, input.len());
         while may_go_on(state, client) && !state.is_asleep(wall_us) {
+            self.unauthenticated =
+                !state.config.requirepass.is_empty() && !state.client(client).authenticated;
             let (processed, len) = match self.next(&input[used..]) {
                 Parsed::Multibulk { args, len } => (handle(state, client, &args, wall_us), len),
                 Parsed::Inline { args, len } => {

@@ -4,13 +4,13 @@ mod active_expiry;
 pub(super) mod backlog;
 pub(super) mod blocked;
 pub(super) mod busy;
-pub(super) mod bystanders;
 pub(super) mod eviction;
 pub(super) mod fsync;
 pub(super) mod functions;
 pub(super) mod handover;
 pub(super) mod input;
 mod monitors;
+pub(super) mod other_clients;
 pub(super) mod pause;
 mod pending_output;
 pub(super) mod persist;
@@ -33,11 +33,11 @@ use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use self::active_expiry::ActiveExpiry;
 use self::blocked::Waiting;
 use self::busy::{Busy, Clock};
-use self::bystanders::Attention;
 use self::eviction::Eviction;
 use self::functions::Functions;
 use self::input::{ConnId, Input};
 use self::monitors::Monitors;
+use self::other_clients::Attention;
 use self::pause::Pause;
 use self::pending_output::PendingOutput;
 use self::persist::{Persistence, Saving};
@@ -46,7 +46,7 @@ use self::repl::{Replication, run_id};
 use self::session::{Closing, Replies, Session, copy_bytes};
 use self::shutdown::PendingShutdown;
 use self::stats::Stats;
-use self::tracking::Caches;
+use self::tracking::{Caches, Mode, Tracking};
 use self::turn::Turn;
 use self::write_position::WritePosition;
 use super::config::Config;
@@ -265,7 +265,19 @@ impl State {
         self.monitors.forget(id);
         let session = self.client(id);
         session.blocked = None;
-        session.tracking = None;
+        self.track(id, None);
+    }
+
+    /// Sets what a client is tracked for, if it is.
+    pub(super) fn track(&mut self, id: u64, tracking: Option<Tracking>) {
+        let old = std::mem::replace(&mut self.client(id).tracking, tracking);
+        let new = self.clients.get(&id).and_then(|it| it.tracking.as_ref());
+        let prefixes = match new.map(|tracking| &tracking.mode) {
+            Some(Mode::Broadcast(prefixes)) => prefixes.iter().map(|it| copy_bytes(it)).sum(),
+            _ => 0,
+        };
+        self.caches.replaced(old.as_ref(), new);
+        self.client(id).prefixes_bytes = prefixes;
         self.listen();
     }
 
@@ -274,10 +286,9 @@ impl State {
     pub(super) fn listen(&mut self) {
         self.db.changes.wanted = !self.config.notify.is_empty()
             || !self.waiting.is_empty()
-            || self
-                .clients
-                .values()
-                .any(|session| session.tracking.is_some());
+            // Keys that were read are forgotten as they change, whether a client is tracked or not.
+            || !self.caches.readers.is_empty()
+            || self.caches_in_use();
         self.db.limits = self.config.limits;
         self.db.count_memory(self.config.max_memory() > 0);
         self.db.effects.wanted = self.repl.backlog.is_some() || self.config.append_only();

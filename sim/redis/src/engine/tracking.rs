@@ -38,7 +38,7 @@ pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>)
 /// `trackingInvalidateKey`: a key changed.
 pub(super) fn invalidate(state: &mut State, key: &Bytes) {
     let writer = state.current;
-    if state.clients.values().any(|c| c.prefixes().is_some()) {
+    if state.caches.broadcasting > 0 {
         state.caches.changed.insert(key.clone(), writer);
     }
     for id in forget_key(state, key) {

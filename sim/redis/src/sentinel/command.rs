@@ -4,20 +4,19 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 
+use super::about::{self, Answer};
 use super::address::Address;
+use super::command_table::{self, COMMANDS};
 use super::core::Core;
 use super::effect::{ConnId, Effect};
 use super::instance::HELLO_CHANNEL;
 use super::listing;
-use super::master::{InstanceId, Master, Reason};
+use super::master::{InstanceId, Master, Peer, Reason};
 use super::monitor::Monitor;
+use super::settings;
 use super::state::State;
-use crate::VERSION;
 use crate::glob;
 use crate::wire::reply::{Error, Reply, Resp};
-
-/// A reply; the text of an error begins with its code.
-type Answer = Result<Reply, String>;
 
 /// Replies to an invalid request with an error, and closes the connection.
 pub(super) fn refuse(state: &mut State, conn: ConnId, text: &str) {
@@ -32,82 +31,67 @@ pub(super) fn serve(state: &mut State, conn: ConnId, words: &[Bytes]) {
         .iter()
         .map(|word| std::str::from_utf8(word).unwrap_or(""))
         .collect();
-    let Some((name, arguments)) = texts.split_first() else {
+    if texts.is_empty() {
         return;
-    };
-    let result = match (name.to_ascii_uppercase().as_str(), arguments) {
-        ("PING", []) if listens(state, conn) && !speaks_resp3(state, conn) => {
-            Ok(array(["pong", ""]))
-        }
-        ("PING", []) => Ok(status("PONG")),
-        ("SENTINEL", [subcommand, rest @ ..]) => ask(state, subcommand, rest),
-        ("SUBSCRIBE" | "PSUBSCRIBE" | "UNSUBSCRIBE" | "PUNSUBSCRIBE", _) => {
-            subscribe(state, conn, name, &words[1..]);
+    }
+    let result = match command_table::find(&texts) {
+        Ok(command) if command.name.ends_with("subscribe") => {
+            subscribe(state, conn, command.name, &words[1..]);
             return;
         }
-        ("PUBLISH", [HELLO_CHANNEL, hello]) => {
-            state.take_hello(hello);
-            Ok(Reply::Integer(1))
-        }
-        ("PUBLISH", [_, _]) => {
-            Err("ERR Only HELLO messages are accepted by Sentinel instances.".into())
-        }
-        ("HELLO", []) => Ok(hello(state, conn)),
-        ("HELLO", [version, ..]) => match *version {
-            "2" => Ok(switch(state, conn, Resp::V2)),
-            "3" => Ok(switch(state, conn, Resp::V3)),
-            _ => Err("NOPROTO unsupported protocol version".into()),
-        },
-        ("INFO", _) => Ok(bulk(listing::info(state))),
-        ("ROLE", []) => Ok(Reply::Array(vec![
-            bulk("sentinel"),
-            array(state.masters.keys()),
-        ])),
-        ("CLIENT", [sub, _]) if sub.eq_ignore_ascii_case("setname") => Ok(status("OK")),
-        ("PING" | "SENTINEL" | "PUBLISH" | "ROLE", _) => Err(format!(
-            "ERR wrong number of arguments for '{}' command",
-            name.to_ascii_lowercase()
-        )),
-        _ => {
-            let arguments: String = arguments.iter().map(|word| format!("'{word}' ")).collect();
-            Err(format!(
-                "ERR unknown command '{name}', with args beginning with: {arguments}"
-            ))
-        }
+        Ok(command) => run(state, conn, command.name, &texts),
+        Err(text) => Err(text),
     };
     answer(state, conn, result.unwrap_or_else(|text| error(&text)));
 }
 
-/// `HELLO 2` and `HELLO 3`. A name and a password may follow; both are ignored here.
-fn switch(state: &mut State, conn: ConnId, resp: Resp) -> Reply {
-    if let Some(client) = state.core.clients.get_mut(&conn) {
-        client.resp = resp;
+/// Executes a command, given its name in the table and all words of the request.
+fn run(state: &mut State, conn: ConnId, name: &str, words: &[&str]) -> Answer {
+    match (name, &words[1..]) {
+        ("ping", []) if listens(state, conn) && !speaks_resp3(state, conn) => {
+            Ok(array(["pong", ""]))
+        }
+        ("ping", [text]) if listens(state, conn) && !speaks_resp3(state, conn) => {
+            Ok(array(["pong", text]))
+        }
+        ("ping", []) => Ok(status("PONG")),
+        ("ping", [text]) => Ok(bulk(text)),
+        ("auth", rest) => about::auth(rest),
+        ("hello", rest) => about::hello(state, conn, rest),
+        ("acl|whoami", _) => Ok(bulk("default")),
+        ("acl|users", _) => Ok(array(["default"])),
+        ("acl|list", _) => Ok(array(["user default on nopass ~* &* +@all"])),
+        ("client|id", _) => Ok(Reply::Integer(conn.0 as i64)),
+        ("client|getname", _) => Ok(about::name(state, conn)),
+        ("client|setname", [_, name]) => about::set_name(state, conn, name),
+        ("command", _) => Ok(about::command_info(&[])),
+        ("command|count", _) => Ok(Reply::Integer(COMMANDS.len() as i64)),
+        ("command|docs", _) => Ok(Reply::Map(Vec::new())),
+        ("command|info", [_, names @ ..]) => Ok(about::command_info(names)),
+        ("command|list", [_, options @ ..]) => about::command_list(options),
+        ("info", sections) => Ok(Reply::text(listing::info(state, sections))),
+        ("publish", [HELLO_CHANNEL, hello]) => {
+            state.take_hello(hello);
+            Ok(Reply::Integer(1))
+        }
+        ("publish", _) => Err("ERR Only HELLO messages are accepted by Sentinel instances.".into()),
+        ("role", _) => Ok(Reply::Array(vec![
+            bulk("sentinel"),
+            array(state.masters.keys()),
+        ])),
+        (_, [_, rest @ ..]) if name.starts_with("sentinel|") => {
+            ask(state, &name["sentinel|".len()..], rest)
+        }
+        _ => Err(format!(
+            "ERR wrong number of arguments for '{name}' command"
+        )),
     }
-    hello(state, conn)
-}
-
-fn hello(state: &State, conn: ConnId) -> Reply {
-    let client = state.core.clients.get(&conn);
-    let proto = match client.map_or(Resp::V2, |client| client.resp) {
-        Resp::V2 => 2,
-        Resp::V3 => 3,
-    };
-    let fields = [
-        ("server", bulk("redis")),
-        ("version", bulk(VERSION)),
-        ("proto", Reply::Integer(proto)),
-        ("id", Reply::Integer(conn.0 as i64)),
-        ("mode", bulk("sentinel")),
-        ("modules", Reply::Array(Vec::new())),
-    ];
-    let pairs = fields.into_iter().map(|(name, value)| (bulk(name), value));
-    Reply::Map(pairs.collect())
 }
 
 /// `SENTINEL …`.
 fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
     let State { core, masters } = state;
-    match (subcommand.to_ascii_lowercase().as_str(), arguments) {
+    match (subcommand, arguments) {
         ("get-master-addr-by-name", [name]) => {
             let address = masters.get(*name).map(Master::current_address);
             Ok(address.map_or(Reply::NilArray, |a| {
@@ -131,13 +115,26 @@ fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
         }
         ("sentinels", [name]) => {
             let master = find(masters.get(*name))?;
+            // Redis has one link to a sentinel, for all masters.
+            let links = |peer: &Peer| {
+                let of_masters = masters.values().flat_map(|master| master.peers.values());
+                let same = of_masters.filter(|other| other.server.run_id == peer.server.run_id);
+                same.count()
+            };
             let listed = master
                 .peers
                 .values()
-                .map(|peer| map(listing::peer(core, peer)));
+                .map(|peer| map(listing::peer(core, master, peer, links(peer))));
             Ok(Reply::Array(listed.collect()))
         }
         ("myid", []) => Ok(bulk(core.run_id.clone())),
+        ("pending-scripts", []) => Ok(Reply::Array(Vec::new())),
+        ("flushconfig", []) => {
+            core.unsaved = true;
+            Ok(status("OK"))
+        }
+        ("config", words) => settings::config(core, words),
+        ("debug", words) => settings::debug(words),
         ("ckquorum", [name]) => quorum(find(masters.get(*name))?),
         ("is-master-down-by-addr", [host, port, epoch, candidate]) => {
             let (Ok(port), Ok(epoch)) = (port.parse::<u16>(), epoch.parse::<u64>()) else {
@@ -180,10 +177,13 @@ fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
             master.start_failover(core, Reason::Asked);
             Ok(status("OK"))
         }
-        ("set", [name, options @ ..]) if !options.is_empty() && options.len() % 2 == 0 => {
+        ("set", [name, options @ ..]) => {
             let master = find(masters.get_mut(*name))?;
             core.unsaved = true;
-            for pair in options.chunks_exact(2) {
+            for pair in options.chunks(2) {
+                if pair.len() < 2 {
+                    return Err(unknown_option(pair[0]));
+                }
                 set(master, pair[0], pair[1])?;
                 let what = master.describe(&InstanceId::Master);
                 core.event("+set", format!("{what} {} {}", pair[0], pair[1]));
@@ -191,13 +191,13 @@ fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
             Ok(status("OK"))
         }
         ("monitor", [name, host, port, quorum]) => {
-            let quorum = quorum.parse().map_err(|_| "ERR Invalid quorum number")?;
-            let port = port.parse().map_err(|_| "ERR Invalid port number")?;
-            if quorum == 0 {
-                return Err("ERR Quorum must be 1 or greater.".into());
-            }
+            let quorum: i64 = quorum.parse().map_err(|_| "ERR Invalid quorum")?;
+            let port: i64 = port.parse().map_err(|_| "ERR Invalid port")?;
+            let quorum = usize::try_from(quorum).ok().filter(|quorum| *quorum > 0);
+            let quorum = quorum.ok_or("ERR Quorum must be 1 or greater.")?;
+            let port = u16::try_from(port).map_err(|_| "ERR Invalid port number.")?;
             if masters.contains_key(*name) {
-                return Err("ERR Duplicate master name".into());
+                return Err("ERR Duplicate master name.".into());
             }
             let address = Address {
                 host: (*host).to_owned(),
@@ -228,7 +228,7 @@ fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
             Ok(Reply::Integer(count))
         }
         _ => Err(format!(
-            "ERR unknown subcommand or wrong number of arguments for '{subcommand}'. Try SENTINEL HELP."
+            "ERR wrong number of arguments for 'sentinel|{subcommand}' command"
         )),
     }
 }
@@ -254,44 +254,53 @@ fn quorum(master: &Master) -> Answer {
         .values()
         .filter(|peer| !peer.server.is_down)
         .count();
-    let mut text = String::new();
+    let mut missing = Vec::new();
     if usable < master.settings.quorum {
-        text += "Not enough available Sentinels to reach the specified quorum for this master. ";
+        missing
+            .push("Not enough available Sentinels to reach the specified quorum for this master");
     }
     if usable < master.majority() {
-        text += "Not enough available Sentinels to reach the majority and authorize a failover";
+        missing
+            .push("Not enough available Sentinels to reach the majority and authorize a failover");
     }
-    if text.is_empty() {
+    if missing.is_empty() {
         return Ok(status(&format!(
             "OK {usable} usable Sentinels. Quorum and failover authorization can be reached"
         )));
     }
-    Err(format!(
-        "NOQUORUM {usable} usable Sentinels. {}",
-        text.trim_end()
-    ))
+    let missing = missing.join(". ");
+    Err(format!("NOQUORUM {usable} usable Sentinels. {missing}"))
 }
 
 /// One option of `SENTINEL SET`.
 fn set(master: &mut Master, option: &str, value: &str) -> Result<(), String> {
     let settings = &mut master.settings;
+    let name = option.to_ascii_lowercase();
+    let known = [
+        "down-after-milliseconds",
+        "failover-timeout",
+        "parallel-syncs",
+        "quorum",
+    ];
+    if !known.contains(&name.as_str()) {
+        return Err(unknown_option(option));
+    }
     let number: i64 = value
         .parse()
         .ok()
         .filter(|number| *number > 0)
         .ok_or_else(|| format!("ERR Invalid argument '{value}' for SENTINEL SET '{option}'"))?;
-    match option.to_ascii_lowercase().as_str() {
+    match name.as_str() {
         "down-after-milliseconds" => settings.down_after = Duration::from_millis(number as u64),
         "failover-timeout" => settings.failover_timeout = Duration::from_millis(number as u64),
         "parallel-syncs" => settings.parallel_syncs = number as usize,
-        "quorum" => settings.quorum = number as usize,
-        _ => {
-            return Err(format!(
-                "ERR Unknown option or number of arguments for SENTINEL SET '{option}'"
-            ));
-        }
+        _ => settings.quorum = number as usize,
     }
     Ok(())
+}
+
+fn unknown_option(option: &str) -> String {
+    format!("ERR Unknown option or number of arguments for SENTINEL SET '{option}'")
 }
 
 fn speaks_resp3(state: &State, conn: ConnId) -> bool {

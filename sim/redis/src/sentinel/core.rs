@@ -19,6 +19,8 @@ pub(super) struct Core {
     pub(super) now_ms: i64,
     /// The highest epoch seen (`current_epoch`).
     pub(super) epoch: u64,
+    /// When the process started, in milliseconds since the Unix epoch.
+    pub(super) started_ms: i64,
     /// Since when TILT mode is on: the clock jumped or the timer was late, so it only
     /// monitors.
     pub(super) tilt_since_ms: Option<i64>,
@@ -37,6 +39,8 @@ pub(super) struct Client {
     pub(super) inbound: BytesMut,
     pub(super) parser: Parser,
     pub(super) resp: Resp,
+    /// The name set by CLIENT SETNAME; empty if none was set.
+    pub(super) name: String,
     pub(super) channels: Vec<Bytes>,
     pub(super) patterns: Vec<Bytes>,
 }
@@ -51,6 +55,7 @@ impl Core {
             run_id,
             now_ms: 0,
             epoch: 0,
+            started_ms: 0,
             tilt_since_ms: None,
             effects: Vec::new(),
             // A new sentinel writes its id to the file.

@@ -30,6 +30,7 @@ impl Sentinel {
     pub fn new(config: SentinelConfig, now_ms: i64) -> Self {
         let mut core = Core::new(config.announce, config.uptime, config.random);
         core.now_ms = now_ms;
+        core.started_ms = now_ms;
         let mut state = State {
             core,
             masters: BTreeMap::new(),

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
-use super::bystanders::Crowd;
+use super::other_clients::SocketClients;
 use super::sockets::{Sockets, addresses};
 use super::thread::Stop;
 use super::{Disk, lock, now};
@@ -65,8 +65,8 @@ pub(super) async fn serve(
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
-    let crowd = Crowd::new(sockets, second, stop.clone());
-    server.endpoint.borrow_mut().attend(crowd);
+    let other_clients = SocketClients::new(sockets, second, stop.clone());
+    server.endpoint.borrow_mut().attend(other_clients);
     let mut tasks = JoinSet::new();
     tasks.spawn_local(server.clone().run_timer());
     while !server.shut_down.get() {

@@ -6,7 +6,7 @@
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its deadline on. It
 //! is deleted when a client accesses it, or when `active_expiry` finds it.
 
-use std::collections::btree_map;
+use std::collections::{BTreeSet, btree_map};
 use std::ops::{Deref, DerefMut};
 
 use bytes::Bytes;
@@ -36,6 +36,9 @@ pub(crate) struct Db {
     pub(crate) effects: Effects,
     /// How expired keys are handled.
     pub(crate) overdue: Overdue,
+    /// On a writable replica, the deadlines that its clients have set, each with its database and
+    /// key: no master deletes these keys (`slaveKeysWithExpire`).
+    own_deadlines: BTreeSet<(i64, usize, Bytes)>,
     /// The limits of compact encodings.
     pub(crate) limits: Limits,
     /// Whether the memory of keys is counted with each change.
@@ -53,6 +56,10 @@ pub(crate) enum Overdue {
     Hide,
     /// Keep it and find it: for commands from the master, and while a file is loaded.
     Keep,
+    /// Keep it and report it missing: for a command that reads, on a writable replica.
+    HideOnWritable,
+    /// Delete it, and remember which deadlines are set: for a command that writes, there.
+    DeleteOnWritable,
 }
 
 impl Default for Db {
@@ -66,6 +73,7 @@ impl Default for Db {
             changes: Changes::default(),
             effects: Effects::default(),
             overdue: Overdue::default(),
+            own_deadlines: BTreeSet::new(),
             limits: Limits::default(),
             counts_memory: false,
         }
@@ -238,9 +246,12 @@ impl Db {
                 old.expires_at_ms = to;
                 old.usage.access(now_ms);
                 self.move_deadline(key, from, to);
+                self.note_deadline(key, to);
             }
             None => {
+                let to = entry.expires_at_ms;
                 self.load(Bytes::copy_from_slice(key), entry, now_ms);
+                self.note_deadline(key, to);
                 self.event(Class::New, "new", key);
             }
         }
@@ -253,6 +264,19 @@ impl Db {
         if let Some(entry) = self.keys.get_mut(key) {
             let from = std::mem::replace(&mut entry.expires_at_ms, to);
             self.move_deadline(key, from, to);
+            self.note_deadline(key, to);
+        }
+    }
+
+    /// `rememberSlaveKeyWithExpire`, for the databases that it remembers.
+    fn note_deadline(&mut self, key: &[u8], to: Option<i64>) {
+        const DATABASES: usize = 64;
+        if self.overdue == Overdue::DeleteOnWritable
+            && let Some(when) = to
+            && self.selected < DATABASES
+        {
+            let key = Bytes::copy_from_slice(key);
+            self.own_deadlines.insert((when, self.selected, key));
         }
     }
 
@@ -277,6 +301,7 @@ impl Db {
 
     /// Like [`Db::flush`], in all databases.
     pub(crate) fn flush_all(&mut self) {
+        self.own_deadlines.clear();
         for space in &mut self.spaces {
             space.clear();
         }
@@ -341,7 +366,7 @@ impl Db {
     /// replica.
     pub(crate) fn expire_if_needed(&mut self, key: &[u8], now_ms: i64) -> bool {
         let expired = self.overdue != Overdue::Keep && self.is_expired(key, now_ms);
-        if expired && self.overdue == Overdue::Delete {
+        if expired && matches!(self.overdue, Overdue::Delete | Overdue::DeleteOnWritable) {
             self.expire(key);
         }
         expired
@@ -361,6 +386,32 @@ impl Db {
             let key = key.clone();
             self.expire(&key);
         }
+    }
+
+    /// Deletes the expired keys of a writable replica whose deadlines its clients have set
+    /// (`expireSlaveKeys`).
+    pub(crate) fn expire_own(&mut self, now_ms: i64) {
+        while let Some((when, ..)) = self.own_deadlines.first()
+            && now_ms > *when
+            && let Some((_, index, key)) = self.own_deadlines.pop_first()
+        {
+            let later = self.within(index, |db| match db.keys.get(&key)?.expires_at_ms? {
+                when if now_ms > when => {
+                    db.expire(&key);
+                    None
+                }
+                // It was given more time.
+                when => Some(when),
+            });
+            if let Some(when) = later {
+                self.own_deadlines.insert((when, index, key));
+            }
+        }
+    }
+
+    /// The earliest deadline that a client of a writable replica has set.
+    pub(crate) fn earliest_own_expiry_ms(&self) -> Option<i64> {
+        self.own_deadlines.first().map(|(when, ..)| *when)
     }
 
     /// The earliest deadline of a key in any database, past or future, in milliseconds since the

@@ -4,6 +4,10 @@ use bytes::{Bytes, BytesMut};
 
 use super::memory_usage::{Chunk, MemoryUsage, SHARED_FROM};
 
+/// From this size on, output does not share its allocation with later output, and has little more
+/// than it needs: what a connection has not read counts by its length.
+const EXACT_FROM: usize = 32 * 1024;
+
 /// Pending output, in order: chunks that may be shared with other connections, then the tail,
 /// to which the next output is appended.
 #[derive(Default)]
@@ -70,10 +74,22 @@ impl Outbox {
 
     fn seal(&mut self) {
         if !self.tail.is_empty() {
-            let tail = self.tail.split().freeze();
+            let tail = match self.tail.capacity() {
+                ..EXACT_FROM => self.tail.split().freeze(),
+                _ => exact(std::mem::take(&mut self.tail)),
+            };
             self.chunks_bytes += tail.len();
             self.chunks.push(tail);
         }
+    }
+}
+
+/// These bytes without much of an allocation beyond them.
+#[cold]
+fn exact(bytes: BytesMut) -> Bytes {
+    match bytes.capacity() - bytes.len() > bytes.len() / 8 {
+        true => Bytes::copy_from_slice(&bytes),
+        false => bytes.freeze(),
     }
 }
 
@@ -96,5 +112,15 @@ mod tests {
         assert_eq!((out.len(), out.take()), (0, vec![]));
         out.share(&large);
         assert_eq!(out.take()[0].as_ptr(), large.as_ptr());
+    }
+
+    #[test]
+    fn small_output_after_large_output_has_an_allocation_of_its_own() {
+        let mut out = Outbox::default();
+        out.tail().extend_from_slice(&[b'x'; EXACT_FROM]);
+        out.tail().extend_from_slice(b"more than a power of two");
+        let large = out.take();
+        assert!(out.tail.capacity() < EXACT_FROM);
+        assert_eq!(large[0].len(), EXACT_FROM + 24);
     }
 }

@@ -18,12 +18,19 @@ const MAX_BULK_BYTES: i64 = 512 * 1024 * 1024;
 /// The most arguments a request may declare (`INT_MAX` in 7.0.15).
 const MAX_ARGS: i64 = i32::MAX as i64;
 
+/// The most arguments that a client may declare before it has authenticated.
+const MAX_ARGS_BEFORE_AUTH: i64 = 10;
+/// The longest argument that it may declare until then, in bytes.
+const MAX_BULK_BYTES_BEFORE_AUTH: i64 = 16384;
+
 /// Splits the bytes of a connection into requests. It resumes where it stopped: a request
 /// that arrives in a thousand pieces is parsed once.
 #[derive(Default)]
 pub(crate) struct Parser {
     /// No request is complete before this many bytes have arrived, so parsing waits for them.
     needed: usize,
+    /// The client has to authenticate first, so its requests have to be short.
+    pub(crate) unauthenticated: bool,
     /// The multibulk request that was partly parsed.
     partial: Option<PartialRequest>,
 }
@@ -73,6 +80,12 @@ impl Parser {
         }
     }
 
+    /// The memory of a partly parsed request, without its bytes.
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        let args = self.partial.as_ref().map_or(0, |it| it.args.capacity());
+        args * size_of::<Range<usize>>()
+    }
+
     /// The bytes of an incomplete request that Redis would still keep: it drops those that it has
     /// parsed, up to the text of the incomplete argument.
     pub(crate) fn unread(&self, input: &[u8]) -> usize {
@@ -93,6 +106,9 @@ impl Parser {
         let count = parse_i64(count)
             .filter(|count| *count <= MAX_ARGS)
             .ok_or(b"invalid multibulk length".as_slice())?;
+        if self.unauthenticated && count > MAX_ARGS_BEFORE_AUTH {
+            return Err(b"unauthenticated multibulk length".as_slice().into());
+        }
         // The sender may declare any count, so little memory is reserved for it.
         let mut args = Vec::with_capacity(count.clamp(0, 64) as usize);
         let mut at = start;
@@ -142,7 +158,11 @@ impl Parser {
         }
         let len = parse_i64(len)
             .filter(|len| (0..=MAX_BULK_BYTES).contains(len))
-            .ok_or(b"invalid bulk length".as_slice())? as usize;
+            .ok_or(b"invalid bulk length".as_slice())?;
+        if self.unauthenticated && len > MAX_BULK_BYTES_BEFORE_AUTH {
+            return Err(b"unauthenticated bulk length".as_slice().into());
+        }
+        let len = len as usize;
         let end = start + len;
         if input.len() < end + 2 {
             self.needed = end + 2;

@@ -4,13 +4,15 @@
 //! Shared by the test beside it and by a target in `fuzz/`, which lets libFuzzer find the bytes.
 //! Almost every input is a script that compiles: random text seldom is one.
 
-use std::cell::Cell;
-use std::fmt::Write as _;
-use std::rc::Rc;
+#[path = "patience.rs"]
+mod patience;
 
-use bytes::Bytes;
+use std::fmt::Write as _;
+
 use locklab_redis::resp::command;
-use locklab_redis::{Arrival, Bystanders, ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{Effect, Node, NodeConfig};
+
+use self::patience::Patience;
 
 /// What a script can call, by name.
 #[rustfmt::skip]
@@ -87,28 +89,6 @@ pub fn play(input: &[u8]) {
     match &say(&[b"EVAL", b"return #string.rep('ab', 5)", b"0"])[..] {
         [Effect::Send { bytes, .. }] if bytes == ":10\r\n" => {}
         other => panic!("{other:?} after {text}"),
-    }
-}
-
-/// Ends a script that a node has looked up from so often.
-#[derive(Clone, Default)]
-struct Patience(Rc<Cell<u32>>);
-
-impl Bystanders for Patience {
-    fn is_process_ended(&self) -> bool {
-        let left = self.0.get().saturating_sub(1);
-        self.0.set(left);
-        left == 0
-    }
-
-    fn poll(&mut self) -> Option<Arrival> {
-        None
-    }
-
-    fn accepted(&mut self, _: Option<ConnId>) {}
-
-    fn send(&mut self, _: ConnId, _: Bytes) -> Bytes {
-        Bytes::new()
     }
 }
 

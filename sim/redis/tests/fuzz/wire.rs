@@ -146,7 +146,7 @@ impl Player {
         let bytes: Vec<u8> = unsent.drain(..most.min(unsent.len())).collect();
         let mut effects = Vec::new();
         self.node.receive(conn, &bytes, self.wall_us, &mut effects);
-        assert!(self.node.input_bytes(conn) <= MAX_PENDING_BYTES);
+        assert!(self.node.input_size(conn).bytes <= MAX_PENDING_BYTES);
         self.carry_out(effects);
     }
 

@@ -16,11 +16,12 @@ fn names(reply: &[u8]) -> BTreeSet<String> {
     words.map(str::to_owned).collect()
 }
 
-/// The patterns of the page's last table.
+/// The patterns of the page's table of absent commands.
 fn documented() -> Vec<String> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/redis-commands.md");
     let page = fs::read_to_string(path).expect("the page is there");
     let (_, table) = page.split_once("## Absent").expect("the page has a table");
+    let table = table.split("##").next().unwrap_or_default();
     let patterns = table.split('`').skip(1).step_by(2);
     patterns.map(|text| text.replace("\\|", "|")).collect()
 }

@@ -199,3 +199,14 @@ fn a_node_authenticates_with_a_real_master() {
     following.until_said("INFO replication", "master_link_status:up");
     assert_eq!(following.ask("GET k"), "$1\r\nv\r\n");
 }
+
+#[test]
+fn a_node_authenticates_with_a_password_that_is_no_text() {
+    if versions::skips_test() {
+        return;
+    }
+    let says = [SYNC_AT_ONCE, "CONFIG SET requirepass \"abc\\xff\""];
+    let mut following = Following::start(&[], &says);
+    following.ask("CONFIG SET masterauth \"abc\\xff\"");
+    following.until_said("INFO replication", "master_link_status:up");
+}

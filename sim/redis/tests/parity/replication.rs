@@ -297,12 +297,30 @@ fn unblocked_client_takes_the_available_elements() {
         ("BLPOP new 0", "RPUSH new a b"),
         ("BZMPOP 0 1 z MIN COUNT 9", "ZADD z 1 a 2 b"),
         ("BZMPOP 0 1 z MAX", "ZADD z 1 a 2 b"),
+        ("BRPOPLPUSH p m 0", "RPUSH p a b"),
+        ("BLMOVE n m RIGHT LEFT 0", "RPUSH n a b"),
     ] {
         masters.wait(waiting);
         masters.say(line);
         let (real, fake) = masters.streams();
         assert_eq!(commands(&fake), commands(&real), "{waiting} after {line}");
     }
+}
+
+#[test]
+fn move_of_an_available_element_keeps_its_command() {
+    let mut masters = Masters::start();
+    for line in [
+        "RPUSH l a b c d",
+        "BRPOPLPUSH l m 0",
+        "BLMOVE l m RIGHT LEFT 0",
+        "RPOPLPUSH l m",
+        "LMOVE l m RIGHT LEFT",
+    ] {
+        masters.say(line);
+    }
+    let (real, fake) = masters.streams();
+    assert_eq!(commands(&fake), commands(&real));
 }
 
 #[test]

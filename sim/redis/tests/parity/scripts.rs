@@ -475,3 +475,41 @@ fn shebang_declares_script_flags() {
         "#!lua flags=no-writes\nreturn redis.pcall('set', KEYS[1], 'b')",
     ]);
 }
+
+#[test]
+fn failed_random_number_names_its_place() {
+    check(&[
+        "return math.random(0)",
+        "return math.random(5, 1)",
+        "local x = math.random(0) return x",
+        "return {pcall(math.random, 0)}",
+        "return {pcall(math.random, 5, 1)}",
+        "return {pcall(math.random, 1, 2, 3)}",
+        "return math.random(1, 2, 3)",
+        "return math.random('x')",
+        "return math.randomseed('x')",
+        "return math.randomseed()",
+        "math.randomseed(7) return {math.random(10), math.random(2.9), math.random('3', 900), math.random(-5, 5)}",
+        "math.randomseed(7) return {tostring(math.random()), math.random(2147483647), math.random(-2147483648, 2147483647)}",
+        "local f = math.random return f(0)",
+        "local f = function(n) return math.random(n) end return f(0)",
+    ]);
+}
+
+#[test]
+fn error_of_a_command_says_that_it_was_counted() {
+    check(&[
+        "return tostring(redis.pcall('nope').ignore_error_stats_update)",
+        "return tostring(redis.pcall('incr').ignore_error_stats_update)",
+        "return tostring(redis.pcall('incr', KEYS[1], 'x').ignore_error_stats_update)",
+        "redis.call('set', KEYS[1], 'x') return tostring(redis.pcall('incr', KEYS[1]).ignore_error_stats_update)",
+        "return tostring(redis.pcall('multi').ignore_error_stats_update)",
+        "return tostring(redis.pcall().ignore_error_stats_update)",
+        "return tostring(redis.pcall('get', {}).ignore_error_stats_update)",
+        "return tostring(redis.error_reply('A b').ignore_error_stats_update)",
+        "local n = 0 for _ in pairs(redis.pcall('nope')) do n = n + 1 end return n",
+        "return redis.pcall('nope')",
+        "local e = redis.pcall('nope') e.ignore_error_stats_update = nil return e",
+        "local ok, e = xpcall(function() redis.call('nope') end, function(e) return e end) return tostring(e.ignore_error_stats_update)",
+    ]);
+}

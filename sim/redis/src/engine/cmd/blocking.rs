@@ -36,6 +36,7 @@ impl Want {
                 other => other,
             },
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
+            Want::Rotate(to) => run(call, &[b"rpoplpush", key, to]),
             Want::Several(name, most) => {
                 // The propagated command has the actual number of elements, not the requested one.
                 let count = (*most).min(available as usize).to_string();
@@ -57,7 +58,7 @@ impl Want {
     /// The reply if the client may not wait.
     pub(in crate::engine) fn nothing(&self) -> Reply {
         match self {
-            Want::Move(_) => Reply::Nil,
+            Want::Move(_) | Want::Rotate(_) => Reply::Nil,
             Want::Element(_) | Want::Member(_) | Want::Several(..) => Reply::NilArray,
         }
     }
@@ -65,7 +66,10 @@ impl Want {
     /// The command that counts the available elements.
     fn count(&self) -> &'static [u8] {
         match self {
-            Want::Element(_) | Want::Move(_) | Want::Several("lpop" | "rpop", _) => b"llen",
+            Want::Element(_)
+            | Want::Move(_)
+            | Want::Rotate(_)
+            | Want::Several("lpop" | "rpop", _) => b"llen",
             Want::Member(_) | Want::Several(..) => b"zcard",
         }
     }
@@ -121,16 +125,25 @@ pub(in crate::engine) fn blmove(call: &mut Call<'_>) -> Answer {
         b"right" => Ok(Bytes::from_static(b"right")),
         _ => Err(SYNTAX),
     };
-    let ends = [end(call.args[3])?, end(call.args[4])?];
+    let [from_end, to_end] = [end(call.args[3])?, end(call.args[4])?];
     let until_ms = deadline(call, call.args[5])?;
-    move_element(call, ends, until_ms)
+    let (from, to) = (&call.args[1..2], Bytes::copy_from_slice(call.args[2]));
+    let reply = take_or_wait(call, from, Want::Move([to, from_end, to_end]), until_ms)?;
+    // In the words of the request, if there was an element.
+    if call.session().blocked.is_none() {
+        let [_, from, to, from_end, to_end, _] = call.args else {
+            return Ok(reply);
+        };
+        call.propagate_as(&[b"LMOVE", from, to, from_end, to_end]);
+    }
+    Ok(reply)
 }
 
 /// `BRPOPLPUSH source destination timeout`.
 pub(in crate::engine) fn brpoplpush(call: &mut Call<'_>) -> Answer {
     let until_ms = deadline(call, call.args[3])?;
-    let ends = ["right", "left"].map(Bytes::from);
-    move_element(call, ends, until_ms)
+    let (from, to) = (&call.args[1..2], Bytes::copy_from_slice(call.args[2]));
+    take_or_wait(call, from, Want::Rotate(to), until_ms)
 }
 
 /// `BLMPOP timeout numkeys key [key …] LEFT | RIGHT [COUNT count]`.
@@ -169,18 +182,6 @@ fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
     let (keys, timeout) = (&args[1..args.len() - 1], args[args.len() - 1]);
     let until_ms = deadline(call, timeout)?;
     take_or_wait(call, keys, want, until_ms)
-}
-
-fn move_element(call: &mut Call<'_>, ends: [Bytes; 2], until_ms: Option<i64>) -> Answer {
-    let [from_end, to_end] = ends;
-    let args = call.args;
-    let to = Bytes::copy_from_slice(args[2]);
-    take_or_wait(
-        call,
-        &args[1..2],
-        Want::Move([to, from_end, to_end]),
-        until_ms,
-    )
 }
 
 /// Parses `numkeys key [key …] end [COUNT count]`.

@@ -8,6 +8,7 @@ use super::{SYNTAX, integer, subcommand_syntax};
 use crate::engine::blocking::{Unblock, unblock_by_command};
 use crate::engine::command::Call;
 use crate::engine::pause::{Pause, Whom};
+use crate::engine::state::State;
 use crate::engine::state::session::valid_name;
 use crate::engine::state::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
 use crate::engine::tracking::Mode;
@@ -32,10 +33,8 @@ pub(in crate::engine) fn setname(call: &mut Call<'_>) -> Answer {
 
 /// `CLIENT INFO`: this client's line of CLIENT LIST.
 pub(in crate::engine) fn info(call: &mut Call<'_>) -> Answer {
-    let wall_us = call.wall_us;
-    let is_monitor = call.state.monitors.contains(call.client);
-    let line = call.session().describe(wall_us, is_monitor);
-    Ok(Reply::text(line))
+    let session = &call.state.clients[&call.client];
+    Ok(Reply::text(describe(call.state, session, call.wall_us)))
 }
 
 /// `CLIENT LIST [TYPE type | ID id [id …]]`.
@@ -65,10 +64,9 @@ pub(in crate::engine) fn list(call: &mut Call<'_>) -> Answer {
             .collect(),
         None => clients.values().filter(|c| filter.matches(c)).collect(),
     };
-    let monitors = &call.state.monitors;
-    let describe =
-        |session: &Session| session.describe(call.wall_us, monitors.contains(session.id));
-    let lines = listed.into_iter().map(|session| describe(session) + "\n");
+    let lines = listed
+        .into_iter()
+        .map(|session| describe(call.state, session, call.wall_us));
     Ok(Reply::text(lines.collect::<String>()))
 }
 
@@ -270,63 +268,66 @@ impl Filter {
     }
 }
 
-impl Session {
-    /// `catClientInfoString`. A fake node has no values for memory and file descriptors.
-    fn describe(&self, wall_us: u64, is_monitor: bool) -> String {
-        let Addresses { peer, local } = self.addresses;
-        let age_s = wall_us.saturating_sub(self.since_us) / 1_000_000;
-        let idle_s = wall_us.saturating_sub(self.active_us) / 1_000_000;
-        let queued = self
-            .transaction
-            .as_ref()
-            .map_or(-1, |t| t.queue.len() as i64);
-        let redirect = self.tracking.as_ref().map_or(-1, |t| t.redirect as i64);
-        let protocol = match self.resp {
-            Resp::V2 => 2,
-            Resp::V3 => 3,
-        };
-        format!(
-            "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db={} \
-             sub={} psub={} ssub={} multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
-             rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
-             redir={redirect} resp={protocol}",
-            self.id,
-            String::from_utf8_lossy(&self.name),
-            self.flags(is_monitor),
-            self.db,
-            self.subscriptions.channels.len(),
-            self.subscriptions.patterns.len(),
-            self.subscriptions.shard_channels.len(),
-            self.query_bytes,
-            self.last_command,
-        )
-    }
+/// A client's line (`catClientInfoString`). A fake node has no values for memory and file
+/// descriptors.
+fn describe(state: &State, session: &Session, wall_us: u64) -> String {
+    let Addresses { peer, local } = session.addresses;
+    let age_s = wall_us.saturating_sub(session.since_us) / 1_000_000;
+    let idle_s = wall_us.saturating_sub(session.active_us) / 1_000_000;
+    let queue = session.transaction.as_ref().map(|it| it.queue.len());
+    let queued = queue.or(session.executing).map_or(-1, |len| len as i64);
+    let redirect = session.tracking.as_ref().map_or(-1, |t| t.redirect as i64);
+    let protocol = match session.resp {
+        Resp::V2 => 2,
+        Resp::V3 => 3,
+    };
+    format!(
+        "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db={} \
+         sub={} psub={} ssub={} multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
+         rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
+         redir={redirect} resp={protocol}\n",
+        session.id,
+        String::from_utf8_lossy(&session.name),
+        flags(state, session),
+        session.db,
+        session.subscriptions.channels.len(),
+        session.subscriptions.patterns.len(),
+        session.subscriptions.shard_channels.len(),
+        session.query_bytes,
+        session.last_command,
+    )
+}
 
-    fn flags(&self, is_monitor: bool) -> String {
-        let tracking = self.tracking.as_ref();
-        let letters = [
-            ('O', is_monitor),
-            ('S', self.peer == Peer::Replica),
-            ('M', self.peer == Peer::Master),
-            ('P', self.subscriptions.any()),
-            ('x', self.transaction.is_some()),
-            ('b', self.blocked.is_some() || self.postponed),
-            ('t', tracking.is_some()),
-            ('R', tracking.is_some_and(|t| t.broken)),
-            (
-                'B',
-                tracking.is_some_and(|t| matches!(t.mode, Mode::Broadcast(_))),
-            ),
-            ('c', self.closing.is_some()),
-            ('e', self.eviction == Eviction::Refused),
-        ];
-        let set = letters
-            .iter()
-            .filter(|(_, set)| *set)
-            .map(|(letter, _)| letter);
-        match set.collect::<String>() {
-            none if none.is_empty() => "N".to_owned(),
-            some => some,
-        }
+fn flags(state: &State, session: &Session) -> String {
+    let tracking = session.tracking.as_ref();
+    let is_in_transaction = session.transaction.is_some() || session.executing.is_some();
+    let is_touched = |(db, key): &(usize, Bytes)| {
+        let space = state.db.space(*db);
+        space.touched_since_watch(key, session.id)
+    };
+    let letters = [
+        ('O', state.monitors.contains(session.id)),
+        ('S', session.peer == Peer::Replica),
+        ('M', session.peer == Peer::Master),
+        ('P', session.subscriptions.any()),
+        ('x', is_in_transaction),
+        ('b', session.blocked.is_some() || session.postponed),
+        ('t', tracking.is_some()),
+        ('R', tracking.is_some_and(|t| t.broken)),
+        (
+            'B',
+            tracking.is_some_and(|t| matches!(t.mode, Mode::Broadcast(_))),
+        ),
+        ('d', session.watched.iter().any(is_touched)),
+        ('c', session.closing.is_some()),
+        ('e', session.eviction == Eviction::Refused),
+    ];
+    let set = letters
+        .iter()
+        .filter(|(_, set)| *set)
+        .map(|(letter, _)| letter);
+    match set.collect::<String>() {
+        none if none.is_empty() => "N".to_owned(),
+        some => some,
     }
 }

@@ -11,13 +11,13 @@ use crate::wire::reply::{Answer, Error, Reply};
 
 /// `CONFIG GET pattern [pattern …]`.
 pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
-    let mut found: BTreeMap<Vec<u8>, String> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     for pattern in &call.args[2..] {
         let is_glob = pattern.iter().any(|b| b"[*?".contains(b));
         let lower = pattern.to_ascii_lowercase();
         for (parameter, value) in call.state.config.all() {
             let value = match parameter.name {
-                config::REPLICAOF => call.state.repl.master_address(),
+                config::REPLICAOF => call.state.repl.master_address().into_bytes(),
                 _ => value,
             };
             for name in parameter.names().map(str::as_bytes) {

@@ -32,7 +32,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     let time = Time { number, unit, base };
     let now_ms = call.now_ms();
     let when = time.unix_ms(now_ms, name)?;
-    let may_delete = call.state.db.overdue != Overdue::Keep;
+    let may_delete = matches!(call.state.db.overdue, Overdue::Delete | Overdue::Hide);
     let Some(entry) = call.state.db.get(key, now_ms) else {
         return Ok(Reply::Integer(0));
     };
@@ -40,7 +40,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
         return Ok(Reply::Integer(0));
     }
     // `checkAlreadyExpired`: a time that is not in the future deletes the key immediately, unless
-    // the master sent the command.
+    // this is a replica.
     if when <= now_ms && may_delete {
         call.state.db.remove(key, now_ms);
         call.notify(Class::Generic, "del", key);

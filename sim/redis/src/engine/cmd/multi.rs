@@ -33,7 +33,9 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
         return Ok(Reply::NilArray);
     }
     // Item by item, because messages that a command sends to its own client come between them.
-    call.session().answer_array_of(transaction.queue.len());
+    let session = call.session();
+    session.executing = Some(transaction.queue.len());
+    session.answer_array_of(transaction.queue.len());
     for args in &transaction.queue {
         let args: Vec<&[u8]> = args.iter().map(AsRef::as_ref).collect();
         let reply = execute::call(&mut Call {
@@ -46,6 +48,7 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
         });
         execute::answer(call.state, call.client, &reply);
     }
+    call.session().executing = None;
     Ok(Reply::NONE)
 }
 

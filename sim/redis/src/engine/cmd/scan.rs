@@ -35,8 +35,9 @@ pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
         }
         // If keys are not deleted and all may be expired, the last draw is returned.
         draws += 1;
-        let is_last =
-            draws >= MAX_DRAWS && db.overdue == Overdue::Hide && db.volatile_len() == keys;
+        let is_last = draws >= MAX_DRAWS
+            && matches!(db.overdue, Overdue::Hide | Overdue::HideOnWritable)
+            && db.volatile_len() == keys;
         let index = call.state.choose(keys);
         let drawn = call.state.db.nth(index).cloned();
         // An expired key is deleted, and another is drawn.

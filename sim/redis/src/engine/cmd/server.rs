@@ -1,7 +1,8 @@
 //! Commands about the server: TIME, COMMAND.
 
 use super::SYNTAX;
-use crate::engine::command::{Call, Command};
+use crate::engine::command::{Call, Command, Flag};
+use crate::engine::execute::has_right_arity;
 use crate::glob;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -81,6 +82,24 @@ impl Listed {
     }
 }
 
+/// `COMMAND GETKEYS command [arg …]`.
+pub(in crate::engine) fn command_getkeys(call: &mut Call<'_>) -> Answer {
+    let words = &call.args[2..];
+    let found = call.table.find(words);
+    let command = found.ok_or(Error::of("ERR Invalid command specified"))?;
+    if !command.has_keys() {
+        return Err(Error::of("ERR The command has no key arguments"));
+    }
+    if !has_right_arity(command, words) {
+        return Err(Error::of(
+            "ERR Invalid number of arguments specified for command",
+        ));
+    }
+    let keys = command.valid_keys_of(words);
+    let keys = keys.ok_or(Error::of("ERR Invalid arguments specified for command"))?;
+    Ok(Reply::Array(keys.into_iter().map(Reply::bulk).collect()))
+}
+
 /// `COMMAND INFO [name …]`.
 pub(in crate::engine) fn command_info(call: &mut Call<'_>) -> Answer {
     match &call.args[2..] {
@@ -101,10 +120,14 @@ pub(in crate::engine) fn command_docs(_: &mut Call<'_>) -> Answer {
 
 /// The ten fields of Redis 7. ACL categories, tips and key specifications are empty.
 fn describe(command: &Command) -> Reply {
-    let flags = command
-        .flags
-        .iter()
-        .filter_map(|flag| Some(Reply::Status(flag.name()?.into())));
+    let own = command.flags.iter().filter_map(|flag| flag.name());
+    let of_scripts: &[&str] = match command.runs_script() {
+        true => &["skip_monitor", "no_mandatory_keys"],
+        false => &[],
+    };
+    let of_queue = command.has(Flag::RunsQueue).then_some("skip_slowlog");
+    let flags = own.chain(of_scripts.iter().copied()).chain(of_queue);
+    let flags = flags.map(|flag| Reply::Status(flag.into()));
     let (first, last, step) = command.keys;
     Reply::Array(vec![
         Reply::bulk(command.name),

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
+use super::prefixes::check_overlaps;
 use super::{SYNTAX, integer};
 use crate::engine::command::Call;
+use crate::engine::state::session::copy_bytes;
 use crate::engine::tracking::{Mode, OwnChanges, Tracking};
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -13,13 +15,11 @@ use crate::wire::reply::{Answer, Error, Reply};
 /// [OPTOUT] [NOLOOP]`.
 pub(in crate::engine) fn tracking(call: &mut Call<'_>) -> Answer {
     let options = Options::parse(call)?;
-    let tracking = match call.args[2].to_ascii_lowercase().as_slice() {
-        b"on" => Some(options.apply(call.session().tracking.clone())?),
-        b"off" => None,
+    match call.args[2].to_ascii_lowercase().as_slice() {
+        b"on" => options.apply(call)?,
+        b"off" => call.state.track(call.client, None),
         _ => return Err(SYNTAX),
-    };
-    call.session().tracking = tracking;
-    call.state.listen();
+    }
     Ok(Reply::OK)
 }
 
@@ -152,15 +152,63 @@ impl Options {
         Ok(options)
     }
 
-    /// The new tracking settings; errors are checked in Redis's order.
-    fn apply(self, old: Option<Tracking>) -> Result<Tracking, Error> {
+    /// Sets the new tracking settings; errors are checked in Redis's order.
+    fn apply(self, call: &mut Call<'_>) -> Result<(), Error> {
+        let old = call.session().tracking.as_ref();
+        self.check(old)?;
+        let own_changes = match self.noloop {
+            true => OwnChanges::Untold,
+            false => OwnChanges::Told,
+        };
+        let redirect = self.redirect;
+        let mode = if self.bcast {
+            let added = match self.prefixes.is_empty() {
+                true => vec![Bytes::new()],
+                false => self.prefixes,
+            };
+            // Kept, as there may be many.
+            let session = call.session();
+            if let Some(tracking) = &mut session.tracking
+                && let Mode::Broadcast(prefixes) = &mut tracking.mode
+            {
+                for prefix in added {
+                    let bytes = copy_bytes(&prefix);
+                    session.prefixes_bytes += match prefixes.insert(prefix) {
+                        true => bytes,
+                        false => 0,
+                    };
+                }
+                (tracking.redirect, tracking.own_changes) = (redirect, own_changes);
+                (tracking.broken, tracking.caching) = (false, false);
+                return Ok(());
+            }
+            Mode::Broadcast(added.into_iter().collect())
+        } else if self.optin {
+            Mode::OptIn
+        } else if self.optout {
+            Mode::OptOut
+        } else {
+            Mode::Default
+        };
+        let tracking = Tracking {
+            redirect,
+            broken: false,
+            mode,
+            own_changes,
+            caching: false,
+        };
+        call.state.track(call.client, Some(tracking));
+        Ok(())
+    }
+
+    fn check(&self, old: Option<&Tracking>) -> Result<(), Error> {
         if !self.bcast && !self.prefixes.is_empty() {
             return Err(Error::of(
                 "ERR PREFIX option requires BCAST mode to be enabled",
             ));
         }
-        let old_prefixes = match old.as_ref().map(|old| &old.mode) {
-            Some(Mode::Broadcast(prefixes)) => Some(prefixes.clone()),
+        let old_prefixes = match old.map(|old| &old.mode) {
+            Some(Mode::Broadcast(prefixes)) => Some(prefixes),
             _ => None,
         };
         if old.is_some() && old_prefixes.is_some() != self.bcast {
@@ -179,7 +227,7 @@ impl Options {
                 "ERR You can't specify both OPTIN mode and OPTOUT mode",
             ));
         }
-        let switches = match old.as_ref().map(|old| &old.mode) {
+        let switches = match old.map(|old| &old.mode) {
             Some(Mode::OptIn) => self.optout,
             Some(Mode::OptOut) => self.optin,
             _ => false,
@@ -190,56 +238,9 @@ impl Options {
                  client, and then re-enabling it with a different mode.",
             ));
         }
-        let mode = if self.bcast {
-            let mut prefixes = old_prefixes.unwrap_or_default();
-            check_overlaps(&self.prefixes, &prefixes)?;
-            match self.prefixes.is_empty() {
-                true => prefixes.extend([Bytes::new()]),
-                false => prefixes.extend(self.prefixes),
-            }
-            Mode::Broadcast(prefixes)
-        } else if self.optin {
-            Mode::OptIn
-        } else if self.optout {
-            Mode::OptOut
-        } else {
-            Mode::Default
-        };
-        Ok(Tracking {
-            redirect: self.redirect,
-            broken: false,
-            mode,
-            own_changes: match self.noloop {
-                true => OwnChanges::Untold,
-                false => OwnChanges::Told,
-            },
-            caching: false,
-        })
-    }
-}
-
-/// `checkPrefixCollisionsOrReply`.
-fn check_overlaps(new: &[Bytes], old: &BTreeSet<Bytes>) -> Result<(), Error> {
-    let overlap = |a: &Bytes, b: &Bytes| a.starts_with(b) || b.starts_with(a);
-    let refuse = |one: &Bytes, which: &str, other: &Bytes| {
-        let text: [&[u8]; 7] = [
-            b"ERR Prefix '",
-            one,
-            b"' overlaps with ",
-            which.as_bytes(),
-            b" prefix '",
-            other,
-            b"'. Prefixes for a single client must not overlap.",
-        ];
-        Err(Error::new(text.concat()))
-    };
-    for (index, prefix) in new.iter().enumerate() {
-        if let Some(other) = old.iter().find(|other| overlap(prefix, other)) {
-            return refuse(prefix, "an existing", other);
-        }
-        if let Some(other) = new[index + 1..].iter().find(|other| overlap(prefix, other)) {
-            return refuse(prefix, "another provided", other);
+        match old_prefixes {
+            Some(old) => check_overlaps(&self.prefixes, old),
+            None => check_overlaps(&self.prefixes, &BTreeSet::new()),
         }
     }
-    Ok(())
 }

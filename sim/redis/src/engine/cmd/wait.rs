@@ -16,8 +16,8 @@ pub(in crate::engine) fn wait(call: &mut Call<'_>) -> Answer {
              replicas are just local and are not propagated.",
         ));
     }
-    let timeout_ms = integer_timeout(call.args[2])?;
     let replicas = integer(call.args[1])?;
+    let timeout_ms = integer_timeout(call.args[2])?;
     let offset = call.session().written.offset;
     Ok(until_enough(
         call,

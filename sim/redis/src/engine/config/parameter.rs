@@ -15,7 +15,9 @@ pub(in crate::engine) struct Parameter {
 
 /// The valid values of a parameter.
 pub(super) enum Kind {
-    /// Anything; it is not interpreted.
+    /// Any bytes.
+    Bytes,
+    /// Any bytes up to the first zero, where a text of C ends; they are not interpreted.
     Text,
     /// Cannot be set while the server runs.
     Immutable,
@@ -26,6 +28,8 @@ pub(super) enum Kind {
     Integer(i64, i64),
     /// Bytes, with a unit such as `64mb`, between two bounds, both included.
     Memory(u64, u64),
+    /// Bytes, with a unit such as `64mb`, or a percentage of `maxmemory`.
+    MemoryOrPercent,
     OneOf(&'static [&'static str]),
     /// Letters that `notify` defines.
     Events,
@@ -36,7 +40,8 @@ pub(super) enum Kind {
 }
 
 use Kind::{
-    AtStart, Events, Immutable, Integer, Memory, OneOf, OutputLimits, SavePoints, Text, YesNo,
+    AtStart, Bytes, Events, Immutable, Integer, Memory, MemoryOrPercent, OneOf, OutputLimits,
+    SavePoints, Text, YesNo,
 };
 
 const INT: i64 = i32::MAX as i64;
@@ -56,15 +61,18 @@ pub(super) static PARAMETERS: &[Parameter] = &[
     Parameter { alias: Some("hash-max-ziplist-entries"), ..parameter("hash-max-listpack-entries", "512", Integer(0, i64::MAX)) },
     Parameter { alias: Some("hash-max-ziplist-value"), ..parameter("hash-max-listpack-value", "64", Memory(0, LONG)) },
     parameter("hz", "10", Integer(0, INT)),
+    parameter("latency-monitor-threshold", "0", Integer(0, i64::MAX)),
+    parameter("latency-tracking", "yes", YesNo),
     parameter("lazyfree-lazy-eviction", "no", YesNo),
     parameter("lazyfree-lazy-expire", "no", YesNo),
     parameter("lazyfree-lazy-user-del", "no", YesNo),
     parameter("list-compress-depth", "0", Integer(0, INT)),
     Parameter { alias: Some("list-max-ziplist-size"), ..parameter("list-max-listpack-size", "-2", Integer(INT_MIN, INT)) },
-    parameter("masterauth", "", Text),
+    parameter("masterauth", "", Bytes),
     parameter("masteruser", "", Text),
     parameter("maxclients", "10000", Integer(1, u32::MAX as i64)),
     parameter("maxmemory", "0", Memory(0, u64::MAX)),
+    parameter("maxmemory-clients", "0", MemoryOrPercent),
     parameter("maxmemory-policy", "noeviction", OneOf(&EvictionPolicy::NAMES)),
     parameter("maxmemory-samples", "5", Integer(1, INT)),
     Parameter { alias: Some("min-slaves-max-lag"), ..parameter("min-replicas-max-lag", "10", Integer(0, INT)) },
@@ -83,7 +91,7 @@ pub(super) static PARAMETERS: &[Parameter] = &[
     Parameter { alias: Some("slave-read-only"), ..parameter("replica-read-only", "yes", YesNo) },
     Parameter { alias: Some("slave-serve-stale-data"), ..parameter("replica-serve-stale-data", "yes", YesNo) },
     Parameter { alias: Some("slaveof"), ..parameter(REPLICAOF, "", Immutable) },
-    parameter("requirepass", "", Text),
+    parameter("requirepass", "", Bytes),
     parameter("save", "", SavePoints),
     parameter("set-max-intset-entries", "512", Integer(0, i64::MAX)),
     parameter("shutdown-timeout", "10", Integer(0, INT)),
@@ -132,10 +140,21 @@ impl Parameter {
     /// # Errors
     ///
     /// The reason why the value is invalid.
-    pub(in crate::engine) fn read(&self, value: &[u8]) -> Result<String, String> {
+    pub(in crate::engine) fn read(&self, value: &[u8]) -> Result<Vec<u8>, String> {
+        match self.kind {
+            Bytes => Ok(value.to_vec()),
+            Text => {
+                let end = value.iter().position(|byte| *byte == 0);
+                Ok(value[..end.unwrap_or(value.len())].to_vec())
+            }
+            _ => self.read_text(value).map(String::into_bytes),
+        }
+    }
+
+    fn read_text(&self, value: &[u8]) -> Result<String, String> {
         let text = String::from_utf8_lossy(value).into_owned();
         match self.kind {
-            Text => Ok(text),
+            Bytes | Text => Ok(text),
             Immutable => Err("can't set immutable config".to_owned()),
             YesNo => match text.to_ascii_lowercase().as_str() {
                 "yes" | "no" => Ok(text.to_ascii_lowercase()),
@@ -155,6 +174,7 @@ impl Parameter {
                     "argument must be between {low} and {high} inclusive"
                 )),
             },
+            MemoryOrPercent => words::bytes_or_percent(&text),
             OneOf(names) => match names.iter().find(|name| name.eq_ignore_ascii_case(&text)) {
                 Some(name) => Ok((*name).to_owned()),
                 None => Err(format!(

@@ -78,6 +78,25 @@ pub(super) fn merged_output_limits(old: &str, new: &str) -> String {
     merged.collect::<Vec<_>>().join(" ")
 }
 
+/// A size in bytes, or a percentage, which is shown as such.
+///
+/// # Errors
+///
+/// It is neither.
+pub(super) fn bytes_or_percent(text: &str) -> Result<String, String> {
+    const NEITHER: &str = "argument must be a memory or percent value";
+    let Some(number) = text.strip_suffix('%') else {
+        let number = bytes(text).filter(|bytes| i64::try_from(*bytes).is_ok());
+        return number.map(|bytes| bytes.to_string()).ok_or(NEITHER.into());
+    };
+    match strtoll(number) {
+        Some(0) => Ok("0".into()),
+        Some(percent @ 1..=100) => Ok(format!("{percent}%")),
+        Some(101..) => Err("percentage argument must be less or equal to 100".into()),
+        _ => Err(NEITHER.into()),
+    }
+}
+
 /// `memtoull` of `src/util.c`: a number too large wraps, as it does there.
 pub(super) fn bytes(text: &str) -> Option<u64> {
     const MAX_DIGITS: usize = 127;

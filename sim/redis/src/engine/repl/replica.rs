@@ -179,13 +179,11 @@ fn accepts_ping(answer: &str) -> bool {
 /// Authenticates if there is a password, and announces this replica's address and abilities.
 fn announce(state: &mut State, conn: u64) {
     let credentials = state.config.master_credentials();
-    let auth: Vec<&str> = ["AUTH"]
-        .into_iter()
-        .chain(credentials.iter().map(String::as_str))
-        .collect();
+    let words = credentials.iter().map(Vec::as_slice);
+    let auth: Vec<&[u8]> = std::iter::once(&b"AUTH"[..]).chain(words).collect();
     let port = state.config.port();
     let ip = state.config.announced_ip();
-    let mut requests: Vec<&[&str]> = Vec::new();
+    let mut requests: Vec<&[&[u8]]> = Vec::new();
     let step = match credentials.is_empty() {
         true => Step::Announce,
         false => {
@@ -193,18 +191,18 @@ fn announce(state: &mut State, conn: u64) {
             Step::Authenticate
         }
     };
-    let port = ["REPLCONF", "listening-port", &port];
+    let port: [&[u8]; 3] = [b"REPLCONF", b"listening-port", port.as_bytes()];
     requests.push(&port);
-    let ip = ["REPLCONF", "ip-address", &ip];
+    let ip: [&[u8]; 3] = [b"REPLCONF", b"ip-address", &ip];
     if !ip[2].is_empty() {
         requests.push(&ip);
     }
-    requests.push(&["REPLCONF", "capa", "eof", "capa", "psync2"]);
+    requests.push(&[b"REPLCONF", b"capa", b"eof", b"capa", b"psync2"]);
     ask(state, conn, step, &requests);
 }
 
 /// Sends requests, and waits for as many replies.
-fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
+fn ask<W: AsRef<[u8]>>(state: &mut State, conn: u64, step: Step, requests: &[&[W]]) {
     let answers = requests.len() as u8;
     set(
         state,
@@ -219,7 +217,7 @@ fn ask(state: &mut State, conn: u64, step: Step, requests: &[&[&str]]) {
     }
 }
 
-fn send_command(state: &mut State, conn: u64, words: &[&str]) {
+fn send_command<W: AsRef<[u8]>>(state: &mut State, conn: u64, words: &[W]) {
     if let Some(session) = state.mark_dirty(conn) {
         resp::put_command(words, session.out.tail());
     }

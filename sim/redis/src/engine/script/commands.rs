@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::mem;
 use std::rc::Rc;
 
-use mlua::{Function, Lua, MultiValue};
+use mlua::{Function, Lua, MultiValue, Value};
 
 use super::convert::{self, Arguments};
 use super::meter::Meter;
@@ -14,7 +14,7 @@ use crate::engine::execute;
 use crate::engine::state::State;
 use crate::engine::state::busy::{Busy, taken_us};
 use crate::store::effects::Targets;
-use crate::wire::reply::{Reply, Resp};
+use crate::wire::reply::{Answer, Reply, Resp};
 
 /// Gives the two functions access to their node. They are created once, because creating them
 /// takes as long as running a short script, so a node lends its state for each run.
@@ -81,31 +81,38 @@ impl Commands {
     pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
         lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
-            Reply::Error(error) => Err(error::raise(error)),
-            reply => convert::from_reply(lua, &reply, resp.get()),
+            Ok(Reply::Error(error)) => Err(error::raise_of_command(error)),
+            Ok(reply) => convert::from_reply(lua, &reply, resp.get()),
+            Err(error) => Err(error::raise(error)),
         })
     }
 
     /// `redis.pcall`, which returns errors.
     pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
         let commands = self.clone();
-        lua.create_function(move |lua, values| {
-            convert::from_reply(lua, &commands.reply_to(lua, values)?, resp.get())
+        lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
+            Ok(reply) => convert::from_reply(lua, &reply, resp.get()),
+            Err(error) => error::table(lua, error.text()).map(Value::Table),
         })
     }
 
-    fn reply_to(&self, lua: &Lua, values: MultiValue) -> mlua::Result<Reply> {
+    /// The reply to a command, or the error of arguments that are none.
+    fn reply_to(&self, lua: &Lua, values: MultiValue) -> mlua::Result<Answer> {
         // The script's writes are kept for replicas and files until it ends.
         memory::afford(lua, self.lent.borrow().state.db.effects.bytes())?;
         let given = values.len();
-        let (reply, bytes) = match Arguments::read(values) {
-            Ok(arguments) => (self.call(&arguments), arguments.bytes()),
-            Err(error) => (error.into(), 0),
+        let arguments = match Arguments::read(values) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                self.meter.count_command(given, 0)?;
+                return Ok(Err(error));
+            }
         };
+        let reply = self.call(&arguments);
         let size = convert::size(&reply);
         self.meter
-            .count_command(given + size.items, bytes + size.bytes)?;
-        Ok(reply)
+            .count_command(given + size.items, arguments.bytes() + size.bytes)?;
+        Ok(Ok(reply))
     }
 
     /// Lets the node attend to its other clients, if the script has run for longer than
@@ -117,7 +124,7 @@ impl Commands {
             return false;
         };
         let Some(mut attention) = state.attention.take_if(|attention| {
-            attention.bystanders.is_process_ended() || clock() >= running.answers_from_us
+            attention.other_clients.is_process_ended() || clock() >= running.answers_from_us
         }) else {
             return false;
         };
@@ -131,7 +138,7 @@ impl Commands {
         let attention = state.attention.as_ref();
         running.is_some_and(|running| running.ends_us.is_some())
             || state.shut_down.is_some()
-            || attention.is_some_and(|it| it.bystanders.is_process_ended())
+            || attention.is_some_and(|it| it.other_clients.is_process_ended())
     }
 
     fn call(&self, arguments: &Arguments) -> Reply {

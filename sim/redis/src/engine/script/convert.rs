@@ -5,7 +5,7 @@ use std::cell::Cell;
 use bytes::Bytes;
 use mlua::{BorrowedBytes, Lua, LuaString, MultiValue, Table, Value};
 
-use super::memory;
+use super::{error, memory};
 use crate::wire::float::general;
 use crate::wire::reply::MAX_OUT_BYTES;
 use crate::wire::reply::{Error, Reply, Resp};
@@ -134,7 +134,7 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<V
     let string = |text: &[u8]| lua.create_string(text).map(Value::String);
     match (reply, resp) {
         (Reply::Status(text), _) => single("ok", string(text.as_bytes())?),
-        (Reply::Error(error), _) => single("err", string(error.text())?),
+        (Reply::Error(reply), _) => error::table_of_command(lua, reply.text()).map(Value::Table),
         (Reply::Integer(number), _) => Ok(Value::Number(*number as f64)),
         (Reply::Bulk(bytes), _) => string(bytes),
         (Reply::Nil | Reply::NilArray, Resp::V2) => Ok(Value::Boolean(false)),

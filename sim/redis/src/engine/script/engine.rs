@@ -91,18 +91,6 @@ impl Engine {
         walk::prepare(&lua)?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
-        let stream = Rc::clone(&random);
-        let random_unit = lua.create_function(move |_, ()| {
-            let mut generator = stream.get();
-            let unit = generator.unit();
-            stream.set(generator);
-            Ok(unit)
-        })?;
-        let stream = Rc::clone(&random);
-        let seed_random = lua.create_function(move |_, seed: f64| {
-            stream.set(Rand48::seeded(seed as i32));
-            Ok(())
-        })?;
         let meter = Meter::default();
         lua.set_app_data(meter.clone());
         let commands = Commands::new(&meter);
@@ -116,8 +104,8 @@ impl Engine {
             .call((
                 api::functions(&lua, Rc::clone(&resp), &commands)?,
                 lua_libraries::tables(&lua)?,
-                random_unit,
-                seed_random,
+                lua_libraries::random(&lua, &random)?,
+                lua_libraries::seed_random(&lua, &random)?,
                 visible,
                 register,
                 overrun,

@@ -5,13 +5,18 @@
 
 use std::fmt;
 
-use mlua::{Lua, Value};
+use mlua::{Lua, Table, Value};
 
 use crate::wire::reply::Error;
 
 /// Raises an error reply in Lua.
 pub(super) fn raise(error: Error) -> mlua::Error {
     mlua::Error::external(Raised::Reply(error))
+}
+
+/// Raises the error reply of a command in Lua.
+pub(super) fn raise_of_command(error: Error) -> mlua::Error {
+    mlua::Error::external(Raised::OfCommand(error))
 }
 
 /// Raises a string in Lua, as Lua's own libraries do.
@@ -31,13 +36,27 @@ pub(super) fn visible(lua: &Lua, error: Value) -> mlua::Result<Value> {
     let Value::Error(error) = error else {
         return Ok(error);
     };
-    let text = match raised(*error) {
-        Raised::Message(text) => return Ok(Value::String(lua.create_string(text)?)),
-        Raised::Reply(error) => error.text().to_vec(),
-    };
-    let table = lua.create_table()?;
+    Ok(match raised(*error) {
+        Raised::Message(text) => Value::String(lua.create_string(text)?),
+        Raised::Reply(error) => Value::Table(table(lua, error.text())?),
+        Raised::OfCommand(error) => Value::Table(table_of_command(lua, error.text())?),
+    })
+}
+
+/// The table for an error with this text.
+pub(super) fn table(lua: &Lua, text: &[u8]) -> mlua::Result<Table> {
+    let table = lua.create_table_with_capacity(0, 1)?;
     table.raw_set("err", lua.create_string(text)?)?;
-    Ok(Value::Table(table))
+    Ok(table)
+}
+
+/// The table for the error reply of a command, which was counted when the command gave it
+/// (`redisProtocolToLuaType_Error`).
+pub(super) fn table_of_command(lua: &Lua, text: &[u8]) -> mlua::Result<Table> {
+    let table = lua.create_table_with_capacity(0, 2)?;
+    table.raw_set("err", lua.create_string(text)?)?;
+    table.raw_set("ignore_error_stats_update", true)?;
+    Ok(table)
 }
 
 fn raised(error: mlua::Error) -> Raised {
@@ -53,13 +72,14 @@ fn raised(error: mlua::Error) -> Raised {
 #[derive(Clone, Debug)]
 enum Raised {
     Reply(Error),
+    OfCommand(Error),
     Message(Vec<u8>),
 }
 
 impl fmt::Display for Raised {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(match self {
-            Raised::Reply(error) => error.text(),
+            Raised::Reply(error) | Raised::OfCommand(error) => error.text(),
             Raised::Message(text) => text,
         }))
     }

@@ -9,11 +9,13 @@ mod bit;
 mod cjson;
 mod cjson_decode;
 mod cmsgpack;
+mod random;
 mod structs;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
 use arguments::Arguments;
+pub(super) use random::{random, seed_random};
 
 /// The libraries, by name.
 pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {

@@ -9,13 +9,12 @@
 -- Called once with what the host provides; returns the environment of scripts, that of
 -- libraries of functions, and what runs a script, a function, and the text of a library.
 
-local native, libraries, random_unit, seed_random, visible_error, register_function, overrun, no_such_name =
+local native, libraries, random, random_seed, visible_error, register_function, overrun, no_such_name =
   ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
-local floor, format, loadstring, match, select, string, table =
-  math.floor, string.format, loadstring, string.match, select, string, table
+local loadstring, match, select, string, table = loadstring, string.match, select, string, table
 
 local READONLY = "Attempt to modify a readonly table"
 
@@ -135,24 +134,6 @@ local function safe_tostring(...)
   return text
 end
 
-local function random(...)
-  local count, low, high = select("#", ...), 1, nil
-  local r = random_unit()
-  if count == 0 then return r end
-  if count == 1 then
-    high = ...
-  elseif count == 2 then
-    low, high = ...
-  else
-    error("wrong number of arguments", 2)
-  end
-  if low > high then
-    error(format("bad argument #%d to 'random' (interval is empty)", count), 2)
-  end
-  low, high = floor(low), floor(high)
-  return floor(r * (high - low + 1)) + low
-end
-
 local function pick(from, names)
   local to = {}
   for name in string.gmatch(names, "%S+") do to[name] = from[name] end
@@ -165,7 +146,7 @@ local strings = pick(string, [[byte char dump find format gfind gmatch gsub len 
 local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge
   ldexp log log10 max min mod modf pi pow rad sin sinh sqrt tan tanh]])
 maths.random = random
-maths.randomseed = function(seed) seed_random(seed) end
+maths.randomseed = random_seed
 
 local globals = pick(_G, [[_VERSION assert error ipairs rawequal select tonumber type unpack]])
 globals.pcall = function(...) return text_result(pcall(...)) end

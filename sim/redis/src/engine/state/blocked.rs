@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::Bytes;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
 
 use super::write_position::WritePosition;
 
@@ -41,21 +43,44 @@ pub(in crate::engine) enum Want {
     Member(&'static str),
     /// An element moved to another list, with the arguments of LMOVE after the source.
     Move([Bytes; 3]),
+    /// The last element moved to the start of this list.
+    Rotate(Bytes),
     /// Several elements, preceded by their key: the command that takes them, and their maximum
     /// number.
     Several(&'static str, usize),
 }
 
-/// All blocked clients.
+/// All blocked clients. Whoever blocks, ends a wait or serves a key looks at the clients and keys that
+/// this concerns, and not at all of them.
 #[derive(Default)]
 pub(in crate::engine) struct Waiting {
-    pub(in crate::engine) clients: BTreeSet<u64>,
-    /// The clients that wait for each key of each database, in the order of their arrival.
-    pub(in crate::engine) keys: BTreeMap<(usize, Bytes), Vec<u64>>,
+    /// What each blocked client waits for.
+    clients: BTreeMap<u64, Wait>,
+    /// The clients that wait for each key of each database, by the numbers of their waits: in the
+    /// order of their arrival.
+    keys: BTreeMap<Place, BTreeMap<u64, u64>>,
+    /// The clients that do not wait for keys.
+    without_keys: BTreeSet<u64>,
+    /// The timeouts, each with its client.
+    timeouts: BTreeSet<(i64, u64)>,
+    /// The number of waits so far.
+    count: u64,
     /// Keys that have changed since, in order.
-    pub(in crate::engine) ready: Vec<(usize, Bytes)>,
+    ready: IndexSet<Place, FxBuildHasher>,
     /// Clients that are no longer blocked: their next requests are due.
     pub(in crate::engine) resumed: VecDeque<u64>,
+    /// How many clients were looked at in lists of keys, for tests of the cost.
+    pub(in crate::engine) looks: u64,
+}
+
+/// A key, with the number of its database.
+pub(in crate::engine) type Place = (usize, Bytes);
+
+/// The wait of a client.
+struct Wait {
+    number: u64,
+    places: Vec<Place>,
+    until_ms: Option<i64>,
 }
 
 impl Waiting {
@@ -69,14 +94,78 @@ impl Waiting {
         self.clients.len()
     }
 
+    /// The blocked clients.
+    pub(in crate::engine) fn clients(&self) -> impl Iterator<Item = u64> {
+        self.clients.keys().copied()
+    }
+
+    /// The blocked clients that do not wait for keys.
+    pub(in crate::engine) fn clients_without_keys(&self) -> impl Iterator<Item = u64> {
+        self.without_keys.iter().copied()
+    }
+
+    /// Blocks a client of this database.
+    pub(in crate::engine) fn add(&mut self, client: u64, db: usize, blocked: &Blocked) {
+        self.count += 1;
+        let number = self.count;
+        let places: Vec<Place> = match &blocked.on {
+            On::Keys(keys, _) => keys.iter().map(|key| (db, key.clone())).collect(),
+            On::Replicas { .. } | On::Files { .. } | On::Shutdown => {
+                self.without_keys.insert(client);
+                Vec::new()
+            }
+        };
+        for place in &places {
+            let waiters = self.keys.entry(place.clone()).or_default();
+            waiters.insert(number, client);
+        }
+        if let Some(until_ms) = blocked.until_ms {
+            self.timeouts.insert((until_ms, client));
+        }
+        let wait = Wait {
+            number,
+            places,
+            until_ms: blocked.until_ms,
+        };
+        self.clients.insert(client, wait);
+    }
+
     /// Unblocks a client.
     pub(in crate::engine) fn forget(&mut self, client: u64) {
-        if self.clients.remove(&client) {
-            self.keys.retain(|_, waiters| {
-                waiters.retain(|waiter| *waiter != client);
-                !waiters.is_empty()
-            });
+        let Some(wait) = self.clients.remove(&client) else {
+            return;
+        };
+        self.without_keys.remove(&client);
+        if let Some(until_ms) = wait.until_ms {
+            self.timeouts.remove(&(until_ms, client));
         }
+        for place in &wait.places {
+            self.looks += 1;
+            if let Some(waiters) = self.keys.get_mut(place) {
+                waiters.remove(&wait.number);
+                if waiters.is_empty() {
+                    self.keys.remove(place);
+                }
+            }
+        }
+    }
+
+    /// The number of the last wait for a key, if there is any.
+    pub(in crate::engine) fn last(&self, place: &Place) -> Option<u64> {
+        let (number, _) = self.keys.get(place)?.last_key_value()?;
+        Some(*number)
+    }
+
+    /// The next wait for a key after that with this number: its number, and its client.
+    pub(in crate::engine) fn next(&mut self, place: &Place, after: u64) -> Option<(u64, u64)> {
+        self.looks += 1;
+        let mut later = self.keys.get(place)?.range(after + 1..);
+        later.next().map(|(number, client)| (*number, *client))
+    }
+
+    /// The earliest timeout, in milliseconds since the epoch, and its client.
+    pub(in crate::engine) fn next_timeout(&self) -> Option<(i64, u64)> {
+        self.timeouts.first().copied()
     }
 
     /// Marks a key of a database as changed (`signalKeyAsReady`).
@@ -84,18 +173,25 @@ impl Waiting {
         if self.keys.is_empty() {
             return;
         }
-        let key = (db, key.clone());
-        if self.keys.contains_key(&key) && !self.ready.contains(&key) {
-            self.ready.push(key);
+        let place = (db, key.clone());
+        if self.keys.contains_key(&place) {
+            self.ready.insert(place);
         }
     }
 
     /// Marks all awaited keys of a database as changed (`scanDatabaseForReadyKeys`).
     pub(in crate::engine) fn all_may_be_ready(&mut self, db: usize) {
         let awaited = self.keys.keys().filter(|(of, _)| *of == db);
-        let awaited: Vec<Bytes> = awaited.map(|(_, key)| key.clone()).collect();
-        for key in awaited {
-            self.may_be_ready(db, &key);
-        }
+        self.ready.extend(awaited.cloned());
+    }
+
+    /// Whether keys have changed that clients wait for.
+    pub(in crate::engine) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Takes the changed keys.
+    pub(in crate::engine) fn take_ready(&mut self) -> impl Iterator<Item = Place> + use<> {
+        std::mem::take(&mut self.ready).into_iter()
     }
 }

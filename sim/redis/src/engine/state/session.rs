@@ -24,6 +24,8 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) authenticated: bool,
     /// The transaction between MULTI and EXEC.
     pub(in crate::engine) transaction: Option<Transaction>,
+    /// The number of commands in the transaction that EXEC is executing.
+    pub(in crate::engine) executing: Option<usize>,
     /// The number of the selected database.
     pub(in crate::engine) db: usize,
     /// The keys watched with WATCH, each with the number of its database.
@@ -33,6 +35,8 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) subscriptions: Subscriptions,
     /// The settings of CLIENT TRACKING, while it is on.
     pub(in crate::engine) tracking: Option<Tracking>,
+    /// The memory of the prefixes among these.
+    pub(in crate::engine) prefixes_bytes: usize,
     /// The condition that the client waits for; its next requests wait as well.
     pub(in crate::engine) blocked: Option<Blocked>,
     /// The memory of the names that it waits for, while it is blocked.
@@ -205,11 +209,13 @@ impl Session {
             resp: Resp::V2,
             authenticated,
             transaction: None,
+            executing: None,
             db: 0,
             watched: Vec::new(),
             names_bytes: 0,
             subscriptions: Subscriptions::default(),
             tracking: None,
+            prefixes_bytes: 0,
             blocked: None,
             blocked_bytes: 0,
             postponed: false,
@@ -334,7 +340,7 @@ impl Session {
             Some(_) => self.blocked_bytes,
             None => 0,
         };
-        queued + self.names_bytes + blocked
+        queued + self.names_bytes + self.prefixes_bytes + blocked
     }
 
     /// Whether the client's next request may be handled.

@@ -43,6 +43,10 @@ pub(in crate::engine) enum OwnChanges {
 /// The clients to notify, and the pending invalidations.
 #[derive(Default)]
 pub(in crate::engine) struct Caches {
+    /// How many clients are tracked.
+    pub(in crate::engine) tracked: usize,
+    /// How many of them subscribed to prefixes.
+    pub(in crate::engine) broadcasting: usize,
     /// The clients that read a key since it last changed.
     pub(in crate::engine) readers: IndexMap<Bytes, BTreeSet<u64>, FxBuildHasher>,
     /// How often in a row [`limit`] could not make the table small enough.
@@ -59,6 +63,15 @@ pub(in crate::engine) struct Caches {
 }
 
 impl Caches {
+    /// Notes that a client's settings were replaced.
+    pub(in crate::engine) fn replaced(&mut self, old: Option<&Tracking>, new: Option<&Tracking>) {
+        let broadcasts = |it: &&Tracking| matches!(it.mode, Mode::Broadcast(_));
+        self.tracked -= usize::from(old.is_some());
+        self.broadcasting -= usize::from(old.filter(broadcasts).is_some());
+        self.tracked += usize::from(new.is_some());
+        self.broadcasting += usize::from(new.filter(broadcasts).is_some());
+    }
+
     /// Notes the keys that the client of a starting script has declared.
     pub(in crate::engine) fn declare(&mut self, keys: Vec<&[u8]>) {
         self.declared = keys.into_iter().map(Bytes::copy_from_slice).collect();

@@ -1,6 +1,7 @@
 //! Invalid and barely valid requests.
 
 use crate::pair::Pair;
+use crate::wire::Likeness;
 
 #[test]
 fn malformed_requests() {
@@ -90,6 +91,41 @@ fn malformed_requests() {
     let failures: Vec<String> = cases
         .iter()
         .filter_map(|case| pair.compare_raw(case).err())
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn clients_that_are_not_authenticated_send_short_requests() {
+    let mut pair = Pair::start(1);
+    let password: &[&[u8]] = &[b"CONFIG", b"SET", b"requirepass", b"pw"];
+    pair.compare(0, password, Likeness::Bytes)
+        .expect("a password can be set");
+    let long = [
+        b"*2\r\n$4\r\nAUTH\r\n$16384\r\n",
+        &[b'x'; 16384][..],
+        b"\r\n",
+    ]
+    .concat();
+    let cases: &[&[u8]] = &[
+        b"*10\r\n",
+        b"*11\r\n",
+        b"*11\r\n$4\r\nPING\r\n",
+        b"*2147483647\r\n",
+        b"*2147483648\r\n",
+        b"*2\r\n$4\r\nAUTH\r\n$16384\r\n",
+        b"*2\r\n$4\r\nAUTH\r\n$16385\r\n",
+        &long,
+        b"*1\r\n$536870913\r\n",
+        b"*0\r\n*11\r\n",
+        b"*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n*11\r\n",
+        b"*2\r\n$4\r\nAUTH\r\n$2\r\npw\r\n*2\r\n$4\r\nECHO\r\n$16385\r\n",
+        b"*2\r\n$4\r\nAUTH\r\n$2\r\npx\r\n*11\r\n",
+        b"PING a b c d e f g h i j k l\r\n",
+    ];
+    let failures: Vec<_> = cases
+        .iter()
+        .filter_map(|bytes| pair.compare_raw(bytes).err())
         .collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

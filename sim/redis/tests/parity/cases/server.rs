@@ -100,3 +100,87 @@ fn connection_and_server() {
          nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn x",
     ]);
 }
+
+#[test]
+fn wait_reads_its_first_argument_first() {
+    check(&["WAIT a b
+         WAIT a 0
+         WAIT a -1
+         WAIT 0 b
+         WAIT 0 -1
+         WAIT 0 0"]);
+}
+
+#[test]
+fn keys_of_a_request_are_found() {
+    check(&["COMMAND GETKEYS
+         COMMAND GETKEYS get
+         COMMAND GETKEYS get a
+         COMMAND GETKEYS get a b
+         COMMAND GETKEYS mset a b c d
+         COMMAND GETKEYS ping
+         COMMAND GETKEYS nope x
+         COMMAND GETKEYS eval x 2 a b c
+         COMMAND GETKEYS eval x 0
+         COMMAND GETKEYS eval x 5 a
+         COMMAND GETKEYS eval x y
+         COMMAND GETKEYS eval x -1 a
+         COMMAND GETKEYS evalsha_ro x 1 a b
+         COMMAND GETKEYS fcall f 1 k a
+         COMMAND GETKEYS zmpop 2 a b min
+         COMMAND GETKEYS lmpop 1 a left
+         COMMAND GETKEYS lmpop x a left
+         COMMAND GETKEYS lmpop 3 a left
+         COMMAND GETKEYS lmpop 0 a left
+         COMMAND GETKEYS blmpop 0 1 a left
+         COMMAND GETKEYS bzmpop 0 2 a b min
+         COMMAND GETKEYS blpop a b 0
+         COMMAND GETKEYS blmove a b left right 0
+         COMMAND GETKEYS object encoding k
+         COMMAND GETKEYS memory usage k
+         COMMAND GETKEYS config get x
+         COMMAND GETKEYS client id
+         COMMAND GETKEYS client id x
+         COMMAND GETKEYS client nope
+         COMMAND GETKEYS client nope x
+         COMMAND GETKEYS rename a b
+         COMMAND GETKEYS copy a b db 1
+         COMMAND GETKEYS publish a b
+         COMMAND GETKEYS spublish a b
+         COMMAND GETKEYS ssubscribe a b
+         COMMAND GETKEYS watch a b
+         COMMAND GETKEYS exists a b c
+         COMMAND GETKEYS del a b
+         COMMAND GETKEYS move k 1
+         COMMAND GETKEYS command getkeys get x
+         COMMAND GETKEYS getkeys a
+         command getkeys GET a"]);
+}
+
+#[test]
+fn settings_of_latency_and_of_client_memory() {
+    check(&["CONFIG GET latency-tracking
+         CONFIG GET latency-monitor-threshold
+         CONFIG GET maxmemory-clients
+         CONFIG SET latency-tracking no
+         CONFIG GET latency-tracking
+         CONFIG SET latency-tracking x
+         CONFIG SET latency-tracking yes
+         CONFIG SET latency-monitor-threshold 100
+         CONFIG GET latency-monitor-threshold
+         CONFIG SET latency-monitor-threshold -1
+         CONFIG SET latency-monitor-threshold x
+         CONFIG SET latency-monitor-threshold 0
+         CONFIG SET maxmemory-clients 1mb
+         CONFIG GET maxmemory-clients
+         CONFIG SET maxmemory-clients 5%
+         CONFIG GET maxmemory-clients
+         CONFIG SET maxmemory-clients 101%
+         CONFIG SET maxmemory-clients -1%
+         CONFIG SET maxmemory-clients -1
+         CONFIG SET maxmemory-clients x
+         CONFIG SET maxmemory-clients x%
+         CONFIG SET maxmemory-clients 0%
+         CONFIG GET maxmemory-clients
+         CONFIG SET maxmemory-clients 0"]);
+}

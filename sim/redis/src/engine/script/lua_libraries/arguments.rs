@@ -66,6 +66,11 @@ impl Arguments<'_> {
         }
     }
 
+    /// `luaL_checkint`: like [`Arguments::number`], as C's `int`.
+    pub(super) fn int(&self, index: usize) -> mlua::Result<i32> {
+        Ok(self.number(index)? as i64 as i32)
+    }
+
     fn wrong_type(&self, index: usize, expected: &str, found: Option<&Value>) -> mlua::Error {
         let found = found.map_or("no value", type_name);
         self.bad(index, format!("{expected} expected, got {found}"))

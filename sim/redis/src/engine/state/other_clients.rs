@@ -8,14 +8,16 @@ use super::session::Addresses;
 
 /// The connections of a node, as long as a script keeps the node from returning to its driver:
 /// what `processEventsWhileBlocked` is in Redis. See [`Node::attend`](crate::Node::attend).
-pub trait Bystanders {
+pub trait OtherClients {
     /// Whether the driver ends the process: then the script ends, too, whatever it has done.
     fn is_process_ended(&self) -> bool {
         false
     }
 
-    /// The next thing that has happened on the connections. Does not wait.
-    fn poll(&mut self) -> Option<Arrival>;
+    /// The next thing that has happened on the connections, without waiting for it. Only from
+    /// those may bytes arrive of which `listens` says so: what others send stays with the driver
+    /// until the script is over.
+    fn poll(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival>;
 
     /// The client of the last [`Arrival::Connected`] has this connection; or none, if there are
     /// too many clients.
@@ -40,9 +42,9 @@ pub enum Arrival {
     },
 }
 
-/// The bystanders of a node.
+/// The other clients of a node.
 pub(in crate::engine) struct Attention {
-    pub(in crate::engine) bystanders: Box<dyn Bystanders>,
+    pub(in crate::engine) other_clients: Box<dyn OtherClients>,
     /// Handles what they have sent, at this wall-clock time in microseconds.
     pub(in crate::engine) attend: fn(&mut State, &mut Self, u64),
     /// The replies that are still to be sent.

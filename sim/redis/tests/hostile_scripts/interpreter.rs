@@ -1,63 +1,7 @@
-//! Scripts that would end a process through Lua's C code: by overflowing an integer or the C
-//! stack, or by reading what is freed. The node answers with an error at the
-//! most, and the next script runs as if nothing had been.
-//!
-//! Each CVE of Lua in Redis has a test, and each class of such scripts: where Redis's Lua is
-//! mended by now, the expected answers are those of the mended versions.
-#![cfg(feature = "lua")]
+//! Scripts that would end a process through Lua's interpreter and its own libraries: by overflowing an
+//! integer or the C stack, or by reading what is freed.
 
-use locklab_redis::resp::command;
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
-
-struct Client {
-    node: Node,
-    conn: ConnId,
-    now_us: u64,
-}
-
-impl Client {
-    fn new() -> Self {
-        let mut node = Node::new(NodeConfig::default());
-        let conn = node.accept();
-        let now_us = 0;
-        Client { node, conn, now_us }
-    }
-
-    /// Sends a request; returns the raw reply, which is empty while a script runs.
-    fn send(&mut self, words: &[&str]) -> String {
-        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
-        let mut effects = Vec::new();
-        let request = command(&words);
-        self.node
-            .receive(self.conn, &request, self.now_us, &mut effects);
-        // Long enough for any script that ends.
-        self.now_us += 10_000_000;
-        self.node.wake(self.now_us, &mut effects);
-        let sent = effects.iter().map(|effect| match effect {
-            Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
-            other => panic!("{other:?}"),
-        });
-        sent.collect()
-    }
-
-    fn eval(&mut self, script: &str) -> String {
-        self.send(&["EVAL", script, "0"])
-    }
-}
-
-/// The script gets this reply, or one that contains it if it is an error's text.
-#[track_caller]
-fn check(script: &str, expected: &str) {
-    let mut client = Client::new();
-    let reply = client.eval(script);
-    let is_text = !expected.ends_with('\n');
-    let is_as_expected = reply == expected || is_text && reply.contains(expected);
-    assert!(
-        is_as_expected,
-        "{script}\n{reply:.300}\ninstead of {expected}"
-    );
-    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
-}
+use super::client::{Client, check};
 
 // Sizes and ranges.
 

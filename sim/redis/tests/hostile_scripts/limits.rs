@@ -1,54 +1,6 @@
-//! Scripts that want more than the interpreter has: more values at a time, or more memory. The
-//! node answers with an error at the most, and the next script runs as if nothing had been.
-#![cfg(feature = "lua")]
+//! Scripts that want more than the interpreter has: more values at a time, or more memory.
 
-use locklab_redis::resp::command;
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
-
-struct Client {
-    node: Node,
-    conn: ConnId,
-    now_us: u64,
-}
-
-impl Client {
-    fn new() -> Self {
-        let mut node = Node::new(NodeConfig::default());
-        let conn = node.accept();
-        Client {
-            node,
-            conn,
-            now_us: 0,
-        }
-    }
-
-    /// Sends a request, and waits for as long as a script may take; returns the raw reply.
-    fn send(&mut self, words: &[&str]) -> String {
-        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
-        let mut effects = Vec::new();
-        let (conn, request) = (self.conn, command(&words));
-        self.node.receive(conn, &request, self.now_us, &mut effects);
-        self.now_us += 10_000_000;
-        self.node.wake(self.now_us, &mut effects);
-        let sent = effects.iter().map(|effect| match effect {
-            Effect::Send { bytes, .. } => String::from_utf8_lossy(bytes).into_owned(),
-            Effect::Disk(_) => String::new(),
-            other => panic!("{other:?}"),
-        });
-        sent.collect()
-    }
-
-    fn eval(&mut self, script: &str) -> String {
-        self.send(&["EVAL", script, "0"])
-    }
-}
-
-#[track_caller]
-fn check(script: &str, expected: &str) {
-    let mut client = Client::new();
-    assert_eq!(client.eval(script), expected, "{script}");
-    assert_eq!(client.eval("return 1"), ":1\r\n", "after {script}");
-}
+use super::client::{Client, check};
 
 #[test]
 fn thousands_of_values_pass_through_the_libraries() {

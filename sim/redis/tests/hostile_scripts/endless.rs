@@ -1,35 +1,16 @@
 //! Scripts that hang in a function of Lua or of its libraries: what such a function does counts as
 //! instructions, so they run for too long like any other, and can be ended.
-#![cfg(feature = "lua")]
+
+#[path = "../fuzz/patience.rs"]
+mod patience;
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use bytes::Bytes;
 use locklab_redis::resp::command;
-use locklab_redis::{Arrival, Bystanders, ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{Effect, Node, NodeConfig};
 
-/// Ends a script that its node has looked up from so often.
-#[derive(Clone)]
-struct Patience(Rc<Cell<u32>>);
-
-impl Bystanders for Patience {
-    fn is_process_ended(&self) -> bool {
-        let left = self.0.get().saturating_sub(1);
-        self.0.set(left);
-        left == 0
-    }
-
-    fn poll(&mut self) -> Option<Arrival> {
-        None
-    }
-
-    fn accepted(&mut self, _: Option<ConnId>) {}
-
-    fn send(&mut self, _: ConnId, _: Bytes) -> Bytes {
-        Bytes::new()
-    }
-}
+use self::patience::Patience;
 
 /// The node looks up from the script again and again.
 #[track_caller]

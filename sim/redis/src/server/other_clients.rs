@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 use super::sockets::{Sockets, addresses};
 use super::thread::Stop;
 use crate::endpoint::TOO_MANY_CLIENTS;
-use crate::engine::{Addresses, Arrival, Bystanders, ConnId};
+use crate::engine::{Addresses, Arrival, ConnId, OtherClients};
 
 /// The most bytes per read: requests that make sense now are short.
 const READ_BYTES: usize = 4096;
 
 /// The clients of a node.
-pub(super) struct Crowd {
+pub(super) struct SocketClients {
     sockets: Rc<Sockets>,
     listener: net::TcpListener,
     stop: Stop,
@@ -30,9 +30,9 @@ pub(super) struct Crowd {
     last: Option<ConnId>,
 }
 
-impl Crowd {
+impl SocketClients {
     pub(super) fn new(sockets: Rc<Sockets>, listener: net::TcpListener, stop: Stop) -> Self {
-        Crowd {
+        SocketClients {
             sockets,
             listener,
             stop,
@@ -50,16 +50,16 @@ impl Crowd {
         Some(addresses)
     }
 
-    /// Bytes of the next connection that has any. Each is read once a round, so that a client that
-    /// sends without end does not keep the script from going on.
-    fn read(&mut self) -> Option<Arrival> {
+    /// Bytes of the next of these connections that has any. Each is read once a round, so that a
+    /// client that sends without end does not keep the script from going on.
+    fn read(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
         let sockets = self.sockets.open.borrow();
         let from = self
             .last
             .map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         for (conn, socket) in sockets.range((from, std::ops::Bound::Unbounded)) {
             self.last = Some(*conn);
-            if socket.is_full {
+            if socket.is_full || !listens(*conn) {
                 continue;
             }
             let mut bytes = vec![0; READ_BYTES];
@@ -74,19 +74,19 @@ impl Crowd {
     }
 }
 
-impl Bystanders for Crowd {
+impl OtherClients for SocketClients {
     fn is_process_ended(&self) -> bool {
         self.stop.is_signalled()
     }
 
-    fn poll(&mut self) -> Option<Arrival> {
+    fn poll(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
         // At the beginning of a round.
         if self.last.is_none()
             && let Some(addresses) = self.accept()
         {
             return Some(Arrival::Connected(addresses));
         }
-        self.read()
+        self.read(listens)
     }
 
     fn accepted(&mut self, conn: Option<ConnId>) {
