@@ -123,6 +123,8 @@ fn impossible_values_everywhere() {
     assert_snapshot!(told_set("clocks.host.n6.drift_ppm=5"), @r#"--set clocks.host.n6.drift_ppm=5: unknown host "n6"; the hosts are "c1" to "c2", "n1" to "n5" and "resource""#);
     assert_snapshot!(told_set("clocks.host.n1.drift_ppm=-1000000"), @"--set clocks.host.n1.drift_ppm=-1000000: a clock that is -1000000 ppm off would stand still or run backwards");
     assert_snapshot!(told_set("clocks.host.n1.offset_ms=nan"), @"--set clocks.host.n1.offset_ms=nan: an offset must be finite, not NaN");
+    assert_snapshot!(told_set("clocks.timers_late_ms=-1"), @"--set clocks.timers_late_ms=-1: a timer is late by 0 ms or more, not by -1");
+    assert_snapshot!(told_set("clocks.timers_late_ms=inf"), @"--set clocks.timers_late_ms=inf: a timer is late by 0 ms or more, not by inf");
     assert_snapshot!(told_set("lock.node_timeout_ms=0"), @"--set lock.node_timeout_ms=0: a client that waits 0 ms for a node never gets a reply");
     assert_snapshot!(told_set("lock.drift_factor=-0.1"), @"--set lock.drift_factor=-0.1: the allowance for drift is a share of the lease, 0 or more, not -0.1");
     assert_snapshot!(told_set("network.loss=nan"), @"--set network.loss=nan: a probability is between 0 and 1, not NaN");

@@ -2,15 +2,49 @@
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::Cli;
+use locklab_model::scenario::nearest;
 
 /// Reads it; its first word is the program.
 pub(super) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = with_negative_numbers(Cli::command());
-    let matches = command.try_get_matches_from_mut(words)?;
+    let matches = command
+        .try_get_matches_from_mut(without_help_of_help(words))
+        .map_err(|error| with_nearest_command(error, &command))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// `help --help` is `help`.
+fn without_help_of_help(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let words: Vec<OsString> = words.collect();
+    match words.get(1).is_some_and(|word| word == "help") {
+        true => { words.into_iter() }
+            .filter(|word| word != "--help" && word != "-h")
+            .collect(),
+        false => words,
+    }
+}
+
+/// Two letters that changed places are one mistake, which clap's measure of likeness does not know:
+/// `rnu` is `run`.
+fn with_nearest_command(mut error: clap::Error, command: &Command) -> clap::Error {
+    let is_suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if error.kind() != ErrorKind::InvalidSubcommand || is_suggested {
+        return error;
+    }
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    let names: Vec<String> = shown.map(|it| it.get_name().to_owned()).collect();
+    if let Some(nearest) = nearest(wrong, &names) {
+        let suggested = ContextValue::Strings(vec![nearest.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, suggested);
+    }
+    error
 }
 
 /// After an option, `-5` is its value and no other option: so the option can say what is wrong
@@ -29,6 +63,26 @@ fn with_negative_numbers(command: Command) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn told(arguments: &str) -> String {
+        let words = ["locklab"].into_iter().chain(arguments.split(' '));
+        let told = read(words.map(OsString::from)).err();
+        told.map_or(String::new(), |told| told.to_string())
+    }
+
+    #[test]
+    fn letters_that_changed_places_are_one_mistake() {
+        assert!(told("rnu").contains("similar subcommand exists: 'run'"));
+        assert!(told("sweeep").contains("'sweep'"));
+        assert!(!told("xyzzyxyzzy").contains("similar"));
+    }
+
+    #[test]
+    fn help_of_help_is_help() {
+        assert_eq!(told("help --help"), told("help"));
+        assert_eq!(told("help run -h"), told("help run"));
+        assert!(told("help run").contains("Usage: locklab run"));
+    }
 
     #[test]
     fn a_negative_number_is_a_value() {

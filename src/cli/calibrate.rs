@@ -15,6 +15,7 @@ use locklab_real::calibrate::{Constant, Effort, Times, measure};
 use locklab_real::{Programs, RealRedis};
 use locklab_report::Provenance;
 use locklab_results::csv::{Csv, number};
+use locklab_results::recording::server_name;
 use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
@@ -71,7 +72,10 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
         .map_err(anyhow::Error::from_boxed)
         .context("cannot measure")?;
     let table = Table {
-        title: format!("The model's times beside those of Redis {version} and of Linux"),
+        title: format!(
+            "The model's times beside those of {} and of Linux",
+            server_name(&version)
+        ),
         rows_are: "what",
         columns: ["from when to when", "model", "measured", "values", "agrees"]
             .map(String::from)
@@ -100,7 +104,7 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
         subject: "the model's times".into(),
         overrides: vec![],
         seeds: format!("{WORLD_RUNS} runs in the world, {} for real", options.runs),
-        environment: format!("simulated world, Redis {version} and Linux"),
+        environment: format!("simulated world, {} and Linux", server_name(&version)),
     };
     let verdicts: Vec<_> = constants
         .iter()

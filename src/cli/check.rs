@@ -48,7 +48,7 @@ pub(super) struct Options {
     /// Only the cases that match this expression
     #[arg(short = 'E', long, value_name = "EXPRESSION")]
     filter: Option<Filter>,
-    /// Derive the seeds from this commit, or from any text, instead of 0, 1, 2, …
+    /// Derive the seeds from this commit, or from any text after `text:`, instead of 0, 1, 2, …
     #[arg(long, value_name = "REF")]
     seed_from: Option<String>,
     /// Put the known mistakes of each lock into its scenarios, and see whether one notices

@@ -20,6 +20,6 @@ pub(super) fn print(options: &Options, context: &Context) -> anyhow::Result<Exit
     let mut script = Vec::new();
     let program = context.program.line(&[]);
     shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
-    output::print(&String::from_utf8(script)?)?;
+    output::print_exactly(&String::from_utf8(script)?)?;
     Ok(Exit::AsPredicted)
 }

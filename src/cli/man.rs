@@ -44,6 +44,6 @@ pub(super) fn man(options: &Options) -> anyhow::Result<Exit> {
     };
     let mut text = Vec::new();
     clap_mangen::Man::new(page).render(&mut text)?;
-    output::print(&String::from_utf8(text)?)?;
+    output::print_exactly(&String::from_utf8(text)?)?;
     Ok(Exit::AsPredicted)
 }

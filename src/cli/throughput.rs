@@ -19,6 +19,7 @@ use locklab_real::Programs;
 use locklab_real::throughput::{Effort, KEPT, NODES, Throughput, measure};
 use locklab_report::Provenance;
 use locklab_results::csv::{Csv, number};
+use locklab_results::recording::server_name;
 use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
@@ -91,7 +92,7 @@ pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
         subject: "locks a second".into(),
         overrides: vec![],
         seeds: format!("{} measurements of each setting", options.times),
-        environment: format!("Redis {version}, with its clients on one machine"),
+        environment: format!("{}, with its clients on one machine", server_name(&version)),
     };
     let list = list(&entries);
     let section = Section::of_table(table, list, data.clone(), provenance, &store, "throughput");
@@ -160,7 +161,10 @@ fn as_table(version: &str, entries: &[Entry]) -> Table {
         }
     };
     Table {
-        title: format!("Locks a second on Redis {version}, by what the nodes keep on disk"),
+        title: format!(
+            "Locks a second on {}, by what the nodes keep on disk",
+            server_name(version)
+        ),
         rows_are: "setting",
         columns: [
             "locks a second",

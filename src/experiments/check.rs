@@ -57,7 +57,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// If a path cannot be read, there is no case, or no such baseline.
+    /// If a path cannot be read, there is no case, no such baseline, or no such commit.
     pub fn plan(options: Options, store: &Store) -> anyhow::Result<Check> {
         let mut cases = locklab_suite::find(&options.paths)?;
         if let Some(filter) = &options.filter {
@@ -68,7 +68,7 @@ impl Check {
         let baseline = { options.baseline }.map(|name| read_baseline(&folder, name));
         Ok(Check {
             cases,
-            first_seed: first_seed(options.seed_from.as_deref()),
+            first_seed: first_seed(options.seed_from.as_deref())?,
             save_baseline: options.save_baseline,
             baseline: baseline.transpose()?,
         })
@@ -263,11 +263,28 @@ impl Check {
     }
 }
 
-/// The seed with which every scenario begins: 0, or one derived from the commit that `from` names, or
-/// from the text `from` if git knows no such commit.
-pub fn first_seed(from: Option<&str>) -> u64 {
-    let Some(from) = from else { return 0 };
-    let commit = format!("{from}^{{commit}}");
+/// The seed with which every scenario begins: 0, or one derived from what `from` names: a commit, or
+/// any text after `text:`. A commit's full id needs no repository.
+fn first_seed(from: Option<&str>) -> anyhow::Result<u64> {
+    let Some(from) = from else { return Ok(0) };
+    let id = match from.strip_prefix("text:") {
+        Some(text) => text.to_owned(),
+        None => commit(from).with_context(|| {
+            format!(
+                "--seed-from {from}: git finds no such commit here; write one that it finds, such as \
+                 HEAD in a repository, the full id of one, or any text after `text:`"
+            )
+        })?,
+    };
+    // Far from the largest seed, and short enough to be typed.
+    let seed = xxh3_64(id.trim().as_bytes()) >> 24;
+    status!("seeds from {seed} on, derived from {}", id.trim());
+    Ok(seed)
+}
+
+/// The id of a commit.
+fn commit(name: &str) -> Option<String> {
+    let commit = format!("{name}^{{commit}}");
     let asked = Command::new("git")
         .args([
             "rev-parse",
@@ -277,14 +294,13 @@ pub fn first_seed(from: Option<&str>) -> u64 {
             &commit,
         ])
         .output();
-    let id = match asked {
-        Ok(asked) if asked.status.success() => String::from_utf8_lossy(&asked.stdout).into(),
-        _ => from.to_owned(),
-    };
-    // Far from the largest seed, and short enough to be typed.
-    let seed = xxh3_64(id.trim().as_bytes()) >> 24;
-    status!("seeds from {seed} on, derived from {}", id.trim());
-    seed
+    if let Ok(asked) = asked
+        && asked.status.success()
+    {
+        return Some(String::from_utf8_lossy(&asked.stdout).trim().to_owned());
+    }
+    let is_id = matches!(name.len(), 40 | 64) && name.bytes().all(|b| b.is_ascii_hexdigit());
+    is_id.then(|| name.to_owned())
 }
 
 /// A baseline, with its name.

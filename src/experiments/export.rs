@@ -49,7 +49,7 @@ struct Markdown;
 impl Exporter for Markdown {
     fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
         let text = match form {
-            Form::Table(table) => format!("# {}\n\n{}", table.title, table.markdown()),
+            Form::Table(table) => table.markdown(),
             Form::Suite(results) => locklab_suite::markdown(results),
             _ => return Ok(vec![]),
         };

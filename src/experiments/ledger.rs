@@ -88,15 +88,15 @@ impl Header {
     /// Why the ledger of `other` cannot be joined with that of `self`.
     fn why_not_joined(&self, other: &Header) -> Option<&'static str> {
         match () {
-            () if (&self.locklab, self.format) != (&other.locklab, other.format) => {
-                Some("was written by another version of Locklab")
-            }
+            () if (&self.locklab, self.format) != (&other.locklab, other.format) => Some(
+                "was written by another version of Locklab; run all shards with the same program",
+            ),
             () if self.build != other.build => {
                 Some("was written by another build; run all shards with the same program")
             }
-            () if self.work != other.work => {
-                Some("is of other work: other scenarios, seeds or options")
-            }
+            () if self.work != other.work => Some(
+                "is of other work: other scenarios, seeds or options; run all shards with the same ones",
+            ),
             () => None,
         }
     }
@@ -205,7 +205,7 @@ impl Ledger {
             match shards.insert(shard.number, (shard, path)) {
                 Some((other, first)) if other == shard => {
                     bail!(
-                        "shard {shard} is given twice: {} and {name}",
+                        "shard {shard} is given twice: {} and {name}; leave one out",
                         first.display()
                     );
                 }
@@ -223,11 +223,11 @@ impl Ledger {
                     part,
                     result,
                 } = entry
-                    .with_context(|| format!("{name}:{}: this line is damaged", number + 1))?;
+                    .with_context(|| format!("{name}:{}: this line is damaged; run the shard again, and it resumes before this line", number + 1))?;
                 let twice = before.entry(stage).or_default().insert(part, result);
                 ensure!(
                     twice.is_none(),
-                    "{name}:{}: another shard has this part too",
+                    "{name}:{}: another shard has this part too; run both shards again with --fresh",
                     number + 1
                 );
             }
@@ -243,7 +243,10 @@ impl Ledger {
             }
             let missing = (1..=first.of).find(|number| !shards.contains_key(number));
             if let Some(number) = missing {
-                bail!("shard {number}/{} is missing", first.of);
+                bail!(
+                    "shard {number}/{} is missing; give the ledgers of all shards",
+                    first.of
+                );
             }
         }
         Ok((Self { before, file: None }, shards.len()))
@@ -309,138 +312,4 @@ fn sum(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn header(work: u64, shard: Option<Shard>) -> Header {
-        Header::of(&work, shard, &["sweep".into()]).expect("it can be read")
-    }
-
-    /// A folder that is removed at the end of a test that passes.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(test: &str) -> Self {
-            let name = format!("locklab-ledger-{}-{test}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            fs::create_dir_all(&folder).expect("the temporary folder can be written");
-            Self(folder)
-        }
-
-        fn shard(&self, number: usize, of: usize, work: u64, parts: &[usize]) -> PathBuf {
-            let path = self.0.join(format!("{number}-{of}-{work}.jsonl"));
-            let header = header(work, Some(Shard { number, of }));
-            let mut ledger = Ledger::open(&path, &header, true).expect("it opens");
-            for part in parts {
-                ledger.add("runs", *part, part).expect("it is written");
-            }
-            path
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            if !std::thread::panicking() {
-                fs::remove_dir_all(&self.0).expect("is ours");
-            }
-        }
-    }
-
-    #[test]
-    fn interrupted_work_resumes_and_other_work_begins_anew() {
-        let folder = Folder::new("resume");
-        let path = folder.0.join("work.jsonl");
-        let open = |header: &Header| {
-            let mut ledger = Ledger::open(&path, header, false).expect("it opens");
-            let done: BTreeMap<usize, u64> = ledger.take("runs");
-            (ledger, done)
-        };
-        let (mut ledger, done) = open(&header(1, None));
-        assert!(done.is_empty());
-        ledger.add("runs", 1, &7_u64).expect("it is written");
-        ledger.add("runs", 0, &8_u64).expect("it is written");
-        // As if the process was killed while it wrote the second line.
-        let text = fs::read_to_string(&path).expect("it is there");
-        fs::write(&path, &text[..text.len() - 5]).expect("it is written");
-
-        // Another command line for the same work.
-        let words = vec!["sweep".into(), "--jobs".into(), "1".into()];
-        let other_words = Header {
-            words,
-            ..header(1, None)
-        };
-        assert_eq!(open(&other_words).1, BTreeMap::from([(1, 7)]));
-        assert_eq!(open(&header(1, None)).1, BTreeMap::from([(1, 7)]));
-
-        let rebuilt = Header {
-            build: "0".into(),
-            ..header(1, None)
-        };
-        for other in [
-            rebuilt,
-            header(2, None),
-            header(1, Some(Shard { number: 1, of: 2 })),
-        ] {
-            let mut ledger = Ledger::open(&path, &header(1, None), true).expect("it opens");
-            ledger.add("runs", 1, &7_u64).expect("it is written");
-            assert!(open(&other).1.is_empty(), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn all_shards_join_to_the_whole_and_fewer_or_others_do_not() {
-        let folder = Folder::new("join");
-        let one = folder.shard(1, 2, 1, &[0, 2]);
-        let two = folder.shard(2, 2, 1, &[1]);
-        let join = |paths: &[&PathBuf]| {
-            let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
-            let joined = Ledger::join(&header(1, None), &paths);
-            joined.map(|(mut ledger, _)| {
-                ledger
-                    .take::<usize>("runs")
-                    .into_values()
-                    .collect::<Vec<_>>()
-            })
-        };
-        assert_eq!(join(&[&two, &one]).expect("they are all"), [0, 1, 2]);
-        let refused = |paths: &[&PathBuf], told: &str| {
-            let error = join(paths).expect_err(told).to_string();
-            assert!(error.contains(told), "{error}");
-        };
-        refused(&[&two], "shard 1/2 is missing");
-        refused(&[&one, &two, &two], "shard 2/2 is given twice");
-        refused(&[&one, &folder.shard(2, 3, 1, &[])], "is shard 1/2 and ");
-        refused(&[&one, &folder.shard(2, 2, 2, &[])], "is of other work");
-        let rebuilt = Header {
-            build: "0123456789abcdef".into(),
-            ..header(1, Some(Shard { number: 2, of: 2 }))
-        };
-        let path = folder.0.join("rebuilt.jsonl");
-        Ledger::open(&path, &rebuilt, true).expect("it opens");
-        refused(&[&one, &path], "was written by another build");
-        let overlapping = folder.shard(2, 2, 1, &[1, 2]);
-        refused(&[&one, &overlapping], "another shard has this part too");
-        let text = fs::read_to_string(&one).expect("it is there");
-        fs::write(&one, text.replacen("\"result\":2", "\"result\":3", 1)).expect("it is written");
-        refused(&[&one, &two], ":3: this line is damaged");
-    }
-
-    #[test]
-    fn a_line_with_any_flipped_bit_is_refused() {
-        let entry = Entry {
-            stage: "runs".into(),
-            part: 3,
-            result: 7,
-        };
-        let line = line(&entry).expect("it is JSON");
-        let line = line.trim_end().as_bytes();
-        assert!(serde_json::from_slice::<Value>(line).is_ok());
-        let read = |line: &[u8]| read_line::<Entry<u64>>(str::from_utf8(line).ok()?);
-        assert_eq!(read(line).map(|entry| entry.part), Some(3));
-        for bit in 0..8 * line.len() {
-            let mut flipped = line.to_vec();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(read(&flipped).is_none(), "{bit}");
-        }
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 use super::output::status;
+use locklab_values::untrusted;
 
 /// How often a line is printed where there is no terminal. Shorter work prints none, only its
 /// result.
@@ -38,7 +39,7 @@ impl Progress {
         };
         let style = ProgressStyle::with_template(&style).unwrap_or(ProgressStyle::default_bar());
         bar.set_style(style.with_key("rate", rate));
-        bar.set_message(doing.to_owned());
+        bar.set_message(untrusted::line(doing));
         if !bar.is_hidden() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }

@@ -19,7 +19,7 @@ use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Programs, RealRedis};
-use locklab_results::recording::{self, Recording};
+use locklab_results::recording::{self, Recording, server_name};
 use locklab_results::{Cell, Detail, per_run};
 use locklab_runner::backend::{Backend, World};
 use locklab_runner::batch::{Job, Part};
@@ -268,7 +268,7 @@ impl Run {
         lines.extend(
             self.version
                 .iter()
-                .map(|version| format!("  redis-server {version}")),
+                .map(|version| format!("  on {}", server_name(version))),
         );
         if runs.discarded > 0 {
             lines.push(format!(

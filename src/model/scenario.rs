@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::fault::FaultSpec;
 use crate::workload::{Resource, Workload};
@@ -17,6 +17,7 @@ use locklab_evidence::Prediction;
 use locklab_history::Topology;
 use locklab_locks::{LockSpec, Servers};
 use locklab_results::Observable;
+use locklab_values::untrusted;
 
 mod campaign;
 mod document;
@@ -38,7 +39,7 @@ mod validate;
 
 pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Network, NodeClock, NodeSpec, Persistence};
-pub use error::{Place, ScenarioError, did_you_mean};
+pub use error::{Place, ScenarioError, did_you_mean, nearest};
 pub use load::{check, load, parse};
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
@@ -57,7 +58,8 @@ pub struct Scenario {
     /// The overrides with which it was loaded, each `path=value`. They are applied already.
     #[serde(skip)]
     pub overrides: Vec<String>,
-    /// The claim under test in a few words, for headings.
+    /// The claim under test in a few words, for headings: one line.
+    #[serde(deserialize_with = "one_line")]
     pub title: String,
     /// The claim's number in the catalogue of claims: `K1`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,6 +166,10 @@ pub struct SweepSpec {
     /// How charts show a varied parameter, by its path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub axis: BTreeMap<String, AxisSpec>,
+}
+
+fn one_line<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    String::deserialize(input).map(|text| untrusted::line(&text))
 }
 
 /// A minute, far longer than the leases of seconds that the scenarios use.

@@ -3,6 +3,7 @@
 
 use super::FORMAT;
 use locklab_evidence::{Interval, Rate, Tally};
+use locklab_values::untrusted;
 
 /// A table for programs. Its first column is the version of the format.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,9 +89,12 @@ pub fn milliseconds(ns: Option<u64>) -> String {
 
 fn line(first: &str, rest: &[String]) -> String {
     let fields = [first].into_iter().chain(rest.iter().map(String::as_str));
-    let quoted = fields.map(|field| match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.to_owned(),
+    let quoted = fields.map(|field| {
+        let field = untrusted::csv(field);
+        match field.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", field.replace('"', "\"\"")),
+            false => field,
+        }
     });
     let mut line = quoted.collect::<Vec<_>>().join(",");
     line.push_str("\r\n");

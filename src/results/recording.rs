@@ -58,9 +58,18 @@ pub struct Header {
     pub schedule: Schedule,
     /// Where it ran.
     pub environment: Environment,
-    /// The version of the servers if they were real: `7.0.15`.
+    /// The version of the servers if they were real: `7.0.15` of Redis, `Valkey 8.0.1` of another
+    /// product. [`server_name`] has both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<String>,
+}
+
+/// The name and version of real servers: `Redis 7.0.15`.
+pub fn server_name(version: &str) -> String {
+    match version.starts_with(|first: char| first.is_ascii_digit()) {
+        true => format!("Redis {version}"),
+        false => version.to_owned(),
+    }
 }
 
 /// Where a run took place.

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use locklab_values::untrusted::markdown;
+
 /// Rows and columns with a heading each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Table {
@@ -60,17 +62,24 @@ pub enum Look {
 }
 
 impl Table {
-    /// As a table in Markdown.
+    /// As a heading and a table in Markdown.
     pub fn markdown(&self) -> String {
-        let mut text = format!("| | {} |\n", self.columns.join(" | "));
+        let columns: Vec<String> = self.columns.iter().map(|it| markdown(it)).collect();
+        let mut text = format!("# {}\n\n", markdown(&self.title));
+        text += &format!("| | {} |\n", columns.join(" | "));
         text += &format!("|:--{}|\n", "|:--".repeat(self.columns.len()));
         for row in &self.rows {
-            let fields: Vec<&str> = row.fields.iter().map(|f| f.detail.as_str()).collect();
+            let fields: Vec<String> = row.fields.iter().map(|f| markdown(&f.detail)).collect();
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "| {} | {} |", row.label, fields.join(" | "));
+            let _ = writeln!(
+                text,
+                "| {} | {} |",
+                markdown(&row.label),
+                fields.join(" | ")
+            );
         }
         for note in &self.notes {
-            let _ = write!(text, "\n{note}\n");
+            let _ = write!(text, "\n{}\n", markdown(note));
         }
         text
     }
@@ -165,6 +174,8 @@ mod tests {
     #[test]
     fn the_two_forms() {
         insta::assert_snapshot!(table().markdown(), @r"
+        # t
+
         | | crash | pause, long |
         |:--|:--|:--|
         | setnx | holds, as predicted | 12.0 %, as predicted |

@@ -3,6 +3,7 @@
 
 use super::results::{CaseResult, PropertyResult, Results};
 use locklab_evidence::Judgement;
+use locklab_values::untrusted;
 
 /// A line for each property that is not as predicted: `::error file=…,line=…,title=…::…`.
 pub fn annotations(results: &Results) -> Vec<String> {
@@ -40,24 +41,12 @@ fn command(
     message: &str,
 ) -> String {
     let place = match line {
-        Some(line) => format!("file={},line={line},", property(&case.id)),
+        Some(line) => format!("file={},line={line},", untrusted::property(&case.id)),
         None => String::new(),
     };
     format!(
         "::{level} {place}title={}::{}",
-        property(title),
-        data(message)
+        untrusted::property(title),
+        untrusted::message(message)
     )
-}
-
-/// A message in a workflow command.
-fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
-}
-
-/// A property of a workflow command.
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::results::{CaseResult, Results};
 use locklab_evidence::{Judgement, thousands};
+use locklab_values::untrusted::{markdown as plain, markdown_code as code};
 
 /// A sentence, a table of what differs or is inconclusive, and one of the rest, folded.
 pub fn markdown(results: &Results) -> String {
@@ -16,7 +17,12 @@ pub fn markdown(results: &Results) -> String {
     // Writing to a string cannot fail.
     for case in rest {
         if let Some(difference) = &case.unlike {
-            let _ = writeln!(text, "| `{}` | determinism | **{difference}** |", case.id);
+            let _ = writeln!(
+                text,
+                "| {} | determinism | **{}** |",
+                code(&case.id),
+                plain(difference)
+            );
         }
         for found in &case.properties {
             let word = match found.judgement {
@@ -26,23 +32,23 @@ pub fn markdown(results: &Results) -> String {
             };
             let _ = write!(
                 text,
-                "| `{}` | {} | {word}: {}",
-                case.id,
+                "| {} | {} | {word}: {}",
+                code(&case.id),
                 found.property,
-                found.sentence()
+                plain(&found.sentence())
             );
             if let Some(evidence) = &found.evidence {
                 let _ = write!(
                     text,
-                    "<br>{}<br>`{}`",
-                    evidence.what,
-                    results.command(evidence)
+                    "<br>{}<br>{}",
+                    plain(&evidence.what),
+                    code(&results.command(evidence))
                 );
             }
             text += " |\n";
         }
         if case.runs == 0 {
-            let _ = writeln!(text, "| `{}` | | not run |", case.id);
+            let _ = writeln!(text, "| {} | | not run |", code(&case.id));
         }
     }
     if !good.is_empty() {
@@ -50,7 +56,8 @@ pub fn markdown(results: &Results) -> String {
         text += "|:--|--:|:--|\n";
         for case in good {
             let runs = thousands(case.runs);
-            let _ = writeln!(text, "| `{}` | {runs} | {} |", case.id, case.title);
+            let (id, title) = (code(&case.id), plain(&case.title));
+            let _ = writeln!(text, "| {id} | {runs} | {title} |");
         }
         text += "\n</details>\n";
     }

@@ -7,3 +7,4 @@ pub mod dist;
 pub mod random;
 pub mod tcp;
 pub mod units;
+pub mod untrusted;

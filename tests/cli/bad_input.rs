@@ -392,3 +392,20 @@ fn a_recording_with_line_ends_of_windows() {
     let commands: [&[&str]; 2] = [&["replay", "windows.jsonl"], &["view", "windows.jsonl"]];
     assert_snapshot!(refused(&bench, &commands));
 }
+
+#[test]
+fn a_value_with_a_unit_is_told_to_have_none() {
+    let bench = crate::bench::Bench::new("unit");
+    for value in ["1s", "2.5 ms", "10µs"] {
+        let done = bench.locklab(&[
+            "run",
+            "kleppmann/k1",
+            "--set",
+            &format!("lock.ttl_ms={value}"),
+        ]);
+        assert_eq!(done.code, Some(1), "{}", done.told());
+        let expected =
+            "a value has no unit; write a number, in the unit that the name of lock.ttl_ms";
+        assert!(done.err.contains(expected), "{}", done.told());
+    }
+}

@@ -172,7 +172,7 @@ fn a_baseline_shows_what_became_worse() {
 fn a_profile_says_what_the_command_line_does_not() {
     let bench = Bench::new("check-profile");
     let profile = "[profile.default]\npaths = [\"kleppmann/k1\", \"kleppmann/k9\"]\n\
-                   [profile.one]\nfilter = \"claim(K9)\"\nseed-from = \"some text\"\n";
+                   [profile.one]\nfilter = \"claim(K9)\"\nseed-from = \"text:some text\"\n";
     bench.write("locklab.toml", profile);
     let cases = |arguments: &[&str]| {
         let done = bench.locklab(&[&["check", "--json"], arguments].concat());
@@ -191,7 +191,7 @@ fn a_profile_says_what_the_command_line_does_not() {
     let (one, seed) = cases(&["--profile", "one"]);
     assert_eq!(one, "kleppmann/k9");
     assert_eq!(
-        cases(&["-E", "claim(K9)", "--seed-from", "some text"]),
+        cases(&["-E", "claim(K9)", "--seed-from", "text:some text"]),
         (one, seed)
     );
     assert_eq!(cases(&["kleppmann/k5"]).0, "kleppmann/k5");
@@ -221,5 +221,17 @@ fn a_budget_makes_more_runs_and_one_that_is_over_shows_nothing() {
     for wrong in ["5", "0s", "m", "-1s", "5d"] {
         let told = bench.locklab(&["check", "kleppmann/k1", &format!("--budget={wrong}")]);
         assert_eq!(told.code, Some(1), "{wrong}");
+    }
+}
+
+#[test]
+fn seeds_from_a_commit_that_is_not_there_are_refused() {
+    let bench = Bench::new("check-no-commit");
+    // The folder is no repository.
+    for name in ["HEAAD", "HEAD", "main", "4f2a"] {
+        let done = bench.locklab(&["check", "kleppmann/k9", "--seed-from", name]);
+        assert_eq!(done.code, Some(1), "{}", done.told());
+        let expected = format!("--seed-from {name}: git finds no such commit here; write one");
+        assert!(done.err.contains(&expected), "{}", done.told());
     }
 }

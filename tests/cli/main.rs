@@ -17,4 +17,5 @@ mod shards;
 mod silent_redis;
 mod streams;
 mod sweep;
+mod untrusted;
 mod view;

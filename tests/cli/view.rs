@@ -129,3 +129,14 @@ fn mistakes_are_named() {
         );
     }
 }
+
+#[test]
+fn a_dash_is_standard_output_and_no_file() {
+    let bench = Bench::new("view-dash");
+    let view =
+        |out: &str| bench.locklab(&["view", "kleppmann/k1", "--format", "shiviz", "--out", out]);
+    let (printed, _) = (view("-"), view("log"));
+    assert_eq!(printed.code, Some(0), "{}", printed.told());
+    assert_eq!(printed.out.trim_end(), bench.read("log").trim_end());
+    assert_eq!(bench.files(), ["log"]);
+}

@@ -20,6 +20,7 @@ use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
 use locklab_suite::results::{Evidence, PropertyResult};
 use locklab_suite::{Case, CaseResult, Results};
+use locklab_values::untrusted;
 
 /// Adds to each property where its prediction stands, and to what differs a run that shows it.
 /// Properties that the same run violates share it.
@@ -117,7 +118,7 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
             Judgement::Inconclusive => style("?").yellow(),
             Judgement::Differs => style("✗").red(),
         };
-        let id = style(&case.id).for_stderr().bold();
+        let id = style(untrusted::line(&case.id)).for_stderr().bold();
         let runs = match case.runs {
             0 => "not run".into(),
             1 => "1 run".into(),
@@ -195,7 +196,7 @@ fn table(results: &Results) -> Csv {
 pub(super) fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
         for line in locklab_suite::annotations(results) {
-            output::print(&line)?;
+            output::print_exactly(&line)?;
         }
     }
     if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) {

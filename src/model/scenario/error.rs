@@ -126,7 +126,7 @@ fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
 
 /// The candidate closest to the word, if at most a third of the word was mistyped; or else one
 /// that starts with the word, such as `hold_ms` for `hold`.
-fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
     let slips = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
     let allowed = (word.chars().count() / 3).max(1);
     let mistyped = candidates

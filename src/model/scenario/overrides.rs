@@ -32,6 +32,12 @@ pub(super) fn apply<'a>(
     let value = match DeValue::parse(value.trim()) {
         Ok(value) => value.into_inner(),
         Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
+        Err(_) if is_duration(value.trim()) => {
+            return Err(format!(
+                "a value has no unit; write a number, in the unit that the name of {} ends in",
+                path.join(".")
+            ));
+        }
         Err(error) => return Err(format!("the value is not TOML: {}", error.message())),
     };
     put(root, &path, with_span(value, span), span)
@@ -115,6 +121,13 @@ fn put_into_array<'a>(
             rest.join(".")
         )),
     }
+}
+
+/// Whether this is a number with a unit of time: `1s`, `2.5 ms`.
+fn is_duration(text: &str) -> bool {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    unit.len() < text.len()
+        && ["ns", "us", "µs", "ms", "s", "m", "min", "h"].contains(&unit.trim_start())
 }
 
 /// Words, and moments such as `c1 acquired #2`; not a malformed list.

@@ -10,6 +10,7 @@ use super::Scenario;
 use crate::fault::{FaultSpec, Placement, amount_key};
 use locklab_history::Span;
 use locklab_results::Axis;
+use locklab_values::untrusted;
 
 /// One `[sweep.axis."PATH"]`: how a chart shows a parameter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +32,7 @@ pub fn axis(scenario: &Scenario, path: &str) -> Axis {
         return axis;
     };
     if let Some(title) = &own.title {
-        axis.name.clone_from(title);
+        axis.name = untrusted::line(title);
     }
     if let Some(per) = &own.per
         && let Some(size) = number_at(scenario, per)
