@@ -51,6 +51,10 @@ fn few(scenario: &Scenario) -> u64 {
 /// The comparisons of a scenario that does not come out as predicted after so many runs.
 fn differing(scenario: &Scenario, cell: &Cell, seeds: u64) -> Option<Vec<Comparison>> {
     let mut comparisons = compare(scenario, cell);
+    for property in scenario.expect.keys() {
+        let is_judged = comparisons.iter().any(|it| it.property == *property);
+        assert!(is_judged, "{}: {}", scenario.name, property.name());
+    }
     let is_wrong = |it: &Comparison| match it.judgement {
         Judgement::AsPredicted | Judgement::Unpredicted => false,
         Judgement::Inconclusive => it.predicted.is_some_and(|it| it.runs_needed() <= seeds),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use locklab_history::{Access, Event, History, Phase, Record};
 use locklab_model::fault::expand;
@@ -253,6 +253,56 @@ fn nothing_is_left_after_a_bench_that_was_killed() {
     }
 }
 
+/// The bench, or the bench and all its processes, are killed when it has made so many files.
+#[test]
+fn the_next_start_deletes_the_folder_of_a_bench_killed_at_any_moment() {
+    let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let temporary = temporary.join(format!("moments-{}", std::process::id()));
+    fs::create_dir(&temporary).unwrap();
+    for files in 1..=6 {
+        for family_too in [false, true] {
+            let mut bench = Bench::start_in("moments", 60_000, &temporary);
+            until_at_once(|| {
+                let own = folders_in(&temporary, bench.process.id()).into_iter();
+                own.map(|folder| 1 + count(&folder)).sum::<usize>() >= files
+            });
+            let mut killed = vec![bench.process.id()];
+            if family_too {
+                let children = processes().into_iter();
+                let children = children.filter(|process| process.parent == bench.process.id());
+                killed.splice(0..0, children.map(|process| process.id));
+            }
+            for id in killed {
+                // A process may have ended with its parent.
+                let _ = kill(Pid::from_raw(id as i32), Signal::SIGKILL);
+            }
+            bench.process.wait().unwrap();
+        }
+    }
+    let mut next = Bench::start_in("moments-next", 300, &temporary);
+    assert!(next.process.wait().unwrap().success());
+    until(|| match count(&temporary) {
+        0 => Ok(()),
+        files => Err(format!("{files} files in {}", temporary.display())),
+    });
+    fs::remove_dir(&temporary).unwrap();
+}
+
+/// The files and folders below this one.
+fn count(folder: &Path) -> usize {
+    // A file may be deleted before it is read.
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| 1 + count(&entry.path())).sum()
+}
+
+/// Waits without a pause, to meet a moment.
+fn until_at_once(happened: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !happened() {
+        assert!(Instant::now() < deadline, "it never happened");
+    }
+}
+
 /// Every setting grants some locks; the test does not check how many.
 #[test]
 fn the_throughput_of_every_setting_is_measured() {
@@ -350,6 +400,11 @@ struct Bench {
 
 impl Bench {
     fn start(name: &str, horizon_ms: u64) -> Self {
+        Self::start_in(name, horizon_ms, &std::env::temp_dir())
+    }
+
+    /// With this folder for temporary files.
+    fn start_in(name: &str, horizon_ms: u64, temporary: &Path) -> Self {
         let horizon = format!("horizon_ms = {horizon_ms}");
         let scenario = K1
             .replace("horizon_ms = 3000", &horizon)
@@ -360,6 +415,7 @@ impl Bench {
         let process = Command::new(env!("CARGO_BIN_EXE_locklab"))
             .args(["run".as_ref(), file.as_os_str()])
             .args(["--on", "redis"])
+            .env("TMPDIR", temporary)
             // A process that survived the bench would keep the test's own output open.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -418,8 +474,13 @@ fn survivors(family: &[Process]) -> Vec<Process> {
 
 /// The folders of the runs of this bench.
 fn folders_of(bench: u32) -> Vec<PathBuf> {
-    let prefix = format!("locklab-{bench}-");
-    let entries = fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    folders_in(&std::env::temp_dir(), bench)
+}
+
+/// Those with this folder for temporary files.
+fn folders_in(temporary: &Path, bench: u32) -> Vec<PathBuf> {
+    let prefix = format!("locklab-run-{bench}-");
+    let entries = fs::read_dir(temporary).unwrap().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.retain(|path| {
         let name = path.file_name().unwrap_or_default();

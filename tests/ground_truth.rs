@@ -6,8 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locklab_check::{Property, Verdict};
 use locklab_evidence::Expected;
@@ -15,6 +13,7 @@ use locklab_matrix::{Part, Plan, Row, Setting, put_in, rows};
 use locklab_model::scenario::{SHIPPED, Scenario, load};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_testing::at_once;
 use locklab_truth::{Comparison, Subject, compare, rule};
 
 /// The locks that the nodes do not tell the holder of.
@@ -87,15 +86,8 @@ fn compared(scenario: &Scenario, seeds: Range<u64>) -> Tally {
             let what = removal.what();
             (tally.differences).push(format!("{run}: no release of this lock should: {what}"));
         }
-        tally
-            .differences
-            .extend(differences.into_iter().map(|found| {
-                let (property, by_history) = (found.property.name(), found.by_history);
-                format!(
-                    "{run}, {property}\n  history: {by_history}\n  nodes: {}",
-                    found.by_nodes
-                )
-            }));
+        let found = differences.iter().map(|found| format!("{run}, {found}"));
+        tally.differences.extend(found);
     }
     tally
 }
@@ -119,27 +111,7 @@ fn is_long() -> bool {
 
 /// What came of the runs of these scenarios, on two threads.
 fn compare_all(scenarios: &[Scenario], seeds: u64) -> Vec<Tally> {
-    let tallies = Mutex::new(BTreeMap::new());
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(scenario) = scenarios.get(place) else {
-                        return;
-                    };
-                    let tally = compared(scenario, 0..seeds);
-                    tallies.lock().expect("no panic").insert(place, tally);
-                }
-            });
-        }
-    });
-    tallies
-        .into_inner()
-        .expect("no panic")
-        .into_values()
-        .collect()
+    at_once(2, scenarios, |scenario| compared(scenario, 0..seeds))
 }
 
 /// Fails if history and nodes contradict each other in a run.

@@ -69,7 +69,7 @@ properties! {
                    return of acquire to its call of release.",
         source: "antirez, \"Is Redlock safe?\" (2016): once the TTL is over, exclusion is gone \
                  for every lock that releases itself",
-        title: "B∞ (one believer)",
+        title: "belief (one believer)",
         // Every lock with a lease violates it as soon as a holder outlives the lease.
         surprises: false,
     }
@@ -78,7 +78,7 @@ properties! {
                    clock and the algorithm's validity rule give it.",
         source: "redis.io, \"Distributed locks with Redis\": mutual exclusion within the \
                  validity time",
-        title: "Bd (one holder within its lease)",
+        title: "lease (one holder within its lease)",
         surprises: true,
     }
     Resource = "resource" {
@@ -86,7 +86,7 @@ properties! {
                    lost-update and token-regression together.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",
-        title: "R (resource intact)",
+        title: "resource (intact)",
         surprises: true,
     }
     StaleWrite = "stale-write" {

@@ -11,6 +11,8 @@ pub struct Contents {
     pub payloads: Vec<Vec<u8>>,
     /// The keys of the nodes, in the order of true time.
     pub snapshots: Vec<KeySnapshot>,
+    /// Why there are no snapshots of a run on real servers, if there are none.
+    pub unknown: Option<String>,
 }
 
 /// The keys of a node at one time. It is taken whenever they have changed, and at the end of the

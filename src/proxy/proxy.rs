@@ -1,5 +1,6 @@
 //! The handle with which a run controls its proxy.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc;
@@ -123,6 +124,12 @@ impl Proxy {
     /// the first ones.
     pub fn take_messages(&self) -> Vec<Segment> {
         self.call(|relay| relay.act(|network, _| network.take_messages()))
+    }
+
+    /// The port from which the proxy has connected to a server, for each
+    /// [`Segment::connection`](crate::Segment): as which client the server knows it.
+    pub fn dialled(&self) -> BTreeMap<u64, u16> {
+        self.call(|relay| relay.dialled())
     }
 
     /// Carries out `act` on the proxy's thread and returns its answer.

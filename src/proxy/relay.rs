@@ -46,6 +46,8 @@ pub(crate) struct Relay {
     servers: RefCell<Servers>,
     /// The sockets at the ends of connections.
     ports: RefCell<BTreeMap<End, Rc<Port>>>,
+    /// The port from which the proxy has connected to a server, for each connection.
+    dialled: RefCell<BTreeMap<u64, u16>>,
     timer: Timer,
     /// The read buffer of a task.
     buffer: RefCell<Box<[u8]>>,
@@ -60,6 +62,7 @@ impl Relay {
             network: RefCell::new(Network::new(options)),
             servers: RefCell::default(),
             ports: RefCell::default(),
+            dialled: RefCell::default(),
             timer: Timer::new()?,
             buffer: RefCell::new(vec![0; READ_BYTES].into()),
         })
@@ -127,6 +130,11 @@ impl Relay {
         }
     }
 
+    /// The port from which the proxy has connected to a server, for each connection.
+    pub(crate) fn dialled(&self) -> BTreeMap<u64, u16> {
+        self.dialled.borrow().clone()
+    }
+
     /// Handles a host's connection to the public address of `server`. A host that is not part of
     /// the run is rejected.
     fn accepted(self: &Rc<Self>, stream: TcpStream, from: SocketAddr, server: Name) {
@@ -150,6 +158,10 @@ impl Relay {
             None => None,
         };
         if let Some(stream) = stream {
+            if let Ok(address) = stream.local_addr() {
+                let mut dialled = self.dialled.borrow_mut();
+                dialled.insert(connection.number(), address.port());
+            }
             self.attach(connection.server(), stream, Greeting::None);
             self.act(|network, now_ns| network.connected(connection, now_ns));
         } else {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use locklab_shim::{ClockFile, ClockReader};
+use locklab_shim::{ClockFile, ClockReader, ClockRecord, Readings};
 use locklab_values::units::ns_from_fractional_ms;
 
 use crate::real_env::Clocks;
@@ -19,6 +19,8 @@ pub(super) struct HostClocks(BTreeMap<Name, HostClock>);
 struct HostClock {
     path: PathBuf,
     file: ClockFile,
+    /// Its records, each from its base on.
+    past: Vec<ClockRecord>,
     /// As the testbed reads them.
     clocks: Clocks,
     rates: Rates,
@@ -42,6 +44,7 @@ impl HostClocks {
             let clock = HostClock {
                 clocks: Clocks::set_by(ClockReader::open(&path)?),
                 path,
+                past: vec![file.record()],
                 file,
                 rates: Rates::new(own.drift_ppm),
             };
@@ -63,6 +66,19 @@ impl HostClocks {
     pub(super) fn of(&self, host: &Name) -> Clocks {
         let clock = self.0.get(host);
         clock.map_or_else(Clocks::default, |clock| clock.clocks.clone())
+    }
+
+    /// What the clocks of a host showed when the machine's monotonic clock showed this.
+    pub(super) fn at(&self, host: &Name, mono_ns: u64) -> Readings {
+        let now = Readings::of_machine();
+        let right = Readings {
+            wall_ns: (now.wall_ns + mono_ns).saturating_sub(now.mono_ns),
+            mono_ns,
+        };
+        let past = self.0.get(host).map_or(&[][..], |clock| &clock.past);
+        let mut until = past.iter().rev();
+        let record = until.find(|record| record.base_mono_ns <= right.mono_ns);
+        record.map_or(right, |record| record.readings(right))
     }
 
     /// Sets the wall clocks of these hosts forward, by nanoseconds.
@@ -109,6 +125,7 @@ impl HostClocks {
         for host in hosts {
             if let Some(clock) = self.0.get_mut(host) {
                 change(clock)?;
+                clock.past.push(clock.file.record());
             }
         }
         Ok(())

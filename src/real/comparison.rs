@@ -37,7 +37,7 @@ pub const WITHIN: f64 = 0.2;
 const FALSE_ALARM: f64 = 0.01;
 
 /// Between this rate and its complement few runs show little, and the first look comes later.
-const RARE: f64 = 0.05;
+pub const RARE: f64 = 0.05;
 
 /// By how much a real duration may seem shorter, in nanoseconds: Redis counts in milliseconds.
 const RESOLUTION_NS: u64 = NS_PER_MS;

@@ -12,7 +12,7 @@ use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
 use super::testbed::Testbed;
-use locklab_history::{Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
+use locklab_history::{Contents, Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
 use locklab_runner::run::Lateness;
@@ -20,14 +20,22 @@ use locklab_runner::run::Lateness;
 /// The longest wait for an event before the conductor sees whether it has to stop.
 const LOOK_UP: Duration = Duration::from_millis(200);
 
-/// Runs to the end of the last client's last round, or to the scenario's horizon. Returns the
-/// history, and how late the machine was during the run.
+/// What a real run has left.
+pub(super) struct Conducted {
+    pub(super) history: History,
+    /// How late the machine was during the run.
+    pub(super) lateness: Lateness,
+    /// If they were kept.
+    pub(super) contents: Option<Contents>,
+}
+
+/// Runs to the end of the last client's last round, or to the scenario's horizon.
 pub(super) fn conduct(
     testbed: Testbed<'_>,
     scenario: &Scenario,
     schedule: &Schedule,
     stop: &AtomicBool,
-) -> Result<(History, Lateness), ConfirmError> {
+) -> Result<Conducted, ConfirmError> {
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
         processes: Processes {
@@ -85,7 +93,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> (History, Lateness) {
+    fn finish(mut self) -> Conducted {
         self.executor.finish(&mut self.processes);
         let testbed = self.processes.testbed;
         for client in testbed.clients() {
@@ -93,7 +101,12 @@ impl Conductor<'_> {
         }
         let end_ns = testbed.now_ns();
         let lateness = testbed.lateness();
-        (testbed.finish(end_ns), lateness)
+        let (history, contents) = testbed.finish(end_ns);
+        Conducted {
+            history,
+            lateness,
+            contents,
+        }
     }
 
     /// Handles an event of a process.

@@ -48,7 +48,11 @@ mod heartbeat;
 pub mod jitter;
 mod limits;
 #[cfg(target_os = "linux")]
+mod monitor;
+#[cfg(target_os = "linux")]
 mod operator;
+#[cfg(target_os = "linux")]
+mod orphans;
 #[cfg(target_os = "linux")]
 mod plan;
 mod probe;
@@ -57,6 +61,8 @@ pub mod process;
 pub mod real_env;
 #[cfg(target_os = "linux")]
 mod redis_server;
+#[cfg(target_os = "linux")]
+mod replay;
 pub mod series;
 pub mod simulated;
 #[cfg(target_os = "linux")]
@@ -66,6 +72,8 @@ mod testbed;
 #[cfg(target_os = "linux")]
 pub mod throughput;
 
+#[cfg(target_os = "linux")]
+pub use self::replay::why_not_repeated;
 pub use error::ConfirmError;
 
 /// The programs that a real run starts.
@@ -183,10 +191,11 @@ pub fn run_with(
     limits::check(scenario, schedule)?;
     let redis_version = redis_server::version(&real.programs.redis_server)?;
     let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
-    let (history, lateness) = conductor::conduct(testbed, scenario, schedule, real.stop)?;
+    let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
-        history,
-        lateness,
+        history: conducted.history,
+        lateness: conducted.lateness,
+        contents: conducted.contents,
         server_version: Some(redis_version),
         ..Run::default()
     })

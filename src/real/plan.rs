@@ -55,7 +55,7 @@ impl<'a> Plan<'a> {
         let topology = &scenario.topology;
         let hosts: Vec<Name> = topology.hosts().into_iter().map(Name::from).collect();
         let addresses = Addresses::new(&hosts).ok_or(ConfirmError::Addresses)?;
-        let folder = Folder::new().map_err(ConfirmError::Folder)?;
+        let folder = Folder::new(programs)?;
         let servers = topology.servers().into_iter();
         Ok(Self {
             programs,

@@ -25,7 +25,7 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::child_protocol::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
-use super::{folder, stamp};
+use super::{orphans, stamp};
 use crate::real_env::{Clocks, RealEnv, read_clock};
 use locklab_env::Env;
 use locklab_env::observe::Observer;
@@ -48,28 +48,33 @@ pub fn main() -> bool {
 }
 
 fn work() -> io::Result<()> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
     let job: Job = receive().map_err(|error| {
         io::Error::other(format!(
             "no job of a Locklab run on standard input: {error}"
         ))
     })?;
-    // If the testbed ended before the request above, the request does not end this process.
-    if getppid().as_raw().cast_unsigned() != job.bench {
-        return Err(io::Error::other("the bench is gone"));
+    if !matches!(job.role, Role::Janitor { .. }) {
+        end_with_bench(job.bench)?;
     }
     match job.role {
         Role::Client(job) => block_on(client(*job)),
         Role::Resource(job) => block_on(serve(job)),
         Role::Guard(job) => Err(become_program(job)),
-        Role::Janitor { folder } => {
-            prctl::set_pdeathsig(None)?;
-            outlive_bench(&folder)
-        }
+        Role::Janitor { folder } => outlive_bench(&folder),
     }
 }
 
-/// Replaces this process. The request above survives: the program ends with the testbed.
+/// Asks the kernel to end this process with the testbed.
+fn end_with_bench(bench: u32) -> io::Result<()> {
+    prctl::set_pdeathsig(Signal::SIGKILL)?;
+    // If the testbed ended before the request, the request does not end this process.
+    match getppid().as_raw().cast_unsigned() == bench {
+        true => Ok(()),
+        false => Err(io::Error::other("the bench is gone")),
+    }
+}
+
+/// Replaces this process. The request to the kernel survives: the program ends with the testbed.
 fn become_program(job: GuardJob) -> io::Error {
     if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.until_ns) {
         return error;
@@ -97,12 +102,12 @@ fn outlive_bench(folder: &Path) -> io::Result<()> {
     const ATTEMPTS: u32 = 50;
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
     for _ in 0..ATTEMPTS {
-        if folder::remove(folder).is_ok() {
+        if orphans::delete_after_owner(folder).is_ok() && !folder.exists() {
             break;
         }
         thread::sleep(Duration::from_millis(20));
     }
-    folder::remove(folder)
+    orphans::delete_after_owner(folder)
 }
 
 /// Uses one thread: a stopped process stops as a whole, and locks need not be `Send`.

@@ -228,3 +228,22 @@ pub fn read_clock(clock: ClockKind) -> u64 {
     let time = clock_gettime(id).expect("every Linux and macOS has these two clocks");
     time.tv_sec() as u64 * NS_PER_S + time.tv_nsec() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::runtime::Builder;
+
+    #[test]
+    fn a_late_timer_ends_no_sooner() {
+        let late = Duration::from_millis(20);
+        let env = RealEnv::new(BTreeMap::new(), 1, "c1").with_late_timers(late);
+        let runtime = Builder::new_current_thread().enable_time().build();
+        let start_ns = env.now_ns(ClockKind::Monotonic);
+        runtime
+            .expect("it needs a clock only")
+            .block_on(env.sleep(Duration::ZERO));
+        let took_ns = env.now_ns(ClockKind::Monotonic) - start_ns;
+        assert!(Duration::from_nanos(took_ns) >= late, "{took_ns} ns");
+    }
+}

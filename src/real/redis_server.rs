@@ -25,7 +25,8 @@ const VERSION_S: u64 = 10;
 /// No answer with a version is longer than this, in bytes.
 const MAX_ANSWER: u64 = 4096;
 
-/// The version that a Redis server reports: `7.0.15`.
+/// The version that a server reports, as [`Header::redis`](locklab_results::recording::Header::redis)
+/// has it.
 pub(super) fn version(program: &Path) -> Result<String, ConfirmError> {
     let mut process = Command::new(program)
         .arg("--version")
@@ -220,7 +221,12 @@ fn is_notice(word: &str) -> bool {
 
 fn find_version(answer: &str) -> Option<String> {
     let mut words = answer.split_whitespace();
-    words.find_map(|word| Some(word.strip_prefix("v=")?.into()))
+    let product = words.next()?;
+    let version = words.find_map(|word| word.strip_prefix("v="))?;
+    Some(match product {
+        "Redis" => version.into(),
+        other => format!("{other} {version}"),
+    })
 }
 
 #[cfg(test)]
@@ -236,7 +242,7 @@ mod tests {
             "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=d8ff",
             Some("7.0.15"),
         );
-        check("Valkey server v=8.0.1 sha=00000000:0", Some("8.0.1"));
+        check("Valkey server v=8.0.1 sha=00000000:0", Some("Valkey 8.0.1"));
         check("cat (GNU coreutils) 9.4", None);
     }
 

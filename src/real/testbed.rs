@@ -15,14 +15,16 @@ use locklab_values::random::Stream;
 use locklab_values::units::NS_PER_S;
 
 use super::child::{Child, ChildEvent, Collector, ProcessId};
-use super::child_protocol::{Command, Job, Role};
+use super::child_protocol::{Command, Job};
 use super::clocks::HostClocks;
 use super::heartbeat::Heartbeat;
+use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
+use super::replay::{self, Unknown, Wire};
 use super::{ConfirmError, Programs, stamp};
 use crate::real_env::read_clock;
-use locklab_history::{ClockKind, Event, FaultyLinks, History, Message, Name, Point};
+use locklab_history::{ClockKind, Contents, Event, FaultyLinks, History, Message, Name, Point};
 use locklab_history::{RESOURCE, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::label;
@@ -64,8 +66,8 @@ pub(super) struct Testbed<'a> {
     event: Receiver<(ProcessId, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
-    /// It deletes the folder of the run if the testbed cannot.
-    _janitor: Child,
+    /// What the nodes execute, if the contents are kept.
+    monitors: Option<Monitors>,
     /// The last one, since its folder goes when all processes have ended.
     plan: Plan<'a>,
 }
@@ -109,10 +111,10 @@ impl<'a> Testbed<'a> {
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
             heartbeat: Heartbeat::start().map_err(ConfirmError::Proxy)?,
-            _janitor: janitor(&plan, &collector)?,
             collector,
             event,
             origin_ns: 0,
+            monitors: keep.contents.then(Monitors::default),
             plan,
         };
         testbed.start_all()?;
@@ -408,6 +410,12 @@ impl<'a> Testbed<'a> {
         }
         let addresses = &self.plan.addresses;
         let (public, hidden) = (addresses.public(name), addresses.hidden(name));
+        if let Some(monitors) = &mut self.monitors
+            && role.is_some()
+            && replay::why_not_repeated(self.plan.scenario).is_none()
+        {
+            monitors.start(name, hidden).map_err(ConfirmError::Proxy)?;
+        }
         let published = self.proxy.publish(name, public, hidden);
         let node = &self.plan.scenario.node;
         if let Some(every_ms) = node.other_writes_every_ms
@@ -449,9 +457,10 @@ impl<'a> Testbed<'a> {
     }
 
     /// Ends all processes; returns what happened from the beginning to `end_ns`, in the order of
-    /// true time.
-    pub(super) fn finish(mut self, end_ns: u64) -> History {
+    /// true time, and the contents of the run, if they are kept.
+    pub(super) fn finish(mut self, end_ns: u64) -> (History, Option<Contents>) {
         self.hosts.clear();
+        let monitors = self.monitors.take();
         let origin_ns = self.origin_ns;
         let mut records = std::mem::take(&mut *self.collector.records());
         records.retain(|record| record.at_ns >= origin_ns);
@@ -460,22 +469,40 @@ impl<'a> Testbed<'a> {
         }
         records.retain(|record| record.at_ns <= end_ns);
         records.sort_by_key(|record| record.at_ns);
-        let mut segments = self.proxy.take_messages();
-        segments.retain(|segment| (origin_ns..=origin_ns + end_ns).contains(&segment.sent_ns));
-        let message = |segment: Segment| Message {
+        let all = self.proxy.take_messages();
+        let run_ns = origin_ns..=origin_ns + end_ns;
+        let segments = all.iter().filter(|it| run_ns.contains(&it.sent_ns));
+        let message = |segment: &Segment| Message {
             sent_ns: segment.sent_ns - origin_ns,
             arrived_ns: (segment.arrived_ns)
                 .map(|at_ns| at_ns - origin_ns)
                 .filter(|at_ns| *at_ns <= end_ns),
-            from: segment.from,
-            to: segment.to,
+            from: segment.from.clone(),
+            to: segment.to.clone(),
             label: label::of(&segment.payload),
         };
-        History {
+        let history = History {
             records,
-            messages: segments.into_iter().map(message).collect(),
+            messages: segments.clone().map(message).collect(),
             end_ns,
-        }
+        };
+        let contents = monitors.map(|monitors| {
+            let wire = Wire {
+                history: &history,
+                segments: &all,
+                executed: monitors.finish(),
+                dialled: self.proxy.dialled(),
+                origin_ns,
+                clocks: &|host, at_ns| self.plan.clocks.at(host, at_ns),
+            };
+            let snapshots = replay::snapshots(&wire, self.plan.scenario);
+            Contents {
+                payloads: segments.map(|it| it.payload.to_vec()).collect(),
+                unknown: snapshots.as_ref().err().map(Unknown::to_string),
+                snapshots: snapshots.unwrap_or_default(),
+            }
+        });
+        (history, contents)
     }
 
     /// How late the machine was since the run began.
@@ -515,23 +542,5 @@ fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
             true => locklab_proxy::Keep::Messages,
             false => locklab_proxy::Keep::Nothing,
         },
-    })
-}
-
-fn janitor(plan: &Plan<'_>, collector: &Collector) -> Result<Child, ConfirmError> {
-    let who = ProcessId {
-        host: "janitor".into(),
-        start: 1,
-    };
-    let job = Job {
-        bench: process::id(),
-        role: Role::Janitor {
-            folder: plan.folder.path().into(),
-        },
-    };
-    let child = Child::start(&plan.programs.locklab, &job, who.clone(), collector.clone());
-    child.map_err(|source| ConfirmError::Start {
-        host: who.host,
-        source,
     })
 }

@@ -117,7 +117,7 @@ impl Servers {
     ) -> Result<Servers, ConfirmError> {
         let names: Vec<Name> = (1..=nodes).map(|i| format!("n{i}").into()).collect();
         let addresses = Addresses::new(&names).ok_or(ConfirmError::Addresses)?;
-        let folder = Folder::new().map_err(ConfirmError::Folder)?;
+        let folder = Folder::new(programs)?;
         let mut scenario: Scenario = parse(
             "throughput.toml",
             "title = \"Throughput\"\n[lock]\nname = \"set-nx-px\"\nttl_ms = 30000",
@@ -127,16 +127,12 @@ impl Servers {
         scenario.node.persistence = persistence;
         let (event, events) = mpsc::channel();
         let collector = Collector::new(event);
-        let janitor = Part::Janitor {
-            folder: folder.path().to_owned(),
-        };
         let mut servers = Servers {
             children: vec![],
             addresses,
             names,
             folder,
         };
-        servers.spawn(programs, "janitor", janitor, &collector)?;
         for name in servers.names.clone() {
             let files = servers
                 .folder

@@ -157,8 +157,12 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
             let by_clock_ns = slowest(scenario, ns_from_ms(bound.by_clock_ms + starting_ms));
             // Between two of them a client may wait for a timer.
             let late_ns = scenario.clocks.timers_late().as_nanos() as u64;
-            let round_trips_ns = u64::from(bound.round_trips) * (round_trip_ns + late_ns);
-            (by_clock_ns + round_trips_ns, ns_from_ms(bound.time_outs_ms))
+            let round_trips_ns =
+                u64::from(bound.round_trips).saturating_mul(round_trip_ns.saturating_add(late_ns));
+            (
+                by_clock_ns.saturating_add(round_trips_ns),
+                ns_from_ms(bound.time_outs_ms),
+            )
         }
     };
     let topology = &scenario.topology;

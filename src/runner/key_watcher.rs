@@ -1,26 +1,20 @@
 //! Records the keys of the lock on each node of a simulated run whenever they change.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_redis::{Key, Node};
+use locklab_redis::Node;
 use locklab_services::serve::Watch;
-use locklab_values::units::NS_PER_MS;
 use locklab_world::Host;
 
+use crate::key_log::{KeyLog, Moment, wall_deadline};
 use crate::simulated_env::Directory;
-use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Name};
-use locklab_locks::KEY;
+use locklab_history::{ClockKind, Deadline, KeySnapshot, Name};
 use locklab_model::scenario::NodeClock;
 
 /// Records the keys of the nodes of a run.
 #[derive(Default)]
-pub(super) struct KeyWatcher {
-    /// The keys of each node at its last snapshot.
-    seen: RefCell<BTreeMap<Name, BTreeMap<String, KeyState>>>,
-    snapshots: RefCell<Vec<KeySnapshot>>,
-}
+pub(super) struct KeyWatcher(RefCell<KeyLog>);
 
 impl KeyWatcher {
     /// Returns a watch for a new process of the node `name`, whose keys expire by this clock of its
@@ -34,79 +28,39 @@ impl KeyWatcher {
     ) -> Watch {
         let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
         let directory = directory.clone();
-        self.seen.borrow_mut().insert(name.clone(), BTreeMap::new());
-        Rc::new(move |node, peer| {
+        self.0.borrow_mut().begin(&name);
+        Rc::new(move |node: &Node, peer| {
             let known = |peer| directory.iter().find(|(_, id)| **id == peer);
             let by = peer.and_then(known).map(|(name, _)| name);
-            watcher.update(&name, &host, clock, node, by);
+            let deadline = |ms| deadline(ms, clock, &host);
+            let mut log = watcher.0.borrow_mut();
+            log.update(&name, now(&host), node, by, deadline);
         })
     }
 
     /// Returns all snapshots of the run, with a final one of each node for its clocks.
     pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<KeySnapshot> {
-        for name in self.seen.borrow().keys() {
-            self.note(name, &host(name), None, Vec::new());
-        }
-        self.snapshots.take()
-    }
-
-    fn update(&self, name: &Name, host: &Host, clock: NodeClock, node: &Node, by: Option<&Name>) {
-        let of_lock = |key: &Key| {
-            let mut places = key.name.windows(KEY.len());
-            places.any(|place| place == KEY.as_bytes())
-        };
-        let now: BTreeMap<String, KeyState> = (node.keys().filter(of_lock))
-            .map(|key| {
-                let state = KeyState {
-                    value: key.to_string(),
-                    expires: key.expires_at_ms.map(|ms| deadline(ms, clock, host)),
-                };
-                (String::from_utf8_lossy(key.name).into_owned(), state)
-            })
-            .collect();
-        let mut seen = self.seen.borrow_mut();
-        let before = seen.entry(name.clone()).or_default();
-        if *before == now {
-            return;
-        }
-        let gone = before.keys().filter(|key| !now.contains_key(*key));
-        let gone = gone.map(|key| (key.clone(), None));
-        let new = now
-            .iter()
-            .filter(|(key, state)| before.get(*key) != Some(state));
-        let new = new.map(|(key, state)| (key.clone(), Some(state.clone())));
-        let changed: BTreeMap<_, _> = gone.chain(new).collect();
-        let changed = changed.into_iter().map(|(key, now)| KeyChange { key, now });
-        self.note(name, host, by, changed.collect());
-        *before = now;
-    }
-
-    fn note(&self, name: &Name, host: &Host, by: Option<&Name>, changed: Vec<KeyChange>) {
-        self.snapshots.borrow_mut().push(KeySnapshot {
-            at_ns: host.now_ns(),
-            host: name.clone(),
-            by: by.cloned(),
-            wall_ns: host.wall_ns(),
-            mono_ns: host.mono_ns(),
-            changed,
-        });
+        self.0.borrow_mut().finish(|name| now(&host(name)))
     }
 }
 
-/// The first reading of the node's clock at which a key has expired: for `keyIsExpired` this is one
-/// millisecond after the key's expiry time.
+fn now(host: &Host) -> Moment {
+    Moment {
+        at_ns: host.now_ns(),
+        wall_ns: host.wall_ns(),
+        mono_ns: host.mono_ns(),
+    }
+}
+
+/// The first reading of the node's clock at which a key has expired.
 fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
-    let over_ms = u64::try_from(expires_at_ms).unwrap_or(0).saturating_add(1);
-    let over_ns = over_ms.saturating_mul(NS_PER_MS);
+    let by_wall = wall_deadline(expires_at_ms);
     match clock {
-        NodeClock::Wall => Deadline {
-            clock: ClockKind::Wall,
-            at_ns: over_ns,
-        },
+        NodeClock::Wall => by_wall,
         // The node's clock shows the time of day at which the run began, plus this one.
         NodeClock::Monotonic => Deadline {
             clock: ClockKind::Monotonic,
-            at_ns: over_ns.saturating_sub(host.epoch_ns()),
+            at_ns: by_wall.at_ns.saturating_sub(host.epoch_ns()),
         },
     }
 }

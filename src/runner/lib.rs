@@ -6,6 +6,7 @@ pub mod batch;
 mod error;
 mod injector;
 pub mod judged;
+pub mod key_log;
 mod key_watcher;
 pub mod label;
 pub mod nemesis;

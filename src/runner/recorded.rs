@@ -3,9 +3,13 @@
 
 use locklab_values::units::NS_PER_S;
 
-use locklab_history::{Effect, Fault, HostFault, LinkFault, Name, Schedule, Start, Topology};
+use crate::simulate::Keep;
+use crate::{RunError, judged};
+use locklab_history::{
+    Contents, Effect, Fault, HostFault, LinkFault, Name, Schedule, Start, Topology,
+};
 use locklab_model::scenario::{self, Scenario};
-use locklab_results::recording::Recording;
+use locklab_results::recording::{Environment, Recording};
 
 /// The maximum of a clock step and of a link delay: a year.
 const MAX_NS: u64 = 365 * 86_400 * NS_PER_S;
@@ -46,6 +50,24 @@ pub fn scenario(recording: &Recording) -> Result<Scenario, InvalidRecording> {
     scenario::check(&scenario).map_err(InvalidRecording::Scenario)?;
     check(&recording.header.schedule, &scenario)?;
     Ok(scenario)
+}
+
+/// What the nodes of a recorded run held: no recording has it, but a run of the simulator can be
+/// repeated. `None` for a run on real servers, and for one that this build does not repeat.
+///
+/// # Errors
+///
+/// If the run cannot be repeated to its end. `scenario` is that of the recording.
+pub fn contents(recording: &Recording, scenario: &Scenario) -> Result<Option<Contents>, RunError> {
+    let header = &recording.header;
+    if header.environment == Environment::Redis {
+        return Ok(None);
+    }
+    let schedule = header.schedule.clone();
+    let again = judged::run_schedule(scenario, header.seed, schedule, Keep::CONTENTS)?;
+    Ok(again
+        .contents
+        .filter(|_| again.history == recording.history))
 }
 
 fn check(schedule: &Schedule, scenario: &Scenario) -> Result<(), InvalidRecording> {

@@ -135,6 +135,7 @@ pub fn simulate(
             .map(|message| message.payload.to_vec())
             .collect(),
         snapshots: watcher.finish(|name| world.host(recorder.id(name))),
+        unknown: None,
     });
     let history = History {
         records: recorder.records.take(),

@@ -22,6 +22,7 @@ mod lease;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use locklab_check::{Bounds, Property, Verdict};
 use locklab_history::timeline::Timeline;
@@ -64,6 +65,21 @@ pub struct Difference {
     pub by_history: String,
     /// What the nodes show, in a sentence.
     pub by_nodes: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Difference {
+            property,
+            by_history,
+            by_nodes,
+        } = self;
+        let property = property.name();
+        write!(
+            f,
+            "{property}\n  history: {by_history}\n  nodes: {by_nodes}"
+        )
+    }
 }
 
 /// Judges a run by its nodes, and compares that with the verdicts on its history.

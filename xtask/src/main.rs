@@ -35,6 +35,7 @@ Usage: cargo xtask <chore>
                    and the build of the other simulators' workloads
   tests            The tests in debug, several binaries at a time
   tests --release  The tests that simulate much, in release
+  tests --debug    The same in debug
   release          The release build that the checks share
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => test::run(test::Length::Long),
         ["tests"] => binaries::run(),
         ["tests", "--release"] => binaries::run_in_release(),
+        ["tests", "--debug"] => binaries::run_release_tests_in_debug(),
         ["release"] => release::build(),
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),

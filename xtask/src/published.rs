@@ -104,4 +104,16 @@ mod tests {
         let expected = ["cost --out reports", "sweep a --out reports --seeds 20"];
         assert_eq!(commands(text), BTreeSet::from(expected));
     }
+
+    #[test]
+    fn the_published_page_was_made_from_a_commit() {
+        let page = fs::read_to_string("../reports/critique/index.html").expect("it is published");
+        let commit = page.split("<dt>Commit</dt><dd>").nth(1);
+        let commit = commit.and_then(|rest| rest.split('<').next());
+        let commit = commit.expect("the page names the commit");
+        assert!(
+            commit.len() == 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{commit}: publish it from a clone without changes"
+        );
+    }
 }

@@ -8,8 +8,7 @@ use anyhow::Result;
 
 use crate::tool::{cargo, perform};
 
-/// Test binaries that simulate much. They take a quarter of the time in release, and
-/// `cargo xtask test --long` runs them in debug too.
+/// Test binaries that simulate much, which take a quarter of the time in release.
 pub const TESTS: &[&str] = &[
     "book",
     "claims",

@@ -72,14 +72,10 @@ const LONG: &[Step] = &[
         "cargo test --package locklab --test view measure -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
-    // With all runs.
-    Step::run("statistics", "cargo xtask tests --release").with(&[("LOCKLAB_LONG", "1")]),
+    Step::test("simulations with all runs", "cargo xtask tests --release")
+        .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.
-    Step::test(
-        "simulations in debug",
-        "cargo test --package locklab --test book --test claims --test cli --test deadlock_free \
-         --test ground_truth --test matrix --test paper --test unending",
-    ),
+    Step::test("simulations in debug", "cargo xtask tests --debug"),
     // And those on real servers.
     Step::test("all planted mistakes", "cargo xtask plants --long").in_real_time(),
     Step::run(

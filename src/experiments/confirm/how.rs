@@ -3,12 +3,13 @@
 use locklab_model::scenario::Scale;
 use locklab_real::comparison::{Criteria, Finding};
 use locklab_report::Provenance;
+use locklab_results::recording::server_name;
 use locklab_results::table::{Field, Look};
 
 /// How the results came about.
 pub(super) struct How<'a> {
     pub(super) criteria: Criteria,
-    /// Of Redis.
+    /// Of the real servers.
     pub(super) version: &'a str,
     pub(super) scale: Scale,
     pub(super) seconds: u64,
@@ -18,10 +19,11 @@ pub(super) struct How<'a> {
 /// The title of a table.
 pub(super) fn title(how: &How<'_>, what: &str) -> String {
     match how.scale == Scale::FULL {
-        true => format!("{what} Redis {}", how.version),
+        true => format!("{what} {}", server_name(how.version)),
         false => format!(
-            "{what} Redis {}, all durations times {}",
-            how.version, how.scale
+            "{what} {}, all durations times {}",
+            server_name(how.version),
+            how.scale
         ),
     }
 }

@@ -32,6 +32,11 @@ impl End {
 }
 
 impl ConnectionId {
+    /// The number that identifies it in the run.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
     /// The end of the host that connected.
     pub(crate) fn connector(self) -> End {
         End {

@@ -22,6 +22,8 @@ pub struct Segment {
     pub from: Name,
     /// The receiver.
     pub to: Name,
+    /// The number of its connection in the run.
+    pub connection: u64,
     /// Its data.
     pub payload: Bytes,
 }

@@ -125,6 +125,7 @@ impl Network {
                 arrived_ns: None,
                 from: sender.clone(),
                 to: receiver.clone(),
+                connection: from.connection.number(),
                 payload: payload.bytes().clone(),
             }),
             _ => None,

@@ -65,11 +65,11 @@ static void note(const struct statx *file) {
 }
 
 /* Before the name goes: afterwards another thread may already have a new file with its inode. */
-static void note_that_it_goes(const char *path) {
+static void note_that_it_goes(int folder, const char *path) {
     struct statx file;
     unsigned wanted = STATX_TYPE | STATX_INO | STATX_BTIME;
     int error = errno;
-    if (log_fd >= 0 && statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, wanted, &file) == 0 &&
+    if (log_fd >= 0 && statx(folder, path, AT_SYMLINK_NOFOLLOW, wanted, &file) == 0 &&
         S_ISREG(file.stx_mode)) {
         file.stx_size = 0;
         note(&file);
@@ -110,7 +110,7 @@ OVERRIDE int rename(const char *from, const char *to) {
     if (real_rename == NULL) {
         return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
     }
-    note_that_it_goes(to);
+    note_that_it_goes(AT_FDCWD, to);
     return real_rename(from, to);
 }
 
@@ -118,6 +118,26 @@ OVERRIDE int unlink(const char *path) {
     if (real_unlink == NULL) {
         return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     }
-    note_that_it_goes(path);
+    note_that_it_goes(AT_FDCWD, path);
     return real_unlink(path);
+}
+
+/* The C library only passes these three on to the kernel, so we do that ourselves. */
+
+OVERRIDE int renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                       unsigned flags) {
+    /* With one of these flags no file loses its name. */
+    if ((flags & (RENAME_EXCHANGE | RENAME_NOREPLACE)) == 0) {
+        note_that_it_goes(to_folder, to);
+    }
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+OVERRIDE int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    return renameat2(from_folder, from, to_folder, to, 0);
+}
+
+OVERRIDE int unlinkat(int folder, const char *path, int flags) {
+    note_that_it_goes(folder, path);
+    return (int)syscall(SYS_unlinkat, folder, path, flags);
 }

@@ -1,13 +1,15 @@
 //! Shared by tests and measurements that use the machine: real Redis servers as processes,
-//! and polling until a condition holds.
+//! polling until a condition holds, and several jobs at the same time.
 //!
 //! It does not depend on Locklab. A failure panics, as in a test.
 
+mod at_once;
 mod port;
 mod process;
 mod redis_server;
 mod until;
 
+pub use at_once::at_once;
 pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, version};

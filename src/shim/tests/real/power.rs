@@ -244,3 +244,27 @@ fn invalid_sync_log_discards_nothing() {
     assert_eq!(kind(&data.join("synced")), ErrorKind::InvalidInput);
     assert_eq!(fs::read(data.join("a")).unwrap(), b"12345");
 }
+
+/// `mv` and `rm` name files by their folder.
+#[test]
+fn a_name_that_goes_from_a_folder_is_noted() {
+    let folder = Folder::new("names-in-folders");
+    let synced = folder.join("synced");
+    let script = "set -e; dd if=/dev/zero of=one count=1 conv=fsync; : > two; mv -f two one; rm one; \
+                  dd if=/dev/zero of=three count=1 conv=fsync; rm three";
+    let done = std::process::Command::new("sh")
+        .args(["-c", script])
+        .current_dir(folder.join("."))
+        .env("LD_PRELOAD", &folder.library)
+        .env("LOCKLAB_SYNCED", &synced)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let log = fs::read_to_string(&synced).unwrap();
+    let sizes: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.rsplit(' ').next())
+        .collect();
+    // Synced, replaced, its replacement removed; synced, removed.
+    assert_eq!(sizes, ["512", "0", "0", "512", "0"], "{log}");
+}

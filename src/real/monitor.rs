@@ -1,0 +1,109 @@
+//! The order in which a server executes its requests, by its own word: `MONITOR`.
+//!
+//! Of each command the server says when it executed it, by its wall clock, and for which connection,
+//! before it executes the next one. It says nothing of a few commands that no lock sends, such as `AUTH`.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use locklab_history::{ClockKind, Name};
+use locklab_values::units::{NS_PER_S, NS_PER_US};
+
+use crate::real_env::read_clock;
+
+/// The time limit for a server to answer.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// A command that a server has executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Executed {
+    /// The server's wall clock, microseconds since the Unix epoch.
+    pub(super) wall_us: u64,
+    /// The port of the connection's other end.
+    pub(super) port: u16,
+    /// The number of the server's process in the run.
+    pub(super) process: usize,
+    /// When we read it, by the machine's monotonic clock, in nanoseconds.
+    pub(super) read_ns: u64,
+}
+
+/// What the servers of a run execute.
+#[derive(Default)]
+pub(super) struct Monitors(Vec<(Name, JoinHandle<Vec<Executed>>)>);
+
+impl Monitors {
+    /// Connects to a process of a server. From now on it says what it executes.
+    pub(super) fn start(&mut self, server: &Name, address: SocketAddr) -> io::Result<()> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(ANSWER))?;
+        stream.write_all(b"MONITOR\r\n")?;
+        let mut reader = BufReader::new(stream);
+        let mut answer = String::new();
+        reader.read_line(&mut answer)?;
+        if answer.trim_end() != "+OK" {
+            let refused = format!("MONITOR was answered with {}", answer.trim_end());
+            return Err(io::Error::other(refused));
+        }
+        reader.get_ref().set_read_timeout(None)?;
+        let process = self.0.len();
+        let reading = thread::spawn(move || {
+            // It ends with the process.
+            let lines = reader.split(b'\n').map_while(Result::ok);
+            let lines = lines.map(|line| (line, read_clock(ClockKind::Monotonic)));
+            let executed = |(line, read_ns): (Vec<u8>, u64)| {
+                let (wall_us, port) = read(&line)?;
+                Some(Executed {
+                    wall_us,
+                    port,
+                    process,
+                    read_ns,
+                })
+            };
+            lines.filter_map(executed).collect()
+        });
+        self.0.push((server.clone(), reading));
+        Ok(())
+    }
+
+    /// What each server has executed, in this order, when all their processes have ended.
+    pub(super) fn finish(self) -> BTreeMap<Name, Vec<Executed>> {
+        let mut executed: BTreeMap<Name, Vec<Executed>> = BTreeMap::new();
+        for (server, reading) in self.0 {
+            // A thread that panicked has already printed its message.
+            let read = reading.join().unwrap_or_default();
+            executed.entry(server).or_default().extend(read);
+        }
+        executed
+    }
+}
+
+/// The time in microseconds, and the port, of `+1700000000.123456 [0 127.0.0.1:60866] "keys" "*"`. A
+/// command of a script is none of a connection.
+fn read(line: &[u8]) -> Option<(u64, u16)> {
+    let line = String::from_utf8_lossy(line);
+    let (time, rest) = line.strip_prefix('+')?.split_once(" [")?;
+    let (seconds, micros) = time.split_once('.')?;
+    let (_, peer) = rest.split_once(']')?.0.split_once(' ')?;
+    let seconds_us = seconds.parse::<u64>().ok()? * (NS_PER_S / NS_PER_US);
+    let wall_us = seconds_us + micros.parse::<u64>().ok()?;
+    Some((wall_us, peer.rsplit_once(':')?.1.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn lines_of_monitor() {
+        let check = |line: &str, expected| assert_eq!(read(line.as_bytes()), expected, "{line}");
+        check(
+            "+1700000000.000456 [0 127.0.0.1:60866] \"keys\" \"] [0 1.2.3.4:5]\"\r",
+            Some((1_700_000_000_000_456, 60_866)),
+        );
+        check("+1700000000.000456 [0 lua] \"set\" \"k\" \"v\"\r", None);
+        check("+OK\r", None);
+    }
+}

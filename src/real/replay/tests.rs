@@ -1,0 +1,207 @@
+//! Runs that were never made: two clients of one server, message by message.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use locklab_history::{History, KeySnapshot, Name};
+use locklab_locks::KEY;
+use locklab_model::scenario::load;
+use locklab_proxy::Segment;
+use locklab_redis::resp::command;
+use locklab_shim::Readings;
+use locklab_values::units::{NS_PER_MS, NS_PER_US};
+
+use super::{Unknown, Wire, snapshots};
+use crate::monitor::Executed;
+
+/// A request of a client, and the reply of the server.
+struct Exchange {
+    client: &'static str,
+    /// When it arrives, and is answered, in milliseconds since the run began.
+    at_ms: [u64; 2],
+    words: &'static [&'static str],
+    reply: &'static str,
+    /// The server's clock when it executed it, in milliseconds.
+    executed_ms: u64,
+    /// The number of its process.
+    process: usize,
+}
+
+const OK: &str = "+OK\r\n";
+const NIL: &str = "$-1\r\n";
+const TAKE: [&[&str]; 2] = [
+    &["SET", KEY, "one", "NX", "PX", "100"],
+    &["SET", KEY, "two", "NX", "PX", "100"],
+];
+
+/// The value of the lock at each change, if every reply is the same. The server executes the exchanges
+/// in this order.
+fn values(exchanges: &[Exchange]) -> Result<Vec<(u64, Option<String>)>, Unknown> {
+    let mut segments = Vec::new();
+    let mut executed = Vec::new();
+    for exchange in exchanges {
+        let connection = u64::from(exchange.client.as_bytes()[1]);
+        let [arrived_ns, replied_ns] = exchange.at_ms.map(|ms| ms * NS_PER_MS);
+        let (client, server) = (Name::from(exchange.client), Name::from("n1"));
+        let words: Vec<&[u8]> = exchange.words.iter().map(|word| word.as_bytes()).collect();
+        segments.push(Segment {
+            sent_ns: arrived_ns - 1,
+            arrived_ns: Some(arrived_ns),
+            from: client.clone(),
+            to: server.clone(),
+            connection,
+            payload: command(&words),
+        });
+        segments.push(Segment {
+            sent_ns: replied_ns,
+            arrived_ns: Some(replied_ns + 1),
+            from: server,
+            to: client,
+            connection,
+            payload: Bytes::from_static(exchange.reply.as_bytes()),
+        });
+        executed.push(Executed {
+            wall_us: exchange.executed_ms * NS_PER_MS / NS_PER_US,
+            port: connection as u16,
+            process: exchange.process,
+            read_ns: u64::MAX,
+        });
+    }
+    segments.sort_by_key(|segment| segment.sent_ns);
+    let history = History {
+        end_ns: 1000 * NS_PER_MS,
+        ..History::default()
+    };
+    let numbers = segments.iter().map(|it| it.connection);
+    let wire = Wire {
+        history: &history,
+        segments: &segments,
+        executed: BTreeMap::from([("n1".into(), executed)]),
+        dialled: numbers.map(|number| (number, number as u16)).collect(),
+        origin_ns: 0,
+        clocks: &|_, at_ns| Readings {
+            wall_ns: at_ns,
+            mono_ns: at_ns,
+        },
+    };
+    let looks = snapshots(&wire, &load("kleppmann/k1", &[]).expect("it ships"))?;
+    let value = |look: &KeySnapshot| {
+        let change = look.changed.first()?;
+        let value = change.now.as_ref().map(|state| state.value.clone());
+        Some((look.at_ns / NS_PER_MS, value))
+    };
+    Ok(looks.iter().filter_map(value).collect())
+}
+
+#[test]
+fn a_lease_ends_by_the_clock_of_the_server() {
+    let held = |second_ms| {
+        values(&[
+            Exchange {
+                client: "c1",
+                at_ms: [10, 11],
+                words: TAKE[0],
+                reply: OK,
+                executed_ms: 10,
+                process: 0,
+            },
+            Exchange {
+                client: "c2",
+                at_ms: [50, 51],
+                words: TAKE[1],
+                reply: OK,
+                executed_ms: second_ms,
+                process: 0,
+            },
+        ])
+    };
+    // Its clock was stepped by a second.
+    let expected = [(11, Some("one".to_owned())), (51, Some("two".to_owned()))];
+    assert_eq!(held(1050), Ok(expected.to_vec()));
+    // It was not, so the server cannot have replied OK.
+    let differs = Unknown::Differs {
+        node: "n1".into(),
+        at_ns: 51 * NS_PER_MS,
+        real: "+OK\\r\\n".into(),
+        repeated: "$-1\\r\\n".into(),
+    };
+    assert_eq!(held(50), Err(differs));
+}
+
+#[test]
+fn requests_are_in_the_order_of_the_server() {
+    // c2's reply leaves first, though c1's request was executed first.
+    let exchanges = [
+        Exchange {
+            client: "c1",
+            at_ms: [10, 14],
+            words: TAKE[0],
+            reply: OK,
+            executed_ms: 12,
+            process: 0,
+        },
+        Exchange {
+            client: "c2",
+            at_ms: [11, 13],
+            words: TAKE[1],
+            reply: NIL,
+            executed_ms: 12,
+            process: 0,
+        },
+    ];
+    assert_eq!(values(&exchanges), Ok(vec![(13, Some("one".to_owned()))]));
+    let [first, second] = exchanges;
+    assert!(matches!(
+        values(&[second, first]),
+        Err(Unknown::Differs { .. })
+    ));
+}
+
+#[test]
+fn a_server_that_starts_again_has_forgotten_the_lock() {
+    let held = |process| {
+        values(&[
+            Exchange {
+                client: "c1",
+                at_ms: [10, 11],
+                words: TAKE[0],
+                reply: OK,
+                executed_ms: 10,
+                process: 0,
+            },
+            Exchange {
+                client: "c2",
+                at_ms: [50, 51],
+                words: TAKE[1],
+                reply: OK,
+                executed_ms: 50,
+                process,
+            },
+        ])
+    };
+    let expected = [(11, Some("one".to_owned())), (51, Some("two".to_owned()))];
+    assert_eq!(held(1), Ok(expected.to_vec()));
+    assert!(matches!(held(0), Err(Unknown::Differs { .. })));
+}
+
+#[test]
+fn a_reply_that_the_repetition_does_not_give_is_noticed() {
+    let held = |reply| {
+        values(&[Exchange {
+            client: "c1",
+            at_ms: [10, 11],
+            words: TAKE[0],
+            reply,
+            executed_ms: 10,
+            process: 0,
+        }])
+    };
+    assert_eq!(held(OK), Ok(vec![(11, Some("one".to_owned()))]));
+    let differs = Unknown::Differs {
+        node: "n1".into(),
+        at_ns: 1000 * NS_PER_MS,
+        real: ":1\\r\\n".into(),
+        repeated: "nothing".into(),
+    };
+    assert_eq!(held("+OK\r\n:1\r\n"), Err(differs));
+}
