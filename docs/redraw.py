@@ -4,7 +4,8 @@
     locklab sweep kleppmann/k1
     python3 docs/redraw.py target/locklab/kleppmann-k1/sweep-*.csv chart.pdf lease resource
 
-The columns are described in docs/formats.md. Needs pandas and matplotlib.
+A second varied parameter makes a line of each of its values; the one with more values is the
+horizontal axis. The columns are described in docs/formats.md. Needs pandas and matplotlib.
 """
 
 import sys
@@ -29,17 +30,29 @@ def main(table, picture, *properties):
     columns = list(data.columns)
     parameters = columns[columns.index(BEFORE) + 1 : columns.index(AFTER)]
     varied = [name for name in parameters if data[name].nunique() > 1]
-    if len(varied) != 1:
-        sys.exit(f"this script draws one varied parameter, not {varied or 'none'}")
-    [x] = varied
+    if len(varied) not in (1, 2):
+        sys.exit(f"this script draws one or two varied parameters, not {', '.join(varied) or 'none'}")
+    x, *second = sorted(varied, key=lambda name: -data[name].nunique())
     properties = properties or ("lease", "resource")
     missing = set(properties) - set(data["property"])
     if missing:
         sys.exit(f"{table} has no {', '.join(sorted(missing))}")
 
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name, (colour, marker, dashes) in zip(properties, LOOKS):
-        line = data[data["property"] == name].sort_values(x)
+    lines = []
+    for name in properties:
+        of_property = data[data["property"] == name]
+        if not second:
+            lines.append((name, of_property))
+        for value, line in of_property.groupby(second[0]) if second else ():
+            lines.append((f"{name}, {second[0]} = {value}", line))
+    looks = [(colour, marker, dashes) for _, _, dashes in LOOKS for colour, marker, _ in LOOKS]
+    if len(lines) <= len(LOOKS):
+        looks = LOOKS
+    if len(lines) > len(looks):
+        sys.exit(f"{len(lines)} lines are too many for one picture: choose one property")
+    for (name, line), (colour, marker, dashes) in zip(lines, looks):
+        line = line.sort_values(x)
         below, above = line["rate"] - line["rate_low"], line["rate_high"] - line["rate"]
         axes.errorbar(
             line[x],

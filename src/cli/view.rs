@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Exit, scenario_completer, seeds};
 use locklab_experiments::Store;
-use locklab_experiments::output::status;
+use locklab_experiments::output::{self, status};
 use locklab_history::Contents;
 use locklab_model::scenario::{self, Drawn, Scenario};
 use locklab_results::recording::{self, Environment, Recording};
@@ -45,7 +45,8 @@ pub(super) struct Options {
     /// What to write
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Html)]
     format: Format,
-    /// The file to write; by default in target/locklab, beside the recordings of the scenario
+    /// The file to write, `-` for standard output; by default in target/locklab, beside the recordings
+    /// of the scenario
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -107,6 +108,10 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         Format::Perfetto => locklab_view::trace(&subject),
         Format::Shiviz => locklab_view::log(&subject),
     };
+    if options.out.as_deref() == Some(Path::new("-")) {
+        output::print_exactly(&contents)?;
+        return Ok(Exit::AsPredicted);
+    }
     let file = write(options, &known, contents.as_bytes())?;
     if !known.remark.is_empty() {
         status!("{}", known.remark);
@@ -135,24 +140,16 @@ fn recorded(path: &Path) -> anyhow::Result<Known> {
     let recording = recording::read(&bytes, path)?;
     let scenario =
         recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;
-    let header = &recording.header;
-    let (contents, remark) = match header.environment {
-        Environment::Redis => (
-            None,
-            "This run took place on real Redis: of its messages the beginning is known, and what \
-             the nodes held is not.",
-        ),
-        Environment::World => {
-            let schedule = header.schedule.clone();
-            let run = judged::run_schedule(&scenario, header.seed, schedule, Keep::CONTENTS)?;
-            match run.history == recording.history {
-                true => (run.contents, ""),
-                false => (
-                    None,
-                    "The recording is not what this build of Locklab repeats: of its messages the \
-                     beginning is known, and what the nodes held is not.",
-                ),
-            }
+    let contents = recorded::contents(&recording, &scenario)?;
+    let remark = match (recording.header.environment, &contents) {
+        (_, Some(_)) => "",
+        (Environment::Redis, None) => {
+            "This run took place on real Redis: of its messages the beginning is known, and what the \
+             nodes held is not."
+        }
+        (Environment::World, None) => {
+            "The recording is not what this build of Locklab repeats: of its messages the beginning \
+             is known, and what the nodes held is not."
         }
     };
     Ok(Known {

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use locklab_check::{Property, Verdict, Violation};
 
+use locklab_history::leases;
 use locklab_model::scenario::Scenario;
 use locklab_report::{Drawing, Provenance, spacetime};
-use locklab_results::recording::{self, Environment, Recording};
+use locklab_results::recording::{self, Environment, Recording, server_name};
+use locklab_runner::recorded;
 
 use super::export;
 use super::program::Program;
@@ -78,7 +80,13 @@ pub fn drawing(
         overrides => format!(", with {}", overrides.join(", ")),
     };
     let title = format!("{title}{real}{with}");
-    let picture = spacetime::draw(&run.history, &title, violation_of(run, property))?;
+    let recorded = recorded::scenario(run).ok();
+    let contents = recorded.and_then(|it| recorded::contents(run, &it).ok()?);
+    let leases = contents.as_ref().map_or(Vec::new(), |contents| {
+        leases::leases(&run.history, contents, &scenario.topology)
+    });
+    let violation = violation_of(run, property);
+    let picture = spacetime::draw(&run.history, &title, violation, &leases)?;
     let provenance = Provenance {
         subject: scenario.name.clone(),
         overrides: scenario.overrides.clone(),
@@ -94,8 +102,8 @@ fn place(run: &Recording) -> (String, String) {
         (Environment::World, _) => ("simulated world".into(), String::new()),
         (Environment::Redis, None) => ("real Redis".into(), " (on real Redis)".into()),
         (Environment::Redis, Some(version)) => (
-            format!("Redis {version}"),
-            format!(" (on real Redis {version})"),
+            server_name(version),
+            format!(" (on real {})", server_name(version)),
         ),
     }
 }
@@ -114,5 +122,38 @@ pub fn violation_of(run: &Recording, property: Property) -> Option<&Violation> {
     match run.footer.verdicts.get(&property) {
         Some(Verdict::Violated(violation)) => Some(violation),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_model::scenario;
+    use locklab_report::svg;
+    use locklab_runner::judged;
+    use locklab_runner::simulate::Keep;
+
+    /// Whether the picture of a run of K10 shows that the node n3 no longer held the key.
+    fn is_expiry_shown(change: impl FnOnce(&mut Recording)) -> bool {
+        let scenario = scenario::load("kleppmann/k10", &[]).expect("it ships");
+        let run = judged::run(&scenario, 0, Keep::MESSAGES).expect("it ends");
+        let mut recording = judged::recording(&scenario, 0, run, Environment::World);
+        change(&mut recording);
+        let (picture, _) = drawing(&scenario, &recording, Property::Lease).expect("it is drawn");
+        let drawn = svg(&picture);
+        drawn.contains(">lock → c1<") && drawn.contains(">expired<")
+    }
+
+    #[test]
+    fn picture_of_a_simulated_run_shows_what_the_nodes_held() {
+        assert!(is_expiry_shown(|_| {}));
+    }
+
+    #[test]
+    fn picture_of_a_run_that_cannot_be_repeated_has_no_keys() {
+        assert!(!is_expiry_shown(
+            |run| run.header.environment = Environment::Redis
+        ));
+        assert!(!is_expiry_shown(|run| run.history.end_ns += 1));
     }
 }

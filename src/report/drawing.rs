@@ -289,6 +289,15 @@ impl Shape {
 }
 
 impl Hatch {
+    /// Stripes that slant to the right, and can be told from the others without their colour.
+    pub(super) fn slanted_right(id: String, colour: Colour, stripe: f64) -> Self {
+        Hatch {
+            stripe: Length::of(stripe),
+            turn: 135,
+            ..Hatch::slanted(id, colour)
+        }
+    }
+
     /// Stripes that slant to the left.
     pub(super) fn slanted(id: String, colour: Colour) -> Self {
         Hatch {

@@ -13,6 +13,7 @@ mod draw;
 pub mod faults;
 pub mod holds;
 mod hosts;
+mod keys;
 mod labels;
 mod lanes;
 mod legend;
@@ -30,11 +31,12 @@ use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_n
 use super::{Drawing, Error};
 use locklab_check::Violation;
 use locklab_history::History;
+use locklab_history::leases::Lease;
 
 /// Draws the run, or the part of it that led to the violation.
 ///
 /// With a violation, the picture begins when the clients involved requested their locks, and
-/// ends when they were done with them.
+/// ends when they were done with them. `leases` is what the nodes held, if it is known.
 ///
 /// # Errors
 ///
@@ -43,8 +45,9 @@ pub fn draw(
     history: &History,
     title: &str,
     violation: Option<&Violation>,
+    leases: &[Lease],
 ) -> Result<Drawing, Error> {
-    let scene = scene::Scene::of(history, violation).ok_or(Error::EmptyHistory)?;
+    let scene = scene::Scene::of(history, violation, leases).ok_or(Error::EmptyHistory)?;
     Ok(draw::drawing(&scene, title))
 }
 

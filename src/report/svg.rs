@@ -43,6 +43,8 @@ fn escape(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
+            // XML does not allow it.
+            c if c.is_control() && !matches!(c, '\t' | '\n') => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

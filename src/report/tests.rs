@@ -159,7 +159,7 @@ fn random_diagrams_are_painted() {
             what: "any".into(),
         };
         let violation = (number % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Any run", violation) {
+        match spacetime::draw(&history, "Any run", violation, &[]) {
             Ok(drawing) => check("diagram", &drawing),
             Err(error) => {
                 assert!(matches!(error, Error::EmptyHistory), "{error}");

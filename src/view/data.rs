@@ -18,7 +18,7 @@ use locklab_report::spacetime::duration;
 use locklab_report::spacetime::faults::faults;
 use locklab_report::spacetime::holds::{holds, overlaps};
 use locklab_report::spacetime::window::Window;
-use locklab_results::recording::Environment;
+use locklab_results::recording::{Environment, server_name};
 
 /// A run, for the page.
 #[derive(Debug, Serialize)]
@@ -296,7 +296,9 @@ fn about<'a>(subject: &Subject<'a>) -> About<'a> {
         place: match (header.environment, &header.redis) {
             (Environment::World, _) => "simulated world".to_owned(),
             (Environment::Redis, None) => "real Redis".to_owned(),
-            (Environment::Redis, Some(version)) => format!("real Redis {version}"),
+            (Environment::Redis, Some(version)) => {
+                format!("real {}", server_name(version))
+            }
         },
         locklab: &header.locklab,
         remark: subject.remark,

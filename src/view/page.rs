@@ -8,10 +8,13 @@ use super::{Subject, data};
 const SCRIPTS: &[&str] = &[
     include_str!("assets/model.js"),
     include_str!("assets/time.js"),
+    include_str!("assets/labels.js"),
     include_str!("assets/picture.js"),
     include_str!("assets/overview.js"),
+    include_str!("assets/query.js"),
     include_str!("assets/list.js"),
     include_str!("assets/details.js"),
+    include_str!("assets/link.js"),
     include_str!("assets/view.js"),
 ];
 

@@ -4,8 +4,9 @@ use roxmltree::Document;
 
 use locklab_check::Violation;
 use locklab_history::{
-    Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Op, Outcome, Phase,
-    Record,
+    Access, ClockKind, Deadline, Event, Failpoint, FaultKind, History, Message, Name, Op, Outcome,
+    Phase, Record,
+    leases::{End, Lease},
 };
 use locklab_report::{Error, pdf, png, spacetime, svg as written};
 
@@ -14,7 +15,7 @@ mod stories;
 use stories::{HistoryBuilder, jump, late_replies, late_write, pause};
 
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
-    let drawing = spacetime::draw(history, title, violation);
+    let drawing = spacetime::draw(history, title, violation, &[]);
     written(&drawing.expect("the history is not empty"))
 }
 
@@ -73,7 +74,8 @@ fn every_picture_is_painted() {
         late_write(),
         late_replies(),
     ] {
-        let drawing = spacetime::draw(&history, "Painted", Some(&violation)).expect("not empty");
+        let drawing =
+            spacetime::draw(&history, "Painted", Some(&violation), &[]).expect("not empty");
         let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
         assert!(png.len() > 20_000, "{} bytes", png.len());
         assert!(pdf.len() > 10_000, "{} bytes", pdf.len());
@@ -244,7 +246,7 @@ fn any_history_makes_a_well_formed_picture() {
     for seed in 0..300 {
         let (history, violation) = nonsense(seed);
         let violation = (seed % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Nonsense", violation) {
+        match spacetime::draw(&history, "Nonsense", violation, &[]) {
             Ok(drawing) => {
                 let text = written(&drawing);
                 assert!(
@@ -281,6 +283,92 @@ fn a_long_run_without_a_violation_still_fits_the_page() {
 
 #[test]
 fn an_empty_history_is_an_error() {
-    let drawn = spacetime::draw(&History::default(), "Nothing", None);
+    let drawn = spacetime::draw(&History::default(), "Nothing", None, &[]);
     assert!(matches!(drawn, Err(Error::EmptyHistory)));
+}
+
+fn lease<'a>(
+    node: &'a Name,
+    owner: &'a Name,
+    (from_ns, until_ns): (u64, u64),
+    end: End,
+) -> Lease<'a> {
+    Lease {
+        node,
+        key: "lock",
+        value: "0011223344556677",
+        owner: Some(owner),
+        from_ns,
+        until_ns,
+        end,
+        ended_by: None,
+        lives: None,
+    }
+}
+
+/// How the key of a node ended is drawn as a stroke or a cross, and said.
+#[test]
+fn lanes_of_nodes_show_what_they_hold_and_how_it_ended() {
+    let (history, violation) = jump();
+    let (node, owner) = (Name::from("n3"), Name::from("c1"));
+    let (begin_ns, end_ns) = (violation.at_ns - 5_000_000, violation.at_ns - 1_000_000);
+    let drawn = |end| {
+        let leases = [lease(&node, &owner, (begin_ns, end_ns), end)];
+        let drawing = spacetime::draw(&history, "Redlock", Some(&violation), &leases);
+        written(&drawing.expect("the history is not empty"))
+    };
+    let says = |drawn: &str, text: &str| drawn.contains(&format!(">{text}<"));
+    let expired = drawn(End::Expired);
+    assert!(
+        says(&expired, "expired") && !says(&expired, "lost"),
+        "{expired}"
+    );
+    let lost = drawn(End::Lost);
+    assert!(says(&lost, "lost") && !says(&lost, "expired"), "{lost}");
+    for one in [&expired, &lost, &drawn(End::Deleted)] {
+        assert!(says(one, "lock → c1"), "{one}");
+        assert!(says(one, "a node holds the key for the client"), "{one}");
+    }
+    let unknown = svg(&history, "Redlock", Some(&violation));
+    assert!(!unknown.contains("holds the key"), "{unknown}");
+}
+
+/// A lock's other keys, such as a queue, have its name in theirs.
+#[test]
+fn only_the_locks_own_key_has_a_bar() {
+    let (history, violation) = jump();
+    let (node, owner) = (Name::from("n3"), Name::from("c1"));
+    let span = (violation.at_ns - 5_000_000, violation.at_ns);
+    let own = lease(&node, &owner, span, End::Run);
+    let queue = Lease {
+        key: "lock:queue",
+        ..own.clone()
+    };
+    let drawing = spacetime::draw(&history, "Redlock", Some(&violation), &[queue, own]);
+    let drawn = written(&drawing.expect("the history is not empty"));
+    assert!(
+        drawn.contains(">lock → c1<") && !drawn.contains("queue"),
+        "{drawn}"
+    );
+}
+
+/// Printed in grey, the red of an overlap and the colour of a client look alike.
+#[test]
+fn overlap_is_told_by_its_stripes_and_not_by_colour_alone() {
+    let (history, violation) = jump();
+    let drawn = svg(&history, "Redlock", Some(&violation));
+    let turn = |id: &str| {
+        let (_, rest) = drawn
+            .split_once(&format!("id=\"{id}\""))
+            .expect("it is defined");
+        let (tag, _) = rest.split_once('>').expect("a tag");
+        let (_, turn) = tag.split_once("rotate(").expect("it is turned");
+        turn.split_once(')').expect("an angle").0.to_owned()
+    };
+    assert!(
+        drawn.contains("url(#both)"),
+        "two hold the lock within their leases"
+    );
+    assert_ne!(turn("both"), turn("past0"));
+    assert_ne!(turn("both-past"), turn("past0"));
 }

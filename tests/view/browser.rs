@@ -20,7 +20,8 @@ addEventListener("securitypolicyviolation", (event) => problems.push(event.viola
 Element.prototype.setPointerCapture = () => {};
 </script>"#;
 
-/// The page with a script after its own, whose function `result` returns what is to be found out.
+/// The page with a script after its own, whose function `result` returns what is to be found out,
+/// or a promise of it.
 fn with_script(page: &str, script: &str) -> String {
     let (head, rest) = page.split_once("<title>").expect("a head");
     let (body, end) = rest.rsplit_once("</body>").expect("a body");
@@ -32,9 +33,12 @@ fn with_script(page: &str, script: &str) -> String {
   painters.forEach((paint) => paint());
   const found = document.createElement(\"pre\");
   found.id = \"found\";
-  try {{ found.textContent = JSON.stringify({{ result: result(), problems }}); }}
-  catch (error) {{ found.textContent = JSON.stringify({{ problems: [String(error.stack)] }}); }}
-  document.body.append(found);
+  const write = (told) => {{
+    found.textContent = JSON.stringify(told);
+    document.body.append(found);
+  }};
+  Promise.resolve().then(result).then((result) => write({{ result, problems }}),
+    (error) => write({{ problems: [String(error.stack)] }}));
 }}
 </script></body>{end}"
     )
@@ -64,7 +68,7 @@ impl Drop for Folder {
 }
 
 /// The result of the script in the page; `None` without a browser.
-fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
+pub(crate) fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
     let chromium = chromium()?;
     let name = format!("locklab-view-{}-{test}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
@@ -79,7 +83,9 @@ fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
             "--disable-gpu",
             "--window-size=1400,900",
         ])
-        .args(["--enable-logging=stderr", "--dump-dom"])
+        // The page is done when nothing more happens for so many milliseconds of its own time.
+        .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
+        .arg("--dump-dom")
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", file.display()))
         .output()
@@ -100,7 +106,7 @@ fn opened(test: &str, page: &str, script: &str) -> Option<Value> {
     Some(found["result"].clone())
 }
 
-fn page(shown: &Shown) -> String {
+pub(crate) fn page(shown: &Shown) -> String {
     locklab_view::html(&shown.subject())
 }
 
@@ -203,8 +209,8 @@ function result() {
         (&found["title"], &found["rows"]),
         (&evil.into(), &evil.into())
     );
-    // One with data, seven of the page, and two of this test.
-    assert_eq!(found["scripts"], 10);
+    // One with data, ten of the page, and two of this test.
+    assert_eq!(found["scripts"], 13);
 }
 
 /// How long a picture of a hundred thousand messages takes, at several zooms; nothing is asserted

@@ -4,4 +4,5 @@
 mod browser;
 mod data;
 mod formats;
+mod moving;
 mod shown;

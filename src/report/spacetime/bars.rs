@@ -1,7 +1,8 @@
 //! The bars on the clients' lines: when a client believes that it holds the lock.
 //!
 //! A bar has full colour while the client's lease lasts by its own clock, and is hatched after
-//! that; it is red while another client also believes that it holds the lock.
+//! that; it is red, with stripes to the other side, while another client also believes that it
+//! holds the lock.
 
 use super::{
     super::{
@@ -22,8 +23,11 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
         let hatch = Hatch::slanted(format!("past{number}"), palette::series(number));
         page.drawing.hatch(hatch);
     }
-    let both = Hatch::slanted("both-past".to_owned(), palette::VIOLATION);
-    page.drawing.hatch(both);
+    // In grey, red looks like the colour of a client.
+    for (id, stripe) in [("both", 4.5), ("both-past", 2.5)] {
+        let both = Hatch::slanted_right(id.to_owned(), palette::VIOLATION, stripe);
+        page.drawing.hatch(both);
+    }
 
     for hold in &scene.holds {
         let Some(&lane) = page.lanes.of(hold.client) else {
@@ -46,7 +50,7 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
                 let until_ns = overlap.until_ns.min(hold.until_ns);
                 let fill = match overlap.past_deadline {
                     true => Look::hatched("both-past"),
-                    false => Look::filled(palette::VIOLATION),
+                    false => Look::hatched("both"),
                 };
                 bar(page, scene, lane.y, (from_ns, until_ns), fill);
             }

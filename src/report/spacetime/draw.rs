@@ -5,7 +5,7 @@ use super::{
         drawing::{Anchor, Colour, Drawing, Stroke, TextStyle},
         font, palette,
     },
-    arrows, bars, duration,
+    arrows, bars, duration, keys,
     labels::{Area, Labels},
     lanes::Lanes,
     legend, marks,
@@ -52,6 +52,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
     shades::overlaps(&mut page, scene);
     shades::faults(&mut page, scene);
     life_lines(&mut page);
+    keys::draw(&mut page, scene);
     arrows::draw(&mut page, scene);
     bars::draw(&mut page, scene);
     marks::accesses(&mut page, scene);
@@ -61,6 +62,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
     time_axis::draw(&mut page, scene);
     bars::labels(&mut page, scene);
     shades::labels(&mut page, scene);
+    keys::labels(&mut page, scene);
     marks::access_labels(&mut page, scene);
     arrows::labels(&mut page, scene);
     marks::points(&mut page, scene);

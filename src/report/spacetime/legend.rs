@@ -5,12 +5,13 @@ use super::{
         drawing::{Anchor, Look, Percent, Stroke, TextStyle},
         font, palette,
     },
+    keys,
     marks::{Mark, access_mark},
     page::Page,
     scene::Scene,
     shades,
 };
-use locklab_history::{Event, Family};
+use locklab_history::{Event, Family, Message};
 
 /// A symbol with its meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +22,15 @@ enum LegendEntry {
     OverlapPastDeadline,
     Fault(Family),
     Access(Mark),
+    Key,
     Lost,
     Retry,
     Idle,
 }
+
+/// What the labels of messages to the resource say.
+const REQUESTS: &str = "READ and WRITE name the client, its grant and its fencing token (- is none); \
+     WRITE also the version from which it was computed";
 
 const SIZE: f64 = 11.0;
 /// The width of a symbol, and the distance from one entry to the next.
@@ -49,6 +55,16 @@ pub(super) fn draw(page: &mut Page, scene: &Scene, mut y: f64) -> f64 {
         };
         page.drawing.text((x + SIGN + 6.0, y), text, style);
         x += width + APART;
+    }
+    let asks = |message: &&Message| message.label.starts_with("READ ");
+    if scene.messages.iter().any(asks) {
+        y += 20.0;
+        let style = TextStyle {
+            size: SIZE,
+            colour: palette::MUTED,
+            anchor: Anchor::Start,
+        };
+        page.drawing.text((page.left, y), REQUESTS, style);
     }
     y + 18.0
 }
@@ -89,6 +105,7 @@ fn signs(page: &Page, scene: &Scene) -> Vec<LegendEntry> {
     for mark in [Mark::Read, Mark::Write, Mark::Refused] {
         add(marks.contains(&mark), LegendEntry::Access(mark));
     }
+    add(!scene.leases.is_empty(), LegendEntry::Key);
     let lost = scene.messages.iter().any(|m| m.arrived_ns.is_none());
     add(lost, LegendEntry::Lost);
     add(!scene.retry_messages.is_empty(), LegendEntry::Retry);
@@ -111,6 +128,7 @@ impl LegendEntry {
             LegendEntry::Access(Mark::Read) => "read",
             LegendEntry::Access(Mark::Write) => "write accepted",
             LegendEntry::Access(Mark::Refused) => "access refused",
+            LegendEntry::Key => "a node holds the key for the client",
             LegendEntry::Lost => "message lost",
             LegendEntry::Retry => "attempt refused",
             LegendEntry::Idle => "time shortened",
@@ -129,7 +147,10 @@ impl LegendEntry {
             LegendEntry::PastDeadline => {
                 boxed(page, Look::hatched("past0").edged(Stroke::new(colour, 1.4)))
             }
-            LegendEntry::Overlap => boxed(page, Look::filled(palette::VIOLATION)),
+            LegendEntry::Overlap => boxed(
+                page,
+                Look::hatched("both").edged(Stroke::new(palette::VIOLATION, 1.4)),
+            ),
             LegendEntry::OverlapPastDeadline => boxed(
                 page,
                 Look::hatched("both-past").edged(Stroke::new(palette::VIOLATION, 1.4)),
@@ -139,6 +160,7 @@ impl LegendEntry {
                 boxed(page, Look::filled(fill).edged(Stroke::new(edge, 0.8)));
             }
             LegendEntry::Access(mark) => access_mark(page, centre, mark, palette::INK),
+            LegendEntry::Key => keys::bar(page, (x, x + SIGN), y, colour),
             LegendEntry::Lost => {
                 let look = Stroke::new(palette::INK, 1.3);
                 page.drawing.line((x, y - 4.0), centre, look);

@@ -9,7 +9,8 @@ use super::{
     window::Window,
 };
 use locklab_check::Violation;
-use locklab_history::{Event, History, Message, Record, timeline::Timeline};
+use locklab_history::{Event, History, Message, Record, leases::Lease, timeline::Timeline};
+use locklab_locks::KEY;
 
 /// The contents to draw, in true time.
 pub(super) struct Scene<'a> {
@@ -19,6 +20,8 @@ pub(super) struct Scene<'a> {
     pub(super) holds: Vec<Hold<'a>>,
     pub(super) overlaps: Vec<Overlap<'a>>,
     pub(super) faults: Vec<FaultSpan<'a>>,
+    /// What the nodes held of the lock.
+    pub(super) leases: Vec<&'a Lease<'a>>,
     /// The records of [`Event::Access`].
     pub(super) accesses: Vec<&'a Record>,
     /// The records of [`Event::Reached`].
@@ -34,13 +37,20 @@ pub(super) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// The scene of a history; `None` if nothing is recorded in it.
-    pub(super) fn of(history: &'a History, violation: Option<&'a Violation>) -> Option<Self> {
+    pub(super) fn of(
+        history: &'a History,
+        violation: Option<&'a Violation>,
+        leases: &'a [Lease<'a>],
+    ) -> Option<Self> {
         let window = Window::of(history, violation)?;
         let meets = |from_ns, until_ns| from_ns <= window.to_ns && until_ns >= window.from_ns;
         let mut holds = holds(&Timeline::of(history));
         holds.retain(|hold| meets(hold.from_ns, hold.until_ns));
         let mut faults = faults(history);
         faults.retain(|fault| meets(fault.from_ns, fault.until_ns));
+        // The other keys of a lock, such as a queue, are not drawn.
+        let leases = leases.iter().filter(|lease| lease.key == KEY);
+        let leases = leases.filter(|lease| meets(lease.from_ns, lease.until_ns));
         let retries = retries(history, window);
         let hosts = hosts(history, window);
         let shown = history.messages.iter().filter(|m| window.shows(m));
@@ -58,6 +68,7 @@ impl<'a> Scene<'a> {
             overlaps: overlaps(&holds),
             holds,
             faults,
+            leases: leases.collect(),
             accesses: records(|event| matches!(event, Event::Access { .. })),
             points: records(|event| matches!(event, Event::Reached { .. })),
             messages,
@@ -80,6 +91,9 @@ impl<'a> Scene<'a> {
         }
         for fault in &self.faults {
             instants.extend([fault.from_ns, fault.until_ns]);
+        }
+        for lease in &self.leases {
+            instants.extend([lease.from_ns, lease.until_ns]);
         }
         instants.extend(self.accesses.iter().map(|record| record.at_ns));
         if let Some(violation) = self.violation {

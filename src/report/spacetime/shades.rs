@@ -80,10 +80,10 @@ fn places(page: &Page, scene: &Scene, fault: &FaultSpan, lane: &Lane) -> Vec<(f6
     let (above, below) = extent(lane.host.role);
     if fault.until_ns == fault.from_ns {
         return vec![
-            (left + 9.0, lane.y - 6.0, Anchor::Start),
-            (left - 9.0, lane.y - 6.0, Anchor::End),
-            (left + 9.0, lane.y + 13.0, Anchor::Start),
-            (left - 9.0, lane.y + 13.0, Anchor::End),
+            (left + 9.0, lane.y - 8.0, Anchor::Start),
+            (left - 9.0, lane.y - 8.0, Anchor::End),
+            (left + 9.0, lane.y + 15.0, Anchor::Start),
+            (left - 9.0, lane.y + 15.0, Anchor::End),
         ];
     }
     vec![

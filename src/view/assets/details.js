@@ -13,13 +13,25 @@ function facts(title, pairs, text) {
   element("selection").replaceChildren(node("h2", title), node("dl", null, ...entries), ...(text ? [node("pre", text)] : []));
 }
 
+/* A request to the resource in words: "READ c1 1 -", and a write has the version it was computed
+   from at its end. */
+function accessText(words) {
+  const [verb, client, grant, token, version] = words.split(" ");
+  const shown = token === "-" ? "no fencing token" : `fencing token ${token}`;
+  if (verb === "TOKEN") return "asks for the next fencing token";
+  if (verb === "READ") return `${client} reads, under its grant ${grant}, with ${shown}`;
+  if (verb === "WRITE") return `${client} writes, under its grant ${grant}, with ${shown}; computed from version ${version}`;
+  return null;
+}
+
 const at = (t) => `${ms(t, 6)} ms`;
 
 function describe({ type, ref }) {
   if (type === MESSAGE) {
     const { sent, arrived, from, to, text, label } = run.messages;
     const took = isLost(ref) ? "never" : `${at(arrived[ref])}, after ${duration(arrived[ref] - sent[ref])}${isLate(ref) ? ": late" : ""}`;
-    facts(`${hostName(from[ref])} → ${hostName(to[ref])}`, [["sent", at(sent[ref])], ["arrived", took]],
+    const meaning = hostName(to[ref]) === "resource" ? accessText(run.texts[label[ref]]) : null;
+    facts(`${hostName(from[ref])} → ${hostName(to[ref])}`, [["sent", at(sent[ref])], ["arrived", took], ["means", meaning]],
       run.texts[text.length ? text[ref] : label[ref]]);
   } else if (type === RECORD) {
     facts(hostName(run.records.host[ref]), [["at", at(run.records.at[ref])]], run.texts[run.records.text[ref]]);
@@ -54,7 +66,7 @@ function writeVerdicts() {
     words.type = "button";
     words.title = verdict.promises;
     words.disabled = verdict.at === null;
-    words.addEventListener("click", () => showVerdict(verdict));
+    words.addEventListener("click", () => { showVerdict(verdict); jumped("verdict"); });
     const line = node("li", null, words);
     line.className = verdict.verdict;
     return line;
@@ -66,7 +78,9 @@ function showVerdict(verdict) {
   const [from, until] = (verdict.focus ?? [verdict.at, verdict.until]).map(toU);
   const room = Math.max(0.06 * (until - from), 0.002 * warp.end);
   show(from - room, until + room);
-  listed.chosen = -1;
+  clearSelection();
+  Object.assign(selection, { name: verdict.property });
+  listed.at = verdict.at;
   scrollToItem(lowerBound(items.at, verdict.at));
   facts(`✗ ${verdict.property}`, [["from", at(verdict.at)],
     ["until", verdict.until > verdict.at ? at(verdict.until) : null],

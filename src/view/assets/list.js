@@ -3,25 +3,27 @@
 
 const list = element("list");
 const ROW = 22;
-const listed = { items: null, chosen: -1 };
+/* `at` is the time from which the next event is looked for when none is chosen. */
+const listed = { items: null, chosen: -1, at: null };
 
 const textOf = (item) => `${itemHost(item)} ${itemText(item)}`.toLowerCase();
 
-/* The items whose text contains all words of the query, and which the view shows. */
+/* The items that the query asks for, and which the view shows. */
 function filter() {
-  const words = element("query").value.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const { tests, unknown } = parseQuery(element("query").value);
   const shown = [];
   for (let item = 0; item < items.count; item++) {
     if (!view.background && items.type[item] === MESSAGE && run.messages.background[items.ref[item]]) continue;
-    if (words.length) {
+    if (tests.length) {
       const text = textOf(item);
-      if (!words.every((word) => text.includes(word))) continue;
+      if (!tests.every((test) => test(item, text))) continue;
     }
     shown.push(item);
   }
   listed.items = Uint32Array.from(shown);
   element("rows").style.height = `${ROW * shown.length}px`;
-  element("count").textContent = `${shown.length.toLocaleString("en")} of ${items.count.toLocaleString("en")}`;
+  element("count").textContent = `${shown.length.toLocaleString("en")} of ${items.count.toLocaleString("en")}`
+    + (unknown.length ? `; not understood: ${unknown.join(" ")}` : "");
   // Rows beyond the new end would keep the list from becoming shorter.
   element("rows").replaceChildren();
   scrollToItem(Math.max(listed.chosen, 0));
@@ -61,14 +63,19 @@ function scrollToItem(item) {
   drawRows();
 }
 
-/* The next event in the list after the chosen one, or the first in view; backwards with -1. */
+/* The next event in the list after the chosen one; backwards with -1. If none is chosen, after the
+   violation or the time that is shown, or the first in view. */
 function step(direction) {
   if (!listed.items.length) return;
   let place = lowerBound(listed.items, listed.chosen);
   const isListed = listed.items[place] === listed.chosen;
-  if (listed.chosen < 0) place = lowerBound(listed.items, lowerBound(items.at, toT(Math.max(view.from, 0))));
-  else if (direction < 0 || isListed) place += direction;
-  choose(listed.items[Math.min(Math.max(place, 0), listed.items.length - 1)]);
+  if (listed.chosen < 0) {
+    const isInView = listed.at !== null && view.from <= toU(listed.at) && toU(listed.at) <= view.to;
+    // The first item that is later than the time.
+    const later = isInView ? lowerBound(items.at, listed.at + 1) : lowerBound(items.at, toT(Math.max(view.from, 0)));
+    place = lowerBound(listed.items, later) + Math.min(direction, 0);
+  } else if (direction < 0 || isListed) place += direction;
+  choose(listed.items[Math.min(Math.max(place, 0), listed.items.length - 1)], "step");
 }
 
 list.addEventListener("scroll", drawRows);
@@ -79,4 +86,4 @@ list.addEventListener("keydown", (event) => {
   event.stopPropagation();
   step(by);
 });
-element("query").addEventListener("input", filter);
+element("query").addEventListener("input", () => { filter(); moved(); });

@@ -3,7 +3,8 @@
    messages are too dense to be told apart, their number is drawn instead. */
 
 const picture = element("picture");
-const selection = { type: -1, ref: -1 };
+/* What is selected: an item, a span, or a violation by its name. */
+const selection = { type: -1, ref: -1, name: null };
 const lanes = { left: 80, width: 0, top: 48, height: 0, y: [], size: [] };
 /* What was drawn and can be clicked, the uppermost last. */
 let targets = [];
@@ -83,6 +84,7 @@ function drawPicture() {
   drawRecords(g, x);
   drawViolations(g, x, labels);
   drawSelection(g, x);
+  labels.write();
   drawAxis(g, x);
   g.restore();
   drawNames(g);
@@ -101,29 +103,6 @@ function eachBar(kind, x, lane, act) {
     }
     act(run[kind][i], i, left, right);
   });
-}
-
-/* Labels that do not cover each other: the first one wins. */
-class Labels {
-  constructor(g) { this.g = g; this.taken = []; }
-  put(text, x, y, fill, places = [[0, 0]]) {
-    const width = this.g.measureText(text).width;
-    for (const [dx, dy] of places) {
-      // On the other side if there is no room on the right.
-      const left = x + dx + width > lanes.width - 2 ? x - Math.abs(dx) - width - 10 : x + dx;
-      const box = [Math.max(left, lanes.left + 3), y + dy - 11, 0, y + dy + 3];
-      box[2] = box[0] + width;
-      if (this.taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
-      this.taken.push(box);
-      this.g.fillStyle = colour.page;
-      this.g.globalAlpha = 0.75;
-      this.g.fillRect(box[0] - 2, box[1], width + 4, 14);
-      this.g.globalAlpha = 1;
-      this.g.fillStyle = fill;
-      this.g.fillText(text, box[0], y + dy);
-      return;
-    }
-  }
 }
 
 function hatch(g, fill) {
@@ -187,7 +166,7 @@ function drawFaults(g, x, labels) {
       g.moveTo(left, y - 3); g.lineTo(left - 6, top + 2); g.lineTo(left + 6, top + 2);
       g.fill();
       g.fillRect(left - 1, top, 2, 2 * half);
-      labels.put(fault.label, left + 8, top + 10, ink);
+      labels.put(fault.label, left + 8, top + 10, ink, RANK.fault, [[0, 0], [0, 2 * half - 14], [-16, 0]]);
       targets.push({ type: FAULT, ref: i, box: [left - 7, top, left + 7, y + half] });
       return;
     }
@@ -199,7 +178,7 @@ function drawFaults(g, x, labels) {
     g.lineWidth = 1;
     g.strokeRect(left, top, Math.max(right - left, 1), height);
     const words = fault.links !== null && right - left > 330 ? `${fault.label} (${fault.links})` : fault.label;
-    labels.put(words, Math.max(left, lanes.left) + 5, top + 11, ink, [[0, 0], [0, 2 * half - 14]]);
+    labels.put(words, Math.max(left, lanes.left) + 5, top + 11, ink, RANK.fault, [[0, 0], [0, 2 * half - 14], [0, -14]]);
     targets.push({ type: FAULT, ref: i, box: [left - 2, top, Math.max(right, left + 4), top + height] });
   });
 }
@@ -220,14 +199,16 @@ function drawLeases(g, x, labels) {
       return;
     }
     g.fillRect(left, y - 5, right - left, 10);
+    labels.reserve([left, y - 5, right, y + 5]);
     g.globalAlpha = 1;
     if (lease.end.startsWith("expired")) {
       g.fillRect(right - 1.5, y - 9, 2.5, 18);
-      if (right < lanes.width && right - left > 20) labels.put("expired", right + 4, y + 16, ink, [[0, 0], [-54, 0]]);
+      if (right < lanes.width && right - left > 20) labels.put("expired", right + 4, y + 16, ink, RANK.lease, [[0, 0], [-54, 0], [0, -22]]);
     }
     if (right - left > 40) {
       const owner = lease.owner === null ? lease.key : `${lease.key} → ${hostName(lease.owner)}`;
-      labels.put(owner, Math.max(left, lanes.left) + 3, y + 17, ink);
+      const start = Math.max(left, lanes.left) + 3;
+      labels.put(owner, start, y + 17, ink, RANK.lease, [[0, 0], [0.3 * (right - start), 0], [0, -24]]);
     }
     targets.push({ type: LEASE, ref: i, box: [left - 2, y - 7, right + 2, y + 7] });
   });
@@ -254,14 +235,14 @@ function drawBeliefs(g, x, labels) {
     if (belief.deadline !== null && right - left > 8) {
       g.fillStyle = ink;
       g.fillRect(deadline - 1.25, y - 14, 2.5, 28);
-      if (right - left > 20) labels.put("deadline", deadline + 5, y - 12, ink, [[0, 0], [-60, 0], [0, 34]]);
+      if (right - left > 20) labels.put("deadline", deadline + 5, y - 12, ink, RANK.belief, [[0, 0], [-60, 0], [0, 34]]);
     }
     if (right - left > 30) {
       const token = belief.token === null ? "" : `, token ${belief.token}`;
       const text = `${belief.shared ? "holds it for reading" : "holds the lock"}${token}`;
-      labels.put(text, Math.max(left, lanes.left) + 2, y - 12, ink, [[0, 0], [0, 34]]);
+      labels.put(text, Math.max(left, lanes.left) + 2, y - 12, ink, RANK.belief, [[0, 0], [0, 34]]);
     }
-    if (right - left > 20) labels.taken.push([left, y - 8, right, y + 8]);
+    labels.reserve([left, y - 8, right, y + 8]);
     targets.push({ type: BELIEF, ref: i, box: [left - 2, y - 9, right + 2, y + 9] });
   });
 }
@@ -332,11 +313,13 @@ function drawArrows(g, x, column, start, end, labels) {
     if (lost) cross(path.lines, x1, y);
     else if (few) head(path.heads, x0, y0, x1, y);
     targets.push({ type: MESSAGE, ref, line: [x0, y0, x1, y] });
+    if (few) labels.avoid([x0, y0, x1, y]);
     const words = run.texts[run.messages.label[ref]];
     if (words !== "" && (labelled || (few && (lost || late)))) {
       const shown = words.length > 26 ? `${words.slice(0, 25)}…` : words;
-      const at = (share) => [share * (x1 - x0) + 5, share * (y - y0) + 4];
-      labels.put(shown, x0, y0, ink, [at(0.5), at(0.3), at(0.7), at(0.15), at(0.85)]);
+      const at = (share) => [share * (x1 - x0) + 6, share * (y - y0) + 4];
+      // Without its arguments it may have room.
+      labels.put([shown, words.split(" ")[0]], x0, y0, ink, RANK.message, [0.5, 0.3, 0.7, 0.15, 0.85, 0.4, 0.6].map(at));
     }
   }
   for (const { ink, lines, heads, dashed } of paths.values()) {
@@ -399,7 +382,8 @@ function drawViolations(g, x, labels) {
     const left = x(toU(t));
     g.fillStyle = colour.violation;
     g.fillRect(left - 1, lanes.top - 12, 2, lanes.height);
-    labels.put(`✗ ${properties.join(", ")}`, left + 5, lanes.top, colour.violation, [[0, 0], [0, 14], [0, 28]]);
+    labels.put(`✗ ${properties.join(", ")}`, left + 5, lanes.top, colour.violation, RANK.violation, [[0, 0], [0, 14], [0, 28]]);
+    labels.avoid([left, lanes.top, left, lanes.height]);
   }
   g.font = "12px system-ui, sans-serif";
 }

@@ -92,6 +92,7 @@ function show(from, to) {
   view.from = Math.min(Math.max(middle - span / 2, -margin), Math.max(warp.end + margin - span, -margin));
   view.to = view.from + span;
   requestDraw();
+  moved();
 }
 const showWhole = () => show(-0.02 * warp.end, 1.02 * warp.end);
 const zoom = (factor, around = (view.from + view.to) / 2) =>
