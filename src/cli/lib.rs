@@ -232,12 +232,18 @@ pub fn run(program: Program, words: impl Iterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
-            // An error in printing cannot be reported.
-            let _ = error.print();
-            return match wanted {
-                true => Exit::AsPredicted,
-                false => Exit::Usage,
+            if wanted {
+                // An error in printing cannot be reported.
+                let _ = error.print();
+                return Exit::AsPredicted;
+            }
+            // It quotes the command line, in which there may be names of files.
+            let rendered = match console::colors_enabled_stderr() {
+                true => error.render().ansi().to_string(),
+                false => error.render().to_string(),
             };
+            status!("{}", rendered.trim_end());
+            return Exit::Usage;
         }
     };
     let timer = Timer::start(cli.command.as_ref());

@@ -1,5 +1,7 @@
 //! `locklab reproduce`: the debate on Redis locks, claim by claim, executed and published.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::many::Many;
@@ -14,9 +16,14 @@ Examples:
   locklab reproduce                          with sweeps: some minutes
   locklab reproduce --only K10,R             one claim, and all of redis.io's page
   locklab reproduce --on redis               every claim on real Redis too
+  locklab reproduce --claims ours.toml       claims of your own
 
 Writes index.html, one page that needs no network. It shows for each claim its text, the prediction,
 the observation, the picture of a run, and the command that repeats it.
+
+A file of claims has the form of src/critique/claims.toml, and may begin with `title` and `about`,
+the heading of the page and its first paragraph. Scenarios are the names of shipped ones, or files,
+named from the folder of the claims.
 
 Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
 
@@ -26,6 +33,9 @@ Exit codes: 0 every claim came out as predicted; 1 usage; 2 one did not; 3 one h
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
+    /// A file of claims instead of those that ship
+    #[arg(long, value_name = "FILE")]
+    claims: Option<PathBuf>,
     /// Only these claims: letters, or letters with numbers
     #[arg(long, value_name = "CLAIM", value_delimiter = ',')]
     only: Vec<String>,
@@ -41,6 +51,7 @@ pub(super) struct Options {
 
 pub(super) fn reproduce(options: &Options, context: &Context) -> anyhow::Result<Exit> {
     let reproduce = Reproduce::plan(&reproduce::Options {
+        claims: options.claims.clone(),
         only: options.only.clone(),
         quick: options.quick,
         on: options.on.into(),

@@ -5,6 +5,20 @@ use super::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, Sourc
 /// The heading of a column.
 const REAL_HEAD: &str = "<th>real Redis</th>";
 
+/// The heading of the page about the debate.
+const TITLE: &str = "The critique of Redis locks, executed";
+
+/// Its first paragraph.
+const ABOUT: &str = "\
+In 2016 Martin Kleppmann argued that Redlock, and leases without fencing, do not give mutual
+exclusion when processes pause, messages are late and clocks are wrong. Redis’s author answered. This
+page takes the claims of that debate one by one, and shows what happens when each is executed: the
+code of real lock clients, in a simulated network of Redis nodes whose faults are drawn from a
+seed.";
+
+/// The columns of rates, as they are called where there is no heading.
+const RATES: [&str; 4] = ["B∞", "Bd", "R", "other"];
+
 /// What that column has.
 const REAL_NOTE: &str = " \
 Real Redis: how far apart the rates of the claim’s scenarios may be from the
@@ -16,6 +30,9 @@ impl Page {
         let html = format!(
             include_str!("page.html"),
             style = include_str!("page.css"),
+            title = escape(self.title.as_deref().unwrap_or(TITLE)),
+            about = escape(self.about.as_deref().unwrap_or(ABOUT)),
+            contents = each(&self.sources, contents),
             summary = escape(&self.summary),
             real_head = if self.real { REAL_HEAD } else { "" },
             claims = each(&self.claims, |claim| line(claim, self.real)),
@@ -31,19 +48,42 @@ impl Page {
     }
 }
 
+/// A text's claims, as links.
+fn contents(text: &SourceView) -> String {
+    format!(
+        r##"
+<p><a href="#{}">{}</a>: {}</p>"##,
+        escape(&text.key),
+        escape(&text.title),
+        each(&text.claims, |claim| format!(
+            r##"<a href="#{id}">{id}</a> "##,
+            id = escape(&claim.id)
+        ))
+        .trim_end(),
+    )
+}
+
 fn line(claim: &Line, real: bool) -> String {
     format!(
         r##"
-<tr><td><a href="#{id}">{id}</a></td><td class="words">{}<br><span class="faint">{}</span></td>{}{}{}</tr>"##,
+<tr class="claim is-{look}"><td><a href="#{id}">{id}</a></td><td class="words">{}<br><span class="faint">{}</span></td>{}{}<td class="verdict {look}">{}</td></tr>"##,
         escape(&claim.says),
         escape(&claim.prediction),
-        each(&claim.cells, |cell| format!("<td>{}</td>", escape(cell))),
+        each(RATES.iter().zip(&claim.cells), |(of, cell)| format!(
+            r#"<td class="rate" data-of="{of}">{}</td>"#,
+            escape(cell)
+        )),
         if real {
-            cell(&claim.real)
+            format!(
+                r#"<td class="real {}" data-of="real Redis">{}</td>"#,
+                escape(claim.real.look),
+                escape(&claim.real.text)
+            )
         } else {
             String::new()
         },
-        cell(&claim.verdict),
+        escape(&claim.verdict.text),
+        look = escape(claim.verdict.look),
         id = escape(&claim.id),
     )
 }
@@ -73,10 +113,10 @@ fn source(text: &SourceView, real: bool) -> String {
 fn section(claim: &ClaimView, url: &str, real: bool) -> String {
     format!(
         r#"
-<section aria-labelledby="{id}">
+<section aria-labelledby="{id}" class="claim is-{look}">
 <h3 id="{id}">{id}. {}</h3>{}
 <p class="faint">In: {}</p>
-<p><strong>Prediction.</strong> {} <span class="{}">{}</span></p>{}{}{}{}
+<p><strong>Prediction.</strong> {} <span class="{look}">{}</span></p>{}{}
 </section>"#,
         escape(&claim.says),
         each(&claim.quote, |quote| format!(
@@ -86,13 +126,32 @@ fn section(claim: &ClaimView, url: &str, real: bool) -> String {
         )),
         escape(&claim.section),
         escape(&claim.prediction),
-        escape(claim.verdict.look),
         escape(&claim.verdict.sentence),
         each(&claim.elsewhere, |words| elsewhere(words)),
+        evidence(claim, real),
+        look = escape(claim.verdict.look),
+        id = escape(&claim.id),
+    )
+}
+
+/// The runs of a claim and their pictures, which are shown on demand.
+fn evidence(claim: &ClaimView, real: bool) -> String {
+    let count = claim.scenarios.len();
+    if count == 0 {
+        return String::new();
+    }
+    format!(
+        "\n<details><summary>{count} scenario{}, {} and how to repeat them</summary>{}{}{}\n</details>",
+        if count == 1 { "" } else { "s" },
+        match (&claim.picture, &claim.chart) {
+            (Some(_), Some(_)) => "a picture of a run, a chart",
+            (Some(_), None) => "a picture of a run",
+            (None, Some(_)) => "a chart",
+            (None, None) => "their rates",
+        },
         scenarios(&claim.scenarios, real),
         each(&claim.picture, figure),
         each(&claim.chart, figure),
-        id = escape(&claim.id),
     )
 }
 
@@ -255,6 +314,8 @@ mod tests {
             claims: vec![claim],
         };
         Page {
+            title: Some(hostile()),
+            about: Some(hostile()),
             summary: hostile(),
             real: true,
             claims: vec![line],
@@ -276,8 +337,9 @@ mod tests {
         assert_eq!(html.matches("<td rowspan=\"2\">").count(), 1);
         for (open, close) in [
             ("<td", "</td>"),
-            ("<tr>", "</tr>"),
+            ("<tr", "</tr>"),
             ("<section", "</section>"),
+            ("<details", "</details>"),
         ] {
             assert_eq!(html.matches(open).count(), html.matches(close).count());
         }

@@ -4,6 +4,10 @@
 
 /// The page.
 pub struct Page {
+    /// The heading; by default that of the debate on Redis locks.
+    pub title: Option<String>,
+    /// What the page is about; by default that debate.
+    pub about: Option<String>,
     /// What all claims came to, in a sentence.
     pub summary: String,
     /// Whether scenarios also ran on real Redis.
@@ -143,6 +147,8 @@ mod tests {
     #[test]
     fn what_a_claim_says_is_text_and_not_markup() {
         let page = Page {
+            title: None,
+            about: None,
             summary: "<script>alert(1)</script>".into(),
             real: false,
             claims: vec![],

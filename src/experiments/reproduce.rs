@@ -4,10 +4,12 @@ mod machine;
 mod views;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::bail;
+use anyhow::{Context as _, anyhow, bail, ensure};
 use console::style;
 use serde::Serialize;
 use serde_json::json;
@@ -40,6 +42,8 @@ const WITHIN: f64 = 0.35;
 
 /// What to reproduce.
 pub struct Options {
+    /// A file of claims instead of those that ship.
+    pub claims: Option<PathBuf>,
     /// Only these claims: letters, or letters with numbers; if there are none, all.
     pub only: Vec<String>,
     /// Leave the sweeps out.
@@ -51,15 +55,19 @@ pub struct Options {
 /// The claims of the debate.
 pub struct Reproduce {
     begun: Instant,
+    /// The command line, for those who repeat it.
+    command: String,
     critique: Critique,
     /// The places of the chosen claims.
     claims: Vec<usize>,
     quick: bool,
     /// The programs and the version of real Redis, if the claims run there, too.
     redis: Option<(Programs, String)>,
+    /// What the claims call the scenarios.
+    names: Vec<String>,
     scenarios: Vec<Scenario>,
-    /// The swept scenarios, with the places of their jobs.
-    swept: Vec<(Scenario, Range<usize>)>,
+    /// The swept scenarios, with what the claims call them, and the places of their jobs.
+    swept: Vec<(String, Scenario, Range<usize>)>,
     /// One for each scenario, and then those of the sweeps.
     jobs: Vec<Job>,
 }
@@ -81,9 +89,9 @@ pub struct Real {
 
 /// All that was observed.
 pub struct Observed {
-    /// By the scenario's name.
+    /// By what the claims call the scenario.
     shown: BTreeMap<String, Shown>,
-    /// By the scenario's name.
+    /// By what the claims call the scenario.
     sweeps: BTreeMap<String, Sweep>,
     /// The version of the real servers.
     redis: Option<String>,
@@ -97,7 +105,10 @@ impl Reproduce {
     /// If there is no such claim, or no real Redis.
     pub fn plan(options: &Options) -> anyhow::Result<Reproduce> {
         let begun = Instant::now();
-        let critique = Critique::shipped();
+        let critique = match &options.claims {
+            Some(file) => read(file)?,
+            None => Critique::shipped(),
+        };
         let claims = choose(&critique, &options.only)?;
         let chosen: Vec<&Claim> = claims
             .iter()
@@ -113,6 +124,16 @@ impl Reproduce {
             .iter()
             .map(|name| scenario::load(name, &[]))
             .collect::<Result<_, _>>()?;
+        for (place, scenario) in scenarios.iter().enumerate() {
+            let other = scenarios[..place]
+                .iter()
+                .position(|it| it.name == scenario.name);
+            if let Some(other) = other {
+                let (one, other) = (names[other], names[place]);
+                bail!("{one} and {other} have the same name; rename one of the files");
+            }
+        }
+        let names = names.into_iter().map(str::to_owned).collect();
         let jobs = scenarios.iter();
         let mut jobs: Vec<Job> = jobs.map(|s| Job::of(s, 0..s.usual_seeds())).collect();
         let swept = match options.quick {
@@ -130,10 +151,12 @@ impl Reproduce {
         let quick = options.quick;
         Ok(Reproduce {
             begun,
+            command: machine::command(options),
             critique,
             claims,
             quick,
             redis,
+            names,
             scenarios,
             swept,
             jobs,
@@ -213,7 +236,7 @@ impl Experiment for Reproduce {
             Bug::or_usage(broken, &job.scenario.name, reproduce)
         })?;
         let mut sweeps = BTreeMap::new();
-        for (base, places) in &self.swept {
+        for (name, base, places) in &self.swept {
             let made = &made[places.clone()];
             if !made.iter().all(Made::is_whole) {
                 continue;
@@ -222,7 +245,7 @@ impl Experiment for Reproduce {
             let seeds = self.jobs[places.start].seeds.clone();
             let cells = made.iter().map(|made| made.result.clone()).collect();
             let sweep = sweep::of_cells(base, &axes.unwrap_or_default(), &seeds, cells)?;
-            sweeps.insert(base.name.clone(), sweep);
+            sweeps.insert(name.clone(), sweep);
         }
         let cells = made.into_iter().map(|made| made.result);
         let worlds = self.scenarios.iter().cloned().zip(cells);
@@ -246,7 +269,7 @@ impl Experiment for Reproduce {
                 real,
                 scenario,
             };
-            (shown.scenario.name.clone(), shown)
+            (self.names[place].clone(), shown)
         };
         Ok(Observed {
             shown: worlds.enumerate().map(show).collect(),
@@ -262,7 +285,11 @@ impl Experiment for Reproduce {
         let mut text: String = lines
             .map(|(claim, verdict)| line(claim, *verdict) + "\n")
             .collect();
-        let how = machine::how(self.quick, observed.redis.as_deref(), self.begun.elapsed());
+        let how = machine::how(
+            &self.command,
+            observed.redis.as_deref(),
+            self.begun.elapsed(),
+        );
         let page = views::page(&self.critique, &claims, &verdicts, &observed, how)?;
         text += &format!("\n{}", page.summary);
         let of_claim = |(claim, verdict): (&&Claim, &_)| data_of(claim, *verdict, &observed);
@@ -280,6 +307,25 @@ impl Experiment for Reproduce {
             exit: exits.fold(Exit::AsPredicted, Exit::worse),
         })
     }
+}
+
+/// Claims of one's own. Scenarios that are files are named from the folder of the claims.
+fn read(file: &Path) -> anyhow::Result<Critique> {
+    let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
+    let shown = file.display();
+    let critique = Critique::parse(&text);
+    let mut critique = critique.map_err(|error| anyhow!("{shown}: {error}"))?;
+    ensure!(!critique.claims.is_empty(), "{shown}: no [[claim]]");
+    let folder = file.parent().unwrap_or(Path::new(""));
+    for claim in &mut critique.claims {
+        for name in claim.scenarios.iter_mut().chain(&mut claim.sweep) {
+            let beside = folder.join(&*name);
+            if beside.is_file() {
+                *name = beside.display().to_string();
+            }
+        }
+    }
+    Ok(critique)
 }
 
 /// The places of the claims with these letters, or letters and numbers; without any, of all.
@@ -305,18 +351,22 @@ fn choose(critique: &Critique, only: &[String]) -> anyhow::Result<Vec<usize>> {
 }
 
 /// Adds the jobs of the claims' sweeps; returns each with the places of its jobs.
-fn sweeps(claims: &[&Claim], jobs: &mut Vec<Job>) -> anyhow::Result<Vec<(Scenario, Range<usize>)>> {
-    let mut swept: Vec<(Scenario, Range<usize>)> = Vec::new();
+fn sweeps(
+    claims: &[&Claim],
+    jobs: &mut Vec<Job>,
+) -> anyhow::Result<Vec<(String, Scenario, Range<usize>)>> {
+    let mut swept: Vec<(String, Scenario, Range<usize>)> = Vec::new();
     for name in claims.iter().filter_map(|claim| claim.sweep.as_ref()) {
         let source = Source::find(name)?;
         let base = source.scenario(&[])?;
-        let Some(spec) = &base.sweep else { continue };
-        if swept.iter().any(|(other, _)| other.name == *name) {
+        let spec = base.sweep.as_ref();
+        let spec = spec.with_context(|| format!("{name} has no [sweep] of its own"))?;
+        if swept.iter().any(|(other, ..)| other == name) {
             continue;
         }
         let first = jobs.len();
         jobs.extend(sweep::jobs(&source, &[], &spec.vary, |_| 0..spec.seeds)?);
-        swept.push((base, first..jobs.len()));
+        swept.push((name.clone(), base, first..jobs.len()));
     }
     Ok(swept)
 }

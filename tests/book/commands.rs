@@ -103,7 +103,29 @@ impl Folder {
         symlink(locklab, programs.join("locklab")).expect("a link");
         let reports = Path::new(ROOT).join("reports");
         symlink(reports, folder.work().join("reports")).expect("a link");
+        folder.commit();
         folder
+    }
+
+    /// Makes the folder a clone with a commit, from which seeds may be derived.
+    fn commit(&self) {
+        let committer = [
+            "-c",
+            "user.name=reader",
+            "-c",
+            "user.email=reader@example.org",
+        ];
+        let commit = ["commit", "--quiet", "--allow-empty", "--message=First"];
+        for words in [
+            &["init", "--quiet"][..],
+            &[&committer[..], &commit].concat(),
+        ] {
+            let status = Command::new("git")
+                .args(words)
+                .current_dir(self.work())
+                .status();
+            assert!(status.expect("git is installed").success(), "{words:?}");
+        }
     }
 
     fn work(&self) -> PathBuf {

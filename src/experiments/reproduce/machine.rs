@@ -4,19 +4,40 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
+use super::{On, Options, REAL_RUNS};
+use locklab_real::comparison::Runs;
 use locklab_report::PRODUCER;
+use locklab_results::recording::server_name;
+
+/// The command line with these options.
+pub(super) fn command(options: &Options) -> String {
+    let mut command = "locklab reproduce".to_owned();
+    if let Some(claims) = &options.claims {
+        command += &format!(" --claims {}", claims.display());
+    }
+    if !options.only.is_empty() {
+        command += &format!(" --only {}", options.only.join(","));
+    }
+    if options.quick {
+        command += " --quick";
+    }
+    if options.on == On::Redis {
+        command += " --on redis";
+    }
+    command
+}
 
 /// What a reader needs in order to repeat it.
-pub(super) fn how(quick: bool, redis: Option<&str>, took: Duration) -> Vec<(&'static str, String)> {
+pub(super) fn how(
+    command: &str,
+    redis: Option<&str>,
+    took: Duration,
+) -> Vec<(&'static str, String)> {
     let mut how = vec![("Program", PRODUCER.to_owned())];
     how.extend(commit().map(|commit| ("Commit", commit)));
     how.push((
         "Command",
-        format!(
-            "locklab reproduce{}{}; locklab stands for “cargo run --release --” in a clone",
-            if quick { " --quick" } else { "" },
-            if redis.is_some() { " --on redis" } else { "" },
-        ),
+        format!("{command}; locklab stands for “cargo run --release --” in a clone"),
     ));
     how.push((
         "Seeds",
@@ -27,7 +48,10 @@ pub(super) fn how(quick: bool, redis: Option<&str>, took: Duration) -> Vec<(&'st
     how.push((
         "Real servers",
         match redis {
-            Some(version) => format!("Redis {version}, each scenario four times or more"),
+            Some(version) => {
+                let (server, Runs { least, most }) = (server_name(version), REAL_RUNS);
+                format!("{server}, each scenario {least} to {most} times")
+            }
             None => "none in this run; reports/confirm compares the simulation with Redis".into(),
         },
     ));
@@ -51,4 +75,28 @@ fn commit() -> Option<String> {
     let commit = String::from_utf8(output.stdout).ok()?;
     let commit = commit.trim();
     (output.status.success() && !commit.is_empty()).then(|| commit.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_has_all_options() {
+        let none = Options {
+            claims: None,
+            only: vec![],
+            quick: false,
+            on: On::World,
+        };
+        assert_eq!(command(&none), "locklab reproduce");
+        let all = Options {
+            claims: Some("ours.toml".into()),
+            only: vec!["T1".into(), "T2".into()],
+            quick: true,
+            on: On::Redis,
+        };
+        let expected = "locklab reproduce --claims ours.toml --only T1,T2 --quick --on redis";
+        assert_eq!(command(&all), expected);
+    }
 }

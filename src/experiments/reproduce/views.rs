@@ -44,6 +44,8 @@ pub(super) fn page(
         }
     }
     Ok(Page {
+        title: critique.title.clone(),
+        about: critique.about.clone(),
         summary: summary(verdicts),
         real: observed.redis.is_some(),
         claims: lines,
