@@ -221,13 +221,11 @@ impl State {
         Some(place.take().unwrap_or_default())
     }
 
-    /// Puts the rest of an input back, before what has arrived since it was taken; that is
-    /// handled later in this call.
+    /// Puts the rest of an input back, before what has arrived since it was taken.
     pub(super) fn put_input(&mut self, conn: ConnId, mut input: Box<Input>) {
         if let Some(place) = self.inputs.get_mut(&conn) {
             if let Some(arrived) = place.take() {
                 input.pending.extend_from_slice(&arrived.pending);
-                self.waiting.resumed.push_back(conn.0);
             }
             *place = Some(input);
         }
