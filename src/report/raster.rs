@@ -26,13 +26,10 @@ pub fn png(drawing: &Drawing) -> Result<Vec<u8>, Error> {
         .footer
         .as_ref()
         .map(|footer| footer.description.clone());
-    encode(&drawn, description).map_err(|error| Error::Raster(error.to_string()))
+    encode(drawn, description).map_err(|error| Error::Raster(error.to_string()))
 }
 
-fn encode(drawn: &Pixmap, description: Option<String>) -> Result<Vec<u8>, png::EncodingError> {
-    let pixels = drawn.pixels().iter().map(|pixel| pixel.demultiply());
-    let bytes = pixels.flat_map(|p| [p.red(), p.green(), p.blue(), p.alpha()]);
-    let bytes: Vec<u8> = bytes.collect();
+fn encode(drawn: Pixmap, description: Option<String>) -> Result<Vec<u8>, png::EncodingError> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, drawn.width(), drawn.height());
     encoder.set_color(png::ColorType::Rgba);
@@ -42,7 +39,7 @@ fn encode(drawn: &Pixmap, description: Option<String>) -> Result<Vec<u8>, png::E
         encoder.add_itxt_chunk("Description".into(), text)?;
     }
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&bytes)?;
+    writer.write_image_data(&drawn.take_demultiplied())?;
     writer.finish()?;
     Ok(file)
 }
