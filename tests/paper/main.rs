@@ -1,7 +1,7 @@
 //! Compares rates from runs with calculated rates. The observed rate is the one that the tool
 //! prints: violated runs divided by all runs.
 //!
-//! Without `LOCKLAB_LONG=1` each point has a quarter of the runs.
+//! Without `LOCKLAB_LONG=1` each point has an eighth of the runs.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -29,7 +29,7 @@ const MANY: u64 = 4000;
 fn runs() -> u64 {
     match env::var_os("LOCKLAB_LONG") {
         Some(_) => MANY,
-        None => MANY / 4,
+        None => MANY / 8,
     }
 }
 

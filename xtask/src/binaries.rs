@@ -4,7 +4,7 @@
 //! `cargo test` runs one test binary after the other. Some of them mostly wait: for real servers,
 //! for timers, for a browser. Here they wait beside those that compute.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
@@ -35,9 +35,6 @@ const WAITING: &[&str] = &[
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
 
-/// The command line of cargo that builds all tests in debug.
-const DEBUG: &str = "test --workspace --no-run";
-
 /// A test binary as cargo has built it.
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
@@ -52,10 +49,10 @@ impl Binary {
     fn target(&self) -> &str {
         self.name.rsplit(' ').next().unwrap_or_default()
     }
+}
 
-    fn simulates_much(&self) -> bool {
-        release::TESTS.contains(&self.target())
-    }
+fn simulates_much(target: &str) -> bool {
+    release::TESTS.contains(&target)
 }
 
 /// Runs the test binaries in debug, but for those that simulate much, and then the doc tests.
@@ -64,9 +61,7 @@ impl Binary {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run() -> Result<()> {
-    let mut binaries = build(DEBUG)?;
-    binaries.retain(|binary| !binary.simulates_much());
-    execute_all(binaries)?;
+    execute_all(build(&debug()?)?)?;
     let status = cargo("test --quiet --workspace --doc").status();
     let status = status.context("cargo did not start")?;
     ensure!(status.success(), "doc tests: {status}");
@@ -88,8 +83,8 @@ pub fn run_in_release() -> Result<()> {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_release_tests_in_debug() -> Result<()> {
-    let mut binaries = build(DEBUG)?;
-    binaries.retain(Binary::simulates_much);
+    let mut binaries = build("test --workspace --no-run")?;
+    binaries.retain(|binary| simulates_much(binary.target()));
     execute_all(binaries)
 }
 
@@ -123,6 +118,32 @@ fn execute_all(binaries: Vec<Binary>) -> Result<()> {
     let failed = failed.into_inner().expect("no test panics here");
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
+}
+
+/// The command line of cargo that builds the tests in debug, but for those that simulate much, and
+/// `target/debug/locklab`.
+///
+/// # Errors
+///
+/// If cargo does not know the tests of the workspace.
+pub fn debug() -> Result<String> {
+    let metadata = cargo("metadata --no-deps --format-version 1").output();
+    let metadata = metadata.context("cargo did not start")?.stdout;
+    let metadata = serde_json::from_slice(&metadata).context("cargo's metadata")?;
+    let names = test_targets(&metadata);
+    let names = names.iter().filter(|name| !simulates_much(name));
+    let names: String = names.map(|name| format!(" --test {name}")).collect();
+    Ok(format!("test --workspace --no-run --lib --bins{names}"))
+}
+
+/// The names of all integration tests.
+fn test_targets(metadata: &Value) -> BTreeSet<&str> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let targets = packages.filter_map(|package| package["targets"].as_array());
+    let tests = targets
+        .flatten()
+        .filter(|target| target["kind"][0] == "test");
+    tests.filter_map(|target| target["name"].as_str()).collect()
 }
 
 fn cargo(line: &str) -> Command {
@@ -245,6 +266,18 @@ mod tests {
             assert_eq!(binary(&other).expect("a message"), None, "{other}");
         }
         assert!(binary("no JSON").is_err());
+    }
+
+    #[test]
+    fn tests_of_the_release_lane_are_not_built_in_debug() {
+        let line = debug().expect("cargo knows the tests");
+        let builds = |name: &str| line.split(" --test ").any(|built| built == name);
+        for name in release::TESTS {
+            assert!(!builds(name), "{name}: {line}");
+        }
+        for name in ["agreement", "parity", "sockets"] {
+            assert!(builds(name), "{name}: {line}");
+        }
     }
 
     #[test]

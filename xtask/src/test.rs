@@ -29,7 +29,7 @@ const DEBUG: &[Step] = &[
     // Unoptimised, the node is built in a third of the time.
     Step::test(
         "the node without Lua",
-        "cargo test --package locklab-redis --no-default-features --lib --test no_lua \
+        "cargo test --package locklab-redis --no-default-features --test no_lua \
          --config profile.dev.package.locklab-redis.opt-level=0",
     ),
     Step::test(
@@ -41,17 +41,18 @@ const DEBUG: &[Step] = &[
         "cargo test --locked --config xtask/outside/quick.toml \
          --manifest-path docs/own-lock/Cargo.toml --target-dir target",
     ),
-    Step::test("planted mistakes", "cargo xtask plants"),
     Step::run("docs", "cargo doc --workspace --no-deps").with(&[("RUSTDOCFLAGS", "-D warnings")]),
 ];
 
-/// Steps that use the release build.
+/// Steps that use the release build, and planted mistakes.
 const RELEASE: &[Step] = &[
     Step::run("release build", "cargo xtask release"),
     // They give way to the tests on real servers in the other lane.
     Step::test("tests in release", "cargo xtask tests --release"),
     Step::run("determinism", "cargo xtask determinism"),
     Step::run("instructions", "cargo xtask bench instructions"),
+    // It builds in debug, while the tests of the other lane run.
+    Step::test("planted mistakes", "cargo xtask plants"),
 ];
 
 /// Steps that take too long for each commit: about half an hour more.
@@ -59,6 +60,11 @@ const LONG: &[Step] = &[
     Step::test(
         "parity",
         "cargo test --package locklab-redis --test parity any_",
+    )
+    .with(&[("LOCKLAB_LONG", "1")]),
+    Step::test(
+        "consensus under more faults",
+        "cargo test --package locklab-services --test consensus campaign",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
     Step::test(
