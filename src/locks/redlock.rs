@@ -2,8 +2,9 @@
 //! with Redis", section "The Redlock algorithm".
 //!
 //! 1. Get the current time.
-//! 2. Try to take the lock on all N nodes with one random value, waiting for each no
-//!    longer than a timeout that is small against the TTL.
+//! 2. Try to take the lock on all N nodes in parallel with one random value, waiting for each
+//!    no longer than a timeout that is small against the TTL. (Until November 2025 the text said
+//!    "sequentially".)
 //! 3. Compute the time elapsed since step 1. The lock is acquired if and only if a
 //!    majority granted it and the elapsed time is less than the validity time.
 //! 4. Its validity is the TTL minus the elapsed time, minus an allowance for drift.
@@ -265,9 +266,9 @@ params! {
         drift_factor: f64 = 0.01, "share of the TTL allowed for clock drift";
         /// Added to the drift allowance, in milliseconds: the precision of Redis's expiry.
         drift_extra_ms: u64 = 2, "added to the drift allowance";
-        /// Whether to ask the nodes in turn or in parallel.
-        order: Order = (Order::Sequential => "sequential"),
-            "sequential | parallel: ask the nodes in turn or all at once";
+        /// Whether to ask the nodes in parallel or in turn.
+        order: Order = (Order::Parallel => "parallel"),
+            "parallel | sequential: ask the nodes all at once or in turn";
         /// The nodes to release after a failed attempt (step 5).
         release_on_failure: ReleaseOnFailure = (ReleaseOnFailure::All => "all"),
             "all | acquired | none: where a failed attempt releases";
@@ -363,11 +364,12 @@ impl Algorithm for Params {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// One after the other, as the specification says.
+    /// In parallel, as the specification says since November 2025; before, it recommended this
+    /// ("multiplexing").
     #[default]
-    Sequential,
-    /// In parallel, as it recommends ("multiplexing").
     Parallel,
+    /// One after the other, as it said in 2016.
+    Sequential,
 }
 
 /// The nodes to release after a failed attempt.
@@ -425,7 +427,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "ttl_ms = LEASE"),
         ("no elapsed check", "ttl_ms = LEASE\nelapsed_check = false"),
         ("monotonic clock", "ttl_ms = LEASE\nclock = \"monotonic\""),
-        ("parallel", "ttl_ms = LEASE\norder = \"parallel\""),
+        ("sequential", "ttl_ms = LEASE\norder = \"sequential\""),
     ],
     mutants: &[
         ("quorum=1", "a single node is enough"),

@@ -156,8 +156,8 @@ params! {
         node_timeout_ms: u64 = (redlock::NODE_TIMEOUT_MS => "50"),
             "how long to wait for one node, connection included";
         /// Whether to ask the nodes in turn or in parallel.
-        order: Order = (Order::Sequential => "sequential"),
-            "sequential | parallel: ask the nodes in turn or all at once";
+        order: Order = (Order::Parallel => "parallel"),
+            "parallel | sequential: ask the nodes all at once or in turn";
         /// Wait before the next attempt, in milliseconds.
         retry_delay_ms: u64 = (super::RETRY_DELAY_MS => "200"), "wait before the next attempt";
         /// The maximum random addition, drawn for each wait, in milliseconds.

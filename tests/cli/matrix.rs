@@ -12,7 +12,7 @@ fn a_small_matrix_as_text_and_files() {
         "--lock",
         "set-nx-px (release del)",
         "--lock",
-        "redlock (parallel)",
+        "redlock (sequential)",
         "--problem",
         "foreign-release",
         "--problem",
