@@ -7,8 +7,9 @@
 //!   [`ClockFile`]. It may change at any time; processes that map one file are one host, and our
 //!   own processes read its clocks with a [`ClockReader`]. `pthread_cond_timedwait` waits by these
 //!   clocks.
-//! - `fsync` and `fdatasync` log how much of each file is on the disk. After the process was
-//!   killed, [`power::lose_unsynced`] truncates each file to that.
+//! - `fsync` and `fdatasync` log how much of each file is on the disk; `rename`, `unlink`, `open`,
+//!   `creat`, `fopen` and `freopen`, in all their forms, that a file goes or was emptied. After the
+//!   process was killed, [`power::lose_unsynced`] truncates each file to what the log says.
 //!
 //! ```no_run
 //! use std::{path::Path, process::Command};

@@ -7,8 +7,10 @@
 //!   would have written most of the others within 30 s of its own accord.
 //! - Names are durable: a file that was created, renamed or deleted stays so, even if its folder
 //!   was not synced. Redis syncs the folder after each rename that matters.
-//! - Bytes that were overwritten in place are not restored, and a file that was cut off and has
-//!   grown again keeps its new bytes up to the last durable length. Redis writes its append-only
+//! - A file that was emptied when it was opened (`O_TRUNC`, `creat`, `fopen` with `w`) has nothing on
+//!   the disk until the next sync.
+//! - Bytes that were overwritten in place are not restored, and a file that was cut off by `truncate` or
+//!   `ftruncate` and has grown again keeps its new bytes up to the last durable length. Redis writes its append-only
 //!   files and snapshots only at their end, and replaces its other files by a rename; an
 //!   exception is the `nodes.conf` of a cluster.
 //! - `sync_file_range`, `msync`, `sync`, `syncfs` and files opened with `O_SYNC` are not noted.

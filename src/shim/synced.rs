@@ -9,7 +9,7 @@ use std::{io, num};
 
 /// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a line
 /// `device inode birth_ns bytes` for each successful sync, and one with 0 bytes for each file whose
-/// name is removed. The last line of a file applies.
+/// name is removed, or which is emptied when it is opened. The last line of a file applies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncedLog(BTreeMap<Identity, u64>);
 

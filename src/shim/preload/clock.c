@@ -41,10 +41,13 @@ static const int64_t MAX_WAIT_NS = 100000000;
 
 typedef int gettime(clockid_t, struct timespec *);
 
-enum { UNPREPARED, PREPARING, PREPARED };
-static int state = UNPREPARED;
-static gettime *real_clock_gettime;
+static int prepared;
+static gettime *real_clock_gettime; /* NULL before the constructor has run */
 static const struct record *record; /* NULL: the clocks are right */
+
+/* Whether this thread is in prepare. A library that is there from the start has this kind of
+ * variable without an allocation. */
+static __thread int is_preparing __attribute__((tls_model("initial-exec")));
 
 static const struct record *map_record(const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -67,30 +70,40 @@ static const struct record *map_record(const char *path) {
 }
 
 static int is_prepared(void) {
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == PREPARED;
+    return __atomic_load_n(&prepared, __ATOMIC_ACQUIRE);
 }
 
 /*
  * Happens at the first reading, which may come before our constructor: allocators read clocks
- * when they are loaded. What it calls may read a clock in turn, and gets the right time.
+ * when they are loaded, and start threads. A thread that comes before another has finished does the
+ * same work: so none reads the right time, and none waits for another. All map the same file, so it
+ * does not matter whose mapping stays. What this calls may read a clock in turn, and gets the right
+ * time.
  */
-__attribute__((constructor)) static void prepare(void) {
-    int expected = UNPREPARED;
-    if (!__atomic_compare_exchange_n(&state, &expected, PREPARING, 0, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
+static void prepare(void) {
+    if (is_preparing) {
         return;
     }
-    real_clock_gettime = (gettime *)shim_real("clock_gettime");
+    is_preparing = 1;
     const char *path = shim_setting("LOCKLAB_CLOCK");
-    record = path != NULL ? map_record(path) : NULL;
-    __atomic_store_n(&state, PREPARED, __ATOMIC_RELEASE);
+    const struct record *mapped = path != NULL ? map_record(path) : NULL;
+    __atomic_store_n(&record, mapped, __ATOMIC_RELAXED);
+    __atomic_store_n(&prepared, 1, __ATOMIC_RELEASE);
+    is_preparing = 0;
+}
+
+/* The lookup of a function takes the loader's lock, and no reading of a clock may wait for that. */
+__attribute__((constructor)) static void begin(void) {
+    gettime *real = (gettime *)shim_real("clock_gettime");
+    __atomic_store_n(&real_clock_gettime, real, __ATOMIC_RELEASE);
+    if (!is_prepared()) {
+        prepare();
+    }
 }
 
 int shim_true_clock(clockid_t id, struct timespec *at) {
-    if (!is_prepared()) {
-        return (int)syscall(SYS_clock_gettime, id, at);
-    }
-    return real_clock_gettime(id, at);
+    gettime *real = __atomic_load_n(&real_clock_gettime, __ATOMIC_ACQUIRE);
+    return real == NULL ? (int)syscall(SYS_clock_gettime, id, at) : real(id, at);
 }
 
 static int64_t true_ns(clockid_t id) {

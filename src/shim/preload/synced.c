@@ -7,6 +7,9 @@
  * the file system does not know it, and as coarse as the kernel's tick. So a file whose name goes,
  * by unlink or because another is renamed to it, gets a line with 0 bytes: the next file with its
  * inode, born in the same tick, has nothing on the disk. And a file without a name gets no line.
+ *
+ * A file that is emptied when it is opened gets a line with 0 bytes too: what it had on the disk is
+ * gone, and nothing of what follows is there yet.
  */
 
 #define _GNU_SOURCE
@@ -15,12 +18,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 typedef int sync_function(int);
+typedef FILE *open_function(const char *, const char *);
+typedef FILE *reopen_function(const char *, const char *, FILE *);
 
 static sync_function *real_fsync;
 static sync_function *real_fdatasync;
@@ -77,6 +83,19 @@ static void note_that_it_goes(int folder, const char *path) {
     errno = error;
 }
 
+/* After a file was opened and emptied, successfully: a name that cannot be opened stays as it is. */
+static void note_that_it_is_empty(int fd) {
+    struct statx file;
+    unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BTIME;
+    int error = errno;
+    if (log_fd >= 0 && statx(fd, "", AT_EMPTY_PATH, wanted, &file) == 0 &&
+        S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
+        file.stx_size = 0;
+        note(&file);
+    }
+    errno = error;
+}
+
 static int sync_and_note(int fd, sync_function *sync) {
     if (log_fd < 0) {
         return sync(fd);
@@ -122,7 +141,7 @@ OVERRIDE int unlink(const char *path) {
     return real_unlink(path);
 }
 
-/* The C library only passes these three on to the kernel, so we do that ourselves. */
+/* The C library only passes the following on to the kernel, so we do that ourselves. */
 
 OVERRIDE int renameat2(int from_folder, const char *from, int to_folder, const char *to,
                        unsigned flags) {
@@ -140,4 +159,77 @@ OVERRIDE int renameat(int from_folder, const char *from, int to_folder, const ch
 OVERRIDE int unlinkat(int folder, const char *path, int flags) {
     note_that_it_goes(folder, path);
     return (int)syscall(SYS_unlinkat, folder, path, flags);
+}
+
+static int open_and_note(int folder, const char *path, int flags, mode_t mode) {
+    int fd = (int)syscall(SYS_openat, folder, path, flags, mode);
+    if (fd >= 0 && (flags & O_TRUNC) != 0) {
+        note_that_it_is_empty(fd);
+    }
+    return fd;
+}
+
+/* The argument behind the flags, which is there only if a file may be created. */
+#define MODE(flags, mode)                                                                          \
+    mode_t mode = 0;                                                                               \
+    if (((flags) & O_CREAT) != 0 || ((flags) & O_TMPFILE) == O_TMPFILE) {                          \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        mode = va_arg(rest, mode_t);                                                               \
+        va_end(rest);                                                                              \
+    }
+
+OVERRIDE int open(const char *path, int flags, ...) {
+    MODE(flags, mode)
+    return open_and_note(AT_FDCWD, path, flags, mode);
+}
+
+OVERRIDE int open64(const char *path, int flags, ...) {
+    MODE(flags, mode)
+    return open_and_note(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+
+OVERRIDE int openat(int folder, const char *path, int flags, ...) {
+    MODE(flags, mode)
+    return open_and_note(folder, path, flags, mode);
+}
+
+OVERRIDE int openat64(int folder, const char *path, int flags, ...) {
+    MODE(flags, mode)
+    return open_and_note(folder, path, flags | O_LARGEFILE, mode);
+}
+
+OVERRIDE int creat(const char *path, mode_t mode) {
+    return open_and_note(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+}
+
+OVERRIDE int creat64(const char *path, mode_t mode) {
+    return open_and_note(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_LARGEFILE, mode);
+}
+
+/* Streams: the C library opens their files without the functions above. */
+
+static FILE *note_stream(FILE *stream, const char *mode) {
+    if (stream != NULL && mode[0] == 'w') {
+        note_that_it_is_empty(fileno(stream));
+    }
+    return stream;
+}
+
+OVERRIDE FILE *fopen(const char *path, const char *mode) {
+    return note_stream(((open_function *)shim_real("fopen"))(path, mode), mode);
+}
+
+OVERRIDE FILE *fopen64(const char *path, const char *mode) {
+    return note_stream(((open_function *)shim_real("fopen64"))(path, mode), mode);
+}
+
+OVERRIDE FILE *freopen(const char *path, const char *mode, FILE *stream) {
+    reopen_function *real = (reopen_function *)shim_real("freopen");
+    return note_stream(real(path, mode, stream), mode);
+}
+
+OVERRIDE FILE *freopen64(const char *path, const char *mode, FILE *stream) {
+    reopen_function *real = (reopen_function *)shim_real("freopen64");
+    return note_stream(real(path, mode, stream), mode);
 }

@@ -1,8 +1,9 @@
 //! A folder for one test.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
+use std::process::{self, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// An empty folder with an installed library. Dropping this removes it.
@@ -21,6 +22,27 @@ impl Folder {
         fs::create_dir_all(&path).expect("a folder for the test");
         let library = locklab_shim::install(&path).expect("the library is installed");
         Folder { path, library }
+    }
+
+    /// Compiles a file beside this one, with these further arguments, to a program or a library.
+    pub fn compile(&self, source: &str, arguments: &[&str]) -> PathBuf {
+        let compiled = self.join(&format!("{source}.out"));
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real");
+        let done = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
+            .args([
+                "-std=gnu99",
+                "-pthread",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-o",
+            ])
+            .args([&compiled, &sources.join(source)])
+            .args(arguments)
+            .output()
+            .expect("a C compiler, which compiled the library too");
+        assert!(done.status.success(), "{done:?}");
+        compiled
     }
 
     /// A path below.

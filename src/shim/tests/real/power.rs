@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use locklab_shim::SyncedLog;
 use locklab_shim::power::{Loss, lose_unsynced};
@@ -230,6 +231,42 @@ fn of_a_file_that_is_gone_nothing_is_on_the_disk() {
     assert_eq!(fs::read(data.join("kept-too")).unwrap(), b"synced");
 }
 
+/// The program syncs each file, opens it again by the function of its name, and writes without a sync.
+#[test]
+fn of_a_file_that_was_opened_anew_nothing_is_on_the_disk() {
+    let folder = Folder::new("emptied");
+    let (data, log) = (folder.join("data"), folder.join("synced"));
+    fs::create_dir(&data).unwrap();
+    let done = Command::new(folder.compile("emptied.c", &[]))
+        .arg(&data)
+        .envs(locklab_shim::environment(&folder.library, None, Some(&log)))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let losses = lose_unsynced(&data, &log).unwrap();
+    let lost: Vec<_> = losses
+        .iter()
+        .filter(|loss| loss.bytes_kept == 0)
+        .map(|loss| loss.path.file_name().unwrap().to_str().unwrap())
+        .collect();
+    let emptied = [
+        "creat",
+        "creat64",
+        "fopen",
+        "fopen64",
+        "freopen",
+        "freopen64",
+        "open",
+        "open64",
+        "openat",
+        "openat64",
+    ];
+    assert_eq!(lost, emptied);
+    for kept in ["continued", "read", "refused"] {
+        assert_eq!(fs::read(data.join(kept)).unwrap(), b"synced", "{kept}");
+    }
+}
+
 #[test]
 fn invalid_sync_log_discards_nothing() {
     let folder = Folder::new("no-log");
@@ -252,7 +289,7 @@ fn a_name_that_goes_from_a_folder_is_noted() {
     let synced = folder.join("synced");
     let script = "set -e; dd if=/dev/zero of=one count=1 conv=fsync; : > two; mv -f two one; rm one; \
                   dd if=/dev/zero of=three count=1 conv=fsync; rm three";
-    let done = std::process::Command::new("sh")
+    let done = Command::new("sh")
         .args(["-c", script])
         .current_dir(folder.join("."))
         .env("LD_PRELOAD", &folder.library)
@@ -265,6 +302,7 @@ fn a_name_that_goes_from_a_folder_is_noted() {
         .lines()
         .filter_map(|line| line.rsplit(' ').next())
         .collect();
-    // Synced, replaced, its replacement removed; synced, removed.
-    assert_eq!(sizes, ["512", "0", "0", "512", "0"], "{log}");
+    // Opened, synced; the other opened; replaced, its replacement removed; opened, synced, removed.
+    let expected = ["0", "512", "0", "0", "0", "0", "512", "0"];
+    assert_eq!(sizes, expected, "{log}");
 }

@@ -112,6 +112,35 @@ fn time_and_gettimeofday_are_wrong_too() {
     assert!((before_us..=after_us).contains(&us), "{us}");
 }
 
+/// A thread that a library starts while ours maps the clock file.
+#[test]
+fn a_thread_that_arrives_during_the_preparation_reads_the_wrong_clock() {
+    let folder = Folder::new("arrival");
+    let clock = folder.join("clock");
+    let mut clocks = ClockFile::create(&clock).unwrap();
+    clocks
+        .step_wall(1_000_000 * NS_PER_S.cast_signed())
+        .unwrap();
+    let reader = ClockReader::open(&clock).unwrap();
+    let library = folder.compile("arrival.c", &["-shared", "-fPIC"]);
+    let mut variables = locklab_shim::environment(&folder.library, Some(&clock), None);
+    let preload = variables
+        .iter_mut()
+        .find(|(name, _)| name == "LD_PRELOAD")
+        .unwrap();
+    preload.1.push(":");
+    preload.1.push(library);
+    let before_s = reader.now().wall_ns / NS_PER_S;
+    let output = Command::new("true").envs(variables).output().unwrap();
+    let after_s = reader.now().wall_ns / NS_PER_S;
+    let read_s: u64 = String::from_utf8(output.stdout)
+        .unwrap()
+        .trim()
+        .parse()
+        .unwrap();
+    assert!((before_s..=after_s).contains(&read_s), "{read_s}");
+}
+
 /// `sync` calls `fsync` for its arguments, or with `-d` `fdatasync`.
 #[test]
 fn only_regular_files_are_logged_as_synced() {
