@@ -8,11 +8,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_redis::{EvictionPolicy, NodeConfig, Parameters};
+use locklab_services::disk::{Disk, FLUSHER_PERIOD_NS};
 use locklab_services::serve::{self, Setup};
 use locklab_values::random::{Rng, Stream};
 use locklab_values::units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
 use locklab_world::clock::EPOCH_NS;
-use locklab_world::{Config, Ending, HostConfig, SentMessage, TaskOrder, World};
+use locklab_world::{Config, Ending, Host, HostConfig, SentMessage, TaskOrder, World};
 
 use super::injector::Faults;
 use super::key_watcher::KeyWatcher;
@@ -170,11 +171,12 @@ fn start_node(
     world: &mut World,
 ) -> Result<(), RunError> {
     let Server { name, role } = server;
+    let name: Name = name.into();
     let spec = &scenario.node;
     let mut parameters = Parameters::default().persistence(&spec.persistence.into());
     if let Some(most) = spec.maxclients {
         let most = NonZeroU32::new(most).ok_or_else(|| RunError::Node {
-            host: name.clone(),
+            host: name.to_string(),
             what: "maxclients 0: it has to take a client".to_owned(),
         })?;
         parameters = parameters.max_clients(most);
@@ -210,12 +212,13 @@ fn start_node(
             NodeClock::Monotonic => serve::Clock::Monotonic,
         },
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
+        disk: Rc::new(RefCell::new(disk(&world.host(recorder.id(&name)), &name))),
         ..Setup::default()
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
     let (watcher, clock) = (watcher.cloned(), spec.clock);
-    let (name, recorder): (Name, _) = (name.into(), recorder.clone());
+    let recorder = recorder.clone();
     world.start(recorder.id(&name), move |host| {
         let mut random = recorder.starts(&name, &host);
         let config = NodeConfig {
@@ -235,6 +238,12 @@ fn start_node(
         serve::run(host, setup, PORT)
     });
     Ok(())
+}
+
+/// The disk of a server. When its kernel's flusher thread wakes has nothing to do with the run.
+fn disk(host: &Host, server: &Name) -> Disk {
+    let mut random = host.stream(&format!("nodes/{server}/write-back"));
+    Disk::new(random.below(FLUSHER_PERIOD_NS))
 }
 
 fn start_resource(

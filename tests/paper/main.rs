@@ -21,6 +21,7 @@ mod loss;
 mod model;
 mod retries;
 mod timing;
+mod write_back;
 
 /// With so many runs of a point, 3.29 standard errors are at most 2.6 percentage points.
 const MANY: u64 = 4000;
@@ -286,6 +287,7 @@ fn every_calculated_rate_is_compared() {
         include_str!("loss.rs"),
         include_str!("retries.rs"),
         include_str!("timing.rs"),
+        include_str!("write_back.rs"),
     ];
     let is_compared = |name: &str, property: Property| {
         let (name, property) = (format!("\"{name}\""), format!("Property::{property:?}"));

@@ -61,8 +61,8 @@ pub enum Persistence {
     /// Writes survive the end of the process immediately, and a power failure after a second at
     /// most: `appendfsync everysec`.
     AofEverysec,
-    /// Writes survive the end of the process immediately, and a power failure after half a
-    /// minute: `appendfsync no`.
+    /// Writes survive the end of the process immediately, and a power failure after 35 s at most,
+    /// when the kernel has written them back: `appendfsync no`.
     AofNo,
     /// The data set of the last snapshot, by Redis's default rule: `save 3600 1 300 100 60
     /// 10000`.
