@@ -24,7 +24,7 @@ share their faults and are compared in pairs, where the outcome follows from the
 the first look at --runs runs leaves open is looked at once more after --max-runs; for a
 scenario that violates something in 5 to 95 % of its simulated runs, the first look is at half
 of --max-runs. Durations, such as the time to a grant or a failover, are compared as well. A
-run during which the machine stalled for more than 50 ms is discarded.
+run in which the machine stalled, or a process began late, by more than 50 ms is discarded.
 
 --scale scales all durations, in the simulator too. It skips scenarios whose rates would change:
 because Redis's own periods do not scale, or because of this machine's jitter, which is measured at

@@ -137,7 +137,7 @@ pub struct Run {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Runs {
     cell: Cell,
-    /// On real Redis: runs that were discarded, since the machine stood still.
+    /// On real Redis: runs that were discarded, since the machine stood still or a process began late.
     discarded: u64,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: BTreeMap<u64, String>,
@@ -272,7 +272,7 @@ impl Run {
         );
         if runs.discarded > 0 {
             lines.push(format!(
-                "  {} runs were discarded: the machine stalled for more than {} ms",
+                "  {} runs were discarded: the machine stalled, or a process began late, by more than {} ms",
                 runs.discarded,
                 LONGEST_STALL_NS / NS_PER_MS
             ));

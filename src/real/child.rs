@@ -151,6 +151,13 @@ pub(super) enum ChildEvent {
     Synchronised,
     /// A sentinel reports an event: `+switch-master`.
     Notice(String),
+    /// The process waited until it was to begin, and has begun; see [`ChildMessage::Began`].
+    Began {
+        /// When it was to begin, in nanoseconds of the machine's monotonic clock.
+        due_ns: u64,
+        /// When it began.
+        at_ns: u64,
+    },
     /// A client has finished its rounds.
     Finished,
     /// The operator's command for this fault of the schedule was accepted.
@@ -224,7 +231,11 @@ impl OutputFormat {
             (OutputFormat::Json, Some(message)) => Some(message.into()),
             (OutputFormat::Json, None) => None,
             // A guard that could not execute the server writes JSON.
-            (OutputFormat::RedisLog, Some(ChildMessage::Failed(why))) => Some(Output::Words(why)),
+            // So does one that has waited, before it executes it.
+            (
+                OutputFormat::RedisLog,
+                Some(message @ (ChildMessage::Failed(_) | ChildMessage::Began { .. })),
+            ) => Some(message.into()),
             (OutputFormat::RedisLog, _) => match LogLine::read(line) {
                 LogLine::Ready => Some(Output::Event(ChildEvent::Ready)),
                 LogLine::Synchronised => Some(Output::Event(ChildEvent::Synchronised)),
@@ -241,6 +252,9 @@ impl From<ChildMessage> for Output {
             ChildMessage::Record(record) => Output::Record(record),
             ChildMessage::Ready => Output::Event(ChildEvent::Ready),
             ChildMessage::Reached(point) => Output::Event(ChildEvent::Reached(point)),
+            ChildMessage::Began { due_ns, at_ns } => {
+                Output::Event(ChildEvent::Began { due_ns, at_ns })
+            }
             ChildMessage::Finished => Output::Event(ChildEvent::Finished),
             ChildMessage::Failed(why) => Output::Words(why),
         }

@@ -115,6 +115,14 @@ pub(super) enum ChildMessage {
     Record(Record),
     /// The process is blocked at this watched point until [`Command::GoOn`].
     Reached(Failpoint),
+    /// The process waited until it was to begin, and has begun. Both times are those of the machine's
+    /// monotonic clock, in nanoseconds.
+    Began {
+        /// When it was to begin.
+        due_ns: u64,
+        /// When it began.
+        at_ns: u64,
+    },
     /// A client has finished its rounds.
     Finished,
     /// The process failed, for this reason.
@@ -127,7 +135,7 @@ pub(super) enum ChildMessage {
 pub(super) enum Command {
     /// Begin when the machine's monotonic clock reads this.
     Begin {
-        /// Nanoseconds.
+        /// Nanoseconds; 0: immediately.
         at_ns: u64,
     },
     /// The faults that were due at the failpoint have taken effect.

@@ -71,7 +71,7 @@ pub struct Confirmed {
     pub runs: BTreeMap<u64, Sketch>,
     /// The same runs in the simulator, each as late as the machine was during the real one.
     pub late: Simulated,
-    /// Runs discarded because of stalls.
+    /// Runs discarded because the machine stalled or a process began late.
     pub discarded: u64,
     /// Why runs failed, if some did: the first reason.
     pub failure: Option<String>,

@@ -83,6 +83,7 @@ pub(super) fn lateness(samples: &[Sample]) -> Lateness {
         longest_ns: timers.last().copied().unwrap_or(0),
         timer_ns: all_but_a_hundredth(&timers),
         message_ns: all_but_a_hundredth(&messages),
+        start_ns: 0,
     }
 }
 
@@ -111,6 +112,7 @@ mod tests {
             longest_ns: 1000,
             timer_ns: 991,
             message_ns: 1982,
+            start_ns: 0,
         };
         assert_eq!(lateness(&samples), expected);
         assert_eq!(lateness(&[]), Lateness::default());

@@ -86,14 +86,23 @@ fn become_program(job: GuardJob) -> io::Error {
 }
 
 /// Waits until the host's wall clock shows this reading, as a service manager does: setting the
-/// clock forward ends the wait.
+/// clock forward ends the wait. If there was a wait, reports to the testbed how late it ended.
 fn wait_by_wall_clock(clock: Option<&Path>, until_ns: u64) -> io::Result<()> {
+    const NAP: Duration = Duration::from_millis(1);
     let clocks = clocks(clock)?;
     let left_ns = || until_ns.saturating_sub(clocks.now_ns(ClockKind::Wall));
+    let mut due_ns = None;
     while left_ns() > 0 {
-        thread::sleep(Duration::from_millis(1));
+        due_ns = Some(read_clock(ClockKind::Monotonic) + NAP.as_nanos() as u64);
+        thread::sleep(NAP);
     }
-    Ok(())
+    due_ns.map_or(Ok(()), say_begun)
+}
+
+/// Reports that this process begins now, and was to begin at `due_ns`.
+fn say_begun(due_ns: u64) -> io::Result<()> {
+    let at_ns = read_clock(ClockKind::Monotonic);
+    send_message(&ChildMessage::Began { due_ns, at_ns })
 }
 
 /// Waits for the end of the testbed, and deletes its folder.
@@ -177,6 +186,9 @@ fn await_begin() -> io::Result<()> {
     if let Command::Begin { at_ns } = receive()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
         thread::sleep(Duration::from_nanos(left_ns));
+        if at_ns > 0 {
+            say_begun(at_ns)?;
+        }
     }
     Ok(())
 }

@@ -22,9 +22,10 @@ use locklab_runner::pool::lock;
 use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
 
-/// The longest stall of the machine in a run that counts, in nanoseconds. A run with a longer stall
-/// is discarded, because the stall may have caused its verdicts. The leases of the scenarios are
-/// much longer. It scales with a shortened scenario.
+/// The longest stall of the machine in a run that counts, in nanoseconds, and the longest delay with
+/// which a process began in it. A run with a longer one is discarded, because it may have caused the
+/// verdicts. A process that begins late is a process that stands still, to all others: so the limit is
+/// the same. The leases of the scenarios are much longer. It scales with a shortened scenario.
 pub const LONGEST_STALL_NS: u64 = 50_000_000;
 
 /// The maximum number of attempts at a run on a machine that keeps stalling.
@@ -32,13 +33,14 @@ const ATTEMPTS: u64 = 3;
 
 /// A run that counts, or none.
 pub struct Attempt {
-    /// The number of runs discarded because of stalls.
+    /// The number of runs discarded because the machine stalled or a process began late.
     pub discarded: u64,
     /// The run, unless all were.
     pub run: Option<Run>,
 }
 
-/// Runs a scenario, and repeats the run if the machine stalled for more than `longest_stall_ns`.
+/// Runs a scenario, and repeats the run if the machine stalled, or a process began late, by more than
+/// `longest_stall_ns`.
 ///
 /// # Errors
 ///
@@ -53,7 +55,7 @@ pub fn attempt(
 ) -> Result<Attempt, Box<dyn Error + Send + Sync>> {
     for discarded in 0..ATTEMPTS {
         let run = backend.run(scenario, seed, schedule, keep)?;
-        if run.lateness.longest_ns <= longest_stall_ns {
+        if run.lateness.worst_ns() <= longest_stall_ns {
             let run = Some(run);
             return Ok(Attempt { discarded, run });
         }
@@ -231,13 +233,14 @@ mod tests {
     use locklab_results::Observable;
     use locklab_results::recording::Environment;
     use locklab_runner::backend::World;
+    use locklab_runner::run::Lateness;
     use locklab_values::units::NS_PER_MS;
 
-    /// The simulator in place of real Redis, without faults if `spares`, and with a stall in the
-    /// first run of every seed if `stalls`. It says that messages were late by 2 ms.
+    /// The simulator in place of real Redis, without faults if `spares`. The first run of every seed
+    /// is `late`. All say that messages were late by 2 ms.
     struct SimulatedRedis {
         spares: bool,
-        stalls: bool,
+        late: Lateness,
         seen: Mutex<BTreeSet<u64>>,
     }
 
@@ -261,10 +264,10 @@ mod tests {
             let schedule = if self.spares { &nothing } else { schedule };
             // Other seeds than those of the simulated runs it is compared with.
             let mut run = World.run(scenario, seed + 1000, schedule, keep)?;
-            run.lateness.message_ns = 2 * NS_PER_MS;
-            if lock(&self.seen).insert(seed) && self.stalls {
-                run.lateness.longest_ns = LONGEST_STALL_NS + 1;
+            if lock(&self.seen).insert(seed) {
+                run.lateness = self.late;
             }
+            run.lateness.message_ns = 2 * NS_PER_MS;
             Ok(run)
         }
     }
@@ -275,15 +278,15 @@ mod tests {
     };
 
     /// What came of this scenario, and its runs.
-    fn of(scenario: Scenario, spares: bool, stalls: bool) -> (Comparison, Confirmed) {
-        equivalent_within(WITHIN, scenario, spares, stalls)
+    fn of(scenario: Scenario, spares: bool, late: Lateness) -> (Comparison, Confirmed) {
+        equivalent_within(WITHIN, scenario, spares, late)
     }
 
     fn equivalent_within(
         within: f64,
         scenario: Scenario,
         spares: bool,
-        stalls: bool,
+        late: Lateness,
     ) -> (Comparison, Confirmed) {
         let mut simulation = Simulation::default();
         for seed in 0..100 {
@@ -296,7 +299,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let backend = SimulatedRedis {
             spares,
-            stalls,
+            late,
             seen: Mutex::default(),
         };
         let result = Mutex::default();
@@ -319,22 +322,48 @@ mod tests {
         (comparison, result)
     }
 
-    fn k1(spares: bool, stalls: bool) -> (Comparison, Confirmed) {
-        of(load("kleppmann/k1", &[]).expect("it ships"), spares, stalls)
+    fn k1(spares: bool, late: Lateness) -> (Comparison, Confirmed) {
+        of(load("kleppmann/k1", &[]).expect("it ships"), spares, late)
     }
+
+    const PROMPT: Lateness = Lateness {
+        longest_ns: 0,
+        timer_ns: 0,
+        message_ns: 0,
+        start_ns: 0,
+    };
 
     #[test]
     fn simulator_is_equivalent_to_itself_at_the_first_look() {
-        let (comparison, result) = k1(false, false);
+        let (comparison, result) = k1(false, PROMPT);
         assert_eq!(comparison.finding(), Finding::Equivalent);
         assert_eq!((result.real_runs(), result.discarded), (20, 0));
     }
 
     #[test]
-    fn stalled_runs_are_discarded_and_not_judged() {
-        let (comparison, result) = k1(false, true);
-        assert_eq!(comparison.finding(), Finding::Equivalent);
-        assert_eq!((result.real_runs(), result.discarded), (20, 20));
+    fn runs_that_stalled_or_began_late_are_discarded_and_not_judged() {
+        let (longest_ns, start_ns) = (LONGEST_STALL_NS + 1, LONGEST_STALL_NS + 1);
+        for late in [
+            Lateness {
+                longest_ns,
+                ..PROMPT
+            },
+            Lateness { start_ns, ..PROMPT },
+        ] {
+            let (comparison, result) = k1(false, late);
+            assert_eq!(comparison.finding(), Finding::Equivalent);
+            assert_eq!((result.real_runs(), result.discarded), (20, 20));
+        }
+    }
+
+    #[test]
+    fn runs_at_the_limit_count() {
+        let late = Lateness {
+            longest_ns: LONGEST_STALL_NS,
+            start_ns: LONGEST_STALL_NS,
+            ..PROMPT
+        };
+        assert_eq!(k1(false, late).1.discarded, 0);
     }
 
     #[test]
@@ -342,7 +371,7 @@ mod tests {
         let scenario = load("kleppmann/k1", &[]).expect("it ships");
         let mut prompt = Simulated::default();
         prompt.add(&scenario, 0).expect("it runs");
-        let (_, result) = k1(false, false);
+        let (_, result) = k1(false, PROMPT);
         assert_eq!(result.late.runs.len(), 20);
         let [prompt, late] = [&prompt, &result.late].map(|it| it.runs[&0].durations_ns.clone());
         // A request and its reply.
@@ -352,7 +381,7 @@ mod tests {
 
     #[test]
     fn without_faults_the_rates_differ_and_so_do_the_durations() {
-        let (comparison, _) = k1(true, false);
+        let (comparison, _) = k1(true, PROMPT);
         let differs = |finding| finding == Finding::Differ;
         assert!(comparison.rates.iter().any(|row| differs(row.finding)));
         assert!(
@@ -371,7 +400,7 @@ mod tests {
             (0.1, 60, Finding::Equivalent),
             (0.05, 60, Finding::Unclear),
         ] {
-            let (comparison, result) = equivalent_within(within, scenario(), false, false);
+            let (comparison, result) = equivalent_within(within, scenario(), false, PROMPT);
             assert_eq!(result.real_runs(), runs, "{within}");
             assert_eq!(comparison.finding(), finding, "{within}");
         }
@@ -384,7 +413,7 @@ mod tests {
             .expect
             .retain(|property, _| *property == Property::Resource);
         let rate =
-            |scenario: &Scenario, spares| of(scenario.clone(), spares, false).0.rates[0].finding;
+            |scenario: &Scenario, spares| of(scenario.clone(), spares, PROMPT).0.rates[0].finding;
         let mut on_redis = OnRedis {
             differs: vec![Property::Resource],
             durations: vec![Observable::Takeover],
@@ -393,7 +422,7 @@ mod tests {
         scenario.on_redis = Some(on_redis.clone());
         assert_eq!(rate(&scenario, true), Finding::Explained);
         assert_eq!(rate(&scenario, false), Finding::Equivalent);
-        let (comparison, _) = of(scenario.clone(), true, false);
+        let (comparison, _) = of(scenario.clone(), true, PROMPT);
         for row in comparison.durations {
             let expected = match row.observable {
                 Observable::Takeover => Some(Finding::Explained),

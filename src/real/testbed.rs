@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use locklab_link::RuleId;
 use locklab_proxy::{Greeting, Proxy, Segment};
 use locklab_values::random::Stream;
-use locklab_values::units::NS_PER_S;
+use locklab_values::units::{NS_PER_S, ns_from_ms};
 
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{Command, Job};
@@ -280,6 +280,14 @@ impl<'a> Testbed<'a> {
     pub(super) fn send(&mut self, who: &ProcessId, command: &Command) {
         if let Some(child) = self.child(who) {
             child.send(command);
+        }
+    }
+
+    /// How long a restarted process of `host` waits before it begins, in nanoseconds.
+    pub(super) fn restart_delay_ns(&self, host: &Name) -> u64 {
+        match self.plan.servers.contains_key(host) {
+            true => ns_from_ms(self.plan.scenario.node.restart_delay_ms),
+            false => 0,
         }
     }
 

@@ -12,6 +12,16 @@ pub struct Lateness {
     pub timer_ns: u64,
     /// 99 of 100 messages between two processes are late by at most this, in nanoseconds.
     pub message_ns: u64,
+    /// The longest delay with which a process began, in nanoseconds: a client at the beginning of the
+    /// run, or a process that was restarted.
+    pub start_ns: u64,
+}
+
+impl Lateness {
+    /// The longest delay of a single timer or process, in nanoseconds.
+    pub fn worst_ns(&self) -> u64 {
+        self.longest_ns.max(self.start_ns)
+    }
 }
 
 /// A finished run.

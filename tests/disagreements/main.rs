@@ -41,6 +41,7 @@ const LATENESS: Lateness = Lateness {
     longest_ns: 2_000_000,
     message_ns: 1_000_000,
     timer_ns: 300_000,
+    start_ns: 0,
 };
 
 /// How late the machine usually is.

@@ -147,7 +147,8 @@ fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
          real runs are compared with simulated runs of other seeds (Fisher, Newcombe)."
             .into(),
         format!(
-            "{discarded} runs were discarded: the machine stood still for more than {} ms.",
+            "{discarded} runs were discarded: the machine stood still, or a process began late, by more \
+             than {} ms.",
             how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
         ),
     ];

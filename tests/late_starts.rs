@@ -1,0 +1,129 @@
+//! On real Redis: a run in which a process begins seconds late is discarded and counted.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use locklab_history::Schedule;
+use locklab_model::fault::expand;
+use locklab_model::scenario::{Scenario, parse};
+use locklab_real::series::{LONGEST_STALL_NS, attempt};
+use locklab_real::{Programs, RealRedis};
+use locklab_runner::backend::Backend;
+use locklab_runner::simulate::Keep;
+use locklab_testing::program;
+use locklab_values::units::NS_PER_S;
+
+/// One client, and a node that is killed and starts again.
+const SCENARIO: &str = r#"
+    title = "a restart"
+    horizon_ms = 4000
+    topology = { nodes = 1, clients = 1 }
+    lock = { name = "set-nx-px", ttl_ms = 3000, retry_delay_ms = 10 }
+    workload = { hold_ms = 500 }
+    [fault.restart]
+    kind = "kill"
+    on = "n1"
+    at_ms = 100
+    duration_ms = 100
+"#;
+
+/// Executes Redis; two seconds late from the second start on.
+const LATE_SERVER: &str = r#"
+    case "$1" in --version) exec "$REDIS" "$@" ;; esac
+    if [ -e "$FOLDER/started" ]; then sleep 2; fi
+    : > "$FOLDER/started"
+    exec "$REDIS" "$@"
+"#;
+
+/// Executes Locklab. What it tells a client after the job, which is when to begin, is two seconds late.
+const LATE_CLIENT: &str = r#"
+    pass() {
+        IFS= read -r job && printf '%s\n' "$job"
+        case "$job" in *'"client":'*) IFS= read -r begin && sleep 2 && printf '%s\n' "$begin" ;; esac
+        cat
+    }
+    exec 3<&0
+    exec "$LOCKLAB" "$@" < <(pass <&3)
+"#;
+
+/// A folder for a test, with its programs. Dropping it removes it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let name = format!("late-{test}-{}", std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&folder).expect("a folder for the test");
+        Self(folder)
+    }
+
+    /// A program that executes this script of bash.
+    fn script(&self, script: &str) -> PathBuf {
+        let path = self.0.join("program");
+        let variables = format!(
+            "REDIS={}\nLOCKLAB={}\nFOLDER={}\n",
+            program().display(),
+            env!("CARGO_BIN_EXE_locklab"),
+            self.0.display()
+        );
+        fs::write(&path, format!("#!/bin/bash\n{variables}{script}")).expect("it can be written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn backend(change: impl FnOnce(&mut Programs)) -> RealRedis {
+    let mut programs = Programs {
+        locklab: env!("CARGO_BIN_EXE_locklab").into(),
+        ..Programs::find().expect("this program has a path")
+    };
+    change(&mut programs);
+    RealRedis::new(programs)
+}
+
+fn scenario() -> (Scenario, Schedule) {
+    let scenario = parse("t.toml", SCENARIO, &[]).expect("a sound scenario");
+    let schedule = expand(&scenario.fault, 1);
+    (scenario, schedule)
+}
+
+#[track_caller]
+fn is_discarded(backend: &RealRedis) {
+    let (scenario, schedule) = scenario();
+    let keep = Keep::default();
+    let attempt = attempt(backend, &scenario, 1, &schedule, keep, LONGEST_STALL_NS);
+    let attempt = attempt.expect("the runs end");
+    assert!(attempt.run.is_none());
+    assert_eq!(attempt.discarded, 3);
+}
+
+#[test]
+fn a_run_whose_server_restarts_late_is_discarded() {
+    let folder = Folder::new("server");
+    let late = folder.script(LATE_SERVER);
+    is_discarded(&backend(|programs| programs.redis_server = late));
+}
+
+#[test]
+fn a_run_whose_client_begins_late_is_discarded() {
+    let folder = Folder::new("client");
+    let late = folder.script(LATE_CLIENT);
+    is_discarded(&backend(|programs| programs.locklab = late));
+}
+
+/// On a machine that is so busy that a start takes 1.1 s, this fails rightly.
+#[test]
+fn a_prompt_start_is_not_late() {
+    let (scenario, schedule) = scenario();
+    let run = backend(|_| {}).run(&scenario, 1, &schedule, Keep::default());
+    let lateness = run.expect("it ends").lateness;
+    assert!(lateness.start_ns < NS_PER_S, "{lateness:?}");
+}
