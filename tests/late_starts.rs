@@ -15,13 +15,13 @@ use locklab_runner::simulate::Keep;
 use locklab_testing::program;
 use locklab_values::units::NS_PER_S;
 
-/// One client, and a node that is killed and starts again.
+/// One client, which holds the lock until a late node is back, and a node that is killed and starts again.
 const SCENARIO: &str = r#"
     title = "a restart"
     horizon_ms = 4000
     topology = { nodes = 1, clients = 1 }
     lock = { name = "set-nx-px", ttl_ms = 3000, retry_delay_ms = 10 }
-    workload = { hold_ms = 500 }
+    workload = { hold_ms = 2600 }
     [fault.restart]
     kind = "kill"
     on = "n1"
@@ -89,15 +89,15 @@ fn backend(change: impl FnOnce(&mut Programs)) -> RealRedis {
     RealRedis::new(programs)
 }
 
-fn scenario() -> (Scenario, Schedule) {
-    let scenario = parse("t.toml", SCENARIO, &[]).expect("a sound scenario");
+fn scenario(sets: &[String]) -> (Scenario, Schedule) {
+    let scenario = parse("t.toml", SCENARIO, sets).expect("a sound scenario");
     let schedule = expand(&scenario.fault, 1);
     (scenario, schedule)
 }
 
 #[track_caller]
-fn is_discarded(backend: &RealRedis) {
-    let (scenario, schedule) = scenario();
+fn is_discarded(backend: &RealRedis, sets: &[String]) {
+    let (scenario, schedule) = scenario(sets);
     let keep = Keep::default();
     let attempt = attempt(backend, &scenario, 1, &schedule, keep, LONGEST_STALL_NS);
     let attempt = attempt.expect("the runs end");
@@ -109,20 +109,28 @@ fn is_discarded(backend: &RealRedis) {
 fn a_run_whose_server_restarts_late_is_discarded() {
     let folder = Folder::new("server");
     let late = folder.script(LATE_SERVER);
-    is_discarded(&backend(|programs| programs.redis_server = late));
+    is_discarded(&backend(|programs| programs.redis_server = late), &[]);
+}
+
+#[test]
+fn a_run_that_ends_while_its_server_is_late_is_discarded() {
+    let folder = Folder::new("end");
+    let late = folder.script(LATE_SERVER);
+    let short = ["workload.hold_ms=600".to_owned()];
+    is_discarded(&backend(|programs| programs.redis_server = late), &short);
 }
 
 #[test]
 fn a_run_whose_client_begins_late_is_discarded() {
     let folder = Folder::new("client");
     let late = folder.script(LATE_CLIENT);
-    is_discarded(&backend(|programs| programs.locklab = late));
+    is_discarded(&backend(|programs| programs.locklab = late), &[]);
 }
 
 /// On a machine that is so busy that a start takes 1.1 s, this fails rightly.
 #[test]
 fn a_prompt_start_is_not_late() {
-    let (scenario, schedule) = scenario();
+    let (scenario, schedule) = scenario(&[]);
     let run = backend(|_| {}).run(&scenario, 1, &schedule, Keep::default());
     let lateness = run.expect("it ends").lateness;
     assert!(lateness.start_ns < NS_PER_S, "{lateness:?}");

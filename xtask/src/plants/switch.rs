@@ -180,8 +180,9 @@ fn switch(find: &str, edits: &[Edit]) -> String {
     }
 }
 
-/// What [`switch_in_c`] needs at the top of a file.
-const C_INCLUDES: &str = "#include <stdlib.h>\n#include <string.h>\n#line 1\n";
+/// What [`switch_in_c`] needs at the top of a file. A file that wants what GNU adds says so before its
+/// own first header, which is too late here.
+const C_INCLUDES: &str = "#define _GNU_SOURCE\n#include <stdlib.h>\n#include <string.h>\n#line 1\n";
 
 fn is_c(file: &File) -> bool {
     file.path.ends_with(".c")
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn a_mistake_in_c_is_a_conditional_expression() {
         let changed = plant(&["bad|a.c||n < 9|1"], &[("a.c", "if (n < 9) f();")]);
-        let expected = "#include <stdlib.h>\n#include <string.h>\n#line 1\nif ((getenv(\"LOCKLAB_PLANT\") \
+        let expected = "#define _GNU_SOURCE\n#include <stdlib.h>\n#include <string.h>\n#line 1\nif ((getenv(\"LOCKLAB_PLANT\") \
                         && strcmp(getenv(\"LOCKLAB_PLANT\"), \"bad\") == 0 ? (1) : (n < 9))) f();";
         let expected = BTreeMap::from([("a.c".to_owned(), expected.to_owned())]);
         assert_eq!(changed, Ok(expected));
