@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use locklab_history::{Access, Event, History, Phase, Record};
 use locklab_model::fault::expand;
 use locklab_model::scenario::Scenario;
-use locklab_real::{ConfirmError, Programs, RealRedis, run_with, throughput};
+use locklab_real::{ConfirmError, Programs, RealRedis, ZooKeeper, run_with, throughput};
 use locklab_runner::run::Run;
 use locklab_runner::simulate::{Keep, simulate};
 use locklab_testing::until;
@@ -349,6 +349,7 @@ fn programs() -> Programs {
     Programs {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
         redis_server: locklab_testing::program().into(),
+        zookeeper: ZooKeeper::find(),
     }
 }
 

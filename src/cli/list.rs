@@ -12,6 +12,7 @@ use locklab_history::{Failpoint, FaultKind};
 use locklab_locks::catalogue;
 use locklab_model::fault;
 use locklab_model::scenario::{self, SHIPPED};
+use locklab_real::ZooKeeper;
 
 #[derive(Args)]
 pub(super) struct Options {
@@ -109,7 +110,12 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
         if on == Some(On::Redis) && !on_redis {
             continue;
         }
-        let mark = if on_redis { '*' } else { ' ' };
+        let on_zookeeper = on_redis && locklab_real::is_on_zookeeper(&scenario);
+        let mark = match (on_redis, on_zookeeper) {
+            (_, true) => '+',
+            (true, false) => '*',
+            (false, false) => ' ',
+        };
         text += &format!("{name:<width$}  {claim:<4} {mark} {}\n", scenario.title);
         data.push(json!({
             "name": name,
@@ -119,8 +125,17 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
             "about": scenario.about,
             "expect": scenario.expect,
             "on_redis": on_redis,
+            "on_zookeeper": on_zookeeper,
         }));
     }
-    text += "\n* also on real Redis: locklab run NAME --on redis\n";
+    text += "\n* also on real Redis: locklab run NAME --on redis\
+             \n+ also on real ZooKeeper, with the same option\n";
+    if on == Some(On::Redis) {
+        // Said only here, since the list of scenarios does not depend on the machine.
+        text += &match ZooKeeper::find().version() {
+            Ok(version) => format!("  ({version} is installed)\n"),
+            Err(missing) => format!("  (here Locklab {missing})\n"),
+        };
+    }
     Ok((text, json!(data)))
 }

@@ -82,8 +82,7 @@ pub(super) fn run(options: &Options, context: &Context) -> anyhow::Result<Exit> 
     };
     let mut scenarios = Scenarios::load(&names, &options.sets, seeds)?;
     if options.all && options.on == On::Redis {
-        let why_not = |scenario: &Scenario| Some(locklab_real::why_not(scenario)?.to_string());
-        for (name, why) in scenarios.leave_out(why_not) {
+        for (name, why) in scenarios.leave_out(locklab_real::why_left_out) {
             status!("skipped: {name}: {why}");
         }
     }

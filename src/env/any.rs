@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{Duration, Env};
+use super::{Coordination, Duration, Env};
 use crate::redis::{ClientOptions, Target};
 use locklab_history::{ClockKind, Failpoint, Name};
 
@@ -36,6 +36,7 @@ trait DynEnv {
     fn connect(&self, to: &Name) -> BoxFuture<'static, io::Result<Box<dyn ByteStream>>>;
     fn target(&self, name: &Name) -> Target;
     fn client_options(&self, name: &Name) -> ClientOptions;
+    fn coordination(&self) -> Coordination;
     fn spawn(&self, task: BoxFuture<'static, ()>);
     fn random(&self) -> u64;
     fn reach(&self, point: Failpoint) -> BoxFuture<'_, ()>;
@@ -64,6 +65,10 @@ impl<E: Env> DynEnv for E {
 
     fn client_options(&self, name: &Name) -> ClientOptions {
         Env::client_options(self, name)
+    }
+
+    fn coordination(&self) -> Coordination {
+        Env::coordination(self)
     }
 
     fn spawn(&self, task: BoxFuture<'static, ()>) {
@@ -100,6 +105,10 @@ impl Env for AnyEnv {
 
     fn client_options(&self, name: &Name) -> ClientOptions {
         self.0.client_options(name)
+    }
+
+    fn coordination(&self) -> Coordination {
+        self.0.coordination()
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

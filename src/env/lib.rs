@@ -19,6 +19,7 @@ pub mod any;
 pub mod noop;
 pub mod observe;
 pub mod redis;
+pub mod zookeeper;
 
 /// A length of time; the [`Env`] determines the clock that measures it.
 pub use std::time::Duration;
@@ -48,6 +49,11 @@ pub trait Env: Clone + 'static {
         ClientOptions::default().of(name)
     }
 
+    /// The kind of the scenario's coordination service, if it has one.
+    fn coordination(&self) -> Coordination {
+        Coordination::Simulated
+    }
+
     /// Runs a task concurrently with the caller, until the process ends.
     fn spawn(&self, task: impl Future<Output = ()> + 'static);
 
@@ -57,6 +63,15 @@ pub trait Env: Clone + 'static {
     /// Marks a [`Failpoint`] of the algorithm, a named point between two of its steps. The
     /// failpoint is recorded, and a fault may be injected exactly here.
     fn reach(&self, point: Failpoint) -> impl Future<Output = ()>;
+}
+
+/// A coordination service, which determines the protocol of its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coordination {
+    /// That of the simulator: the crate `locklab-services`.
+    Simulated,
+    /// ZooKeeper.
+    ZooKeeper,
 }
 
 /// The callback for the failpoints that a process reaches.

@@ -73,8 +73,8 @@ impl Confirm {
     pub fn plan(options: Options) -> anyhow::Result<Confirm> {
         let begun = Instant::now();
         let programs = Programs::find()?;
-        let version = locklab_real::version(&programs)?;
         let (all, mut refused) = choose(&options)?;
+        let version = locklab_real::server_versions(&programs, &all)?;
         let (mut full, mut scenarios) = (Vec::new(), Vec::new());
         for scenario in all {
             let scaled = match options.scale == Scale::FULL {
@@ -470,6 +470,12 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
         seen.push(source.file().into());
         let scenario = source.scenario(&options.sets);
         let scenario = scenario.map_err(|error| blame(error, name, names))?;
+        if options.scenarios.is_empty()
+            && let Some(why) = locklab_real::why_left_out(&scenario)
+        {
+            refused.push((scenario, why));
+            continue;
+        }
         match locklab_real::why_not(&scenario) {
             None if scenario.expect.is_empty() => {
                 refused.push((
@@ -478,7 +484,6 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
                 ));
             }
             None => scenarios.push(scenario),
-            Some(why) if options.scenarios.is_empty() => refused.push((scenario, why.to_string())),
             Some(why) => return Err(why).with_context(|| format!("{name} on real Redis")),
         }
     }

@@ -183,7 +183,7 @@ impl Reproduce {
             jitter,
             longest_stall_ns: LONGEST_STALL_NS,
             at_once,
-            can_run: &|place| locklab_real::why_not(&scenarios[place].0).is_none(),
+            can_run: &|place| locklab_real::why_left_out(&scenarios[place].0).is_none(),
             line: &|place, _| format!("{} on real Redis", scenarios[place].0.name),
         };
         let compared = |(place, confirmed): (usize, Confirmed)| {
@@ -259,8 +259,8 @@ impl Experiment for Reproduce {
             let real = self
                 .redis
                 .as_ref()
-                .map(|_| match locklab_real::why_not(&scenario) {
-                    Some(why) => Err(why.to_string()),
+                .map(|_| match locklab_real::why_left_out(&scenario) {
+                    Some(why) => Err(why),
                     None => real.remove(&place).ok_or_else(|| "it did not run".into()),
                 });
             let shown = Shown {

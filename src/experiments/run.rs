@@ -239,11 +239,17 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If there is no Redis server to run them on.
+    /// If a server to run them on is missing.
     pub fn plan(scenarios: Scenarios, on: On, detail: Detail) -> anyhow::Result<Run> {
         let version = match on {
             On::World => None,
-            On::Redis => Some(locklab_real::version(&Programs::find()?)?),
+            On::Redis => {
+                let programs = Programs::find()?;
+                Some(locklab_real::server_versions(
+                    &programs,
+                    &scenarios.scenarios,
+                )?)
+            }
         };
         Ok(Run {
             scenarios,

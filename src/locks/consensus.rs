@@ -10,34 +10,39 @@
 //! node's number is the fencing token: it increases with every grant.
 //!
 //! The recipe gives its user no deadline: the service notifies a client that its session has
-//! ended, but a client that is partitioned or paused does not get this notification. Runs in
-//! the simulator only.
+//! ended, but a client that is partitioned or paused does not get this notification.
+//!
+//! The service is that of the simulator, or ZooKeeper in a real run: [`Env::coordination`] says which. The
+//! steps above are the same code for both. What differs is the session ([`session`]): its
+//! protocol, and how a request whose answer is lost is repeated without being executed twice.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use self::session::{Failure, Session};
+use self::simulated::SimulatedSession;
 use super::algorithm::{
     self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
-use locklab_env::{Duration, Env};
+use locklab_env::{Coordination, Duration, Env, zookeeper};
 use locklab_history::Topology;
 use locklab_history::{Failpoint, Name};
 
 mod service;
 mod session;
+mod simulated;
 
 /// The parent path of the lock's nodes.
 const PATH: &str = "/lock";
 
-/// `consensus` as one process uses it.
-pub struct Consensus<E: Env> {
+/// `consensus` as one process uses it, with sessions of this kind.
+struct Consensus<E: Env, S> {
     env: E,
     members: Vec<Name>,
     params: Params,
-    session: RefCell<Option<Rc<Session<E>>>>,
+    session: RefCell<Option<Rc<S>>>,
     /// The nodes of the owners that are in the queue.
     queue: RefCell<BTreeMap<Owner, QueueNode>>,
 }
@@ -51,9 +56,19 @@ struct QueueNode {
     behind: Option<String>,
 }
 
-impl<E: Env> Consensus<E> {
+impl<E: Env, S: Session<E>> Consensus<E, S> {
+    fn new(env: E, members: &[Name], params: &Params) -> Self {
+        Self {
+            env,
+            members: members.to_vec(),
+            params: params.clone(),
+            session: RefCell::default(),
+            queue: RefCell::default(),
+        }
+    }
+
     /// The current session; opened if there is none or the last one has ended.
-    async fn session(&self) -> Result<Rc<Session<E>>, Failure> {
+    async fn session(&self) -> Result<Rc<S>, Failure> {
         let current = self.session.borrow().clone();
         if let Some(session) = current.filter(|session| session.is_open()) {
             return Ok(session);
@@ -61,14 +76,14 @@ impl<E: Env> Consensus<E> {
         // The session's nodes ended with it.
         self.queue.borrow_mut().clear();
         let timeout = Duration::from_millis(self.params.session_ms);
-        let opened = Session::open(self.env.clone(), &self.members, timeout).await?;
+        let opened = S::open(self.env.clone(), &self.members, timeout).await?;
         let session = Rc::new(opened);
         *self.session.borrow_mut() = Some(session.clone());
         Ok(session)
     }
 
     /// Step 1: the owner's node in the queue, created if there is none.
-    async fn place(&self, session: &Session<E>, owner: Owner) -> Result<QueueNode, Failure> {
+    async fn place(&self, session: &S, owner: Owner) -> Result<QueueNode, Failure> {
         let standing = self.queue.borrow().get(&owner).cloned();
         if let Some(place) = standing {
             return Ok(place);
@@ -93,7 +108,7 @@ impl<E: Env> Consensus<E> {
     }
 }
 
-impl<E: Env> Lock for Consensus<E> {
+impl<E: Env, S: Session<E>> Lock for Consensus<E, S> {
     async fn connect(&self) {
         // If this fails, so does the first attempt, which reports the reason.
         let _ = self.session().await;
@@ -191,13 +206,14 @@ params! {
 
 impl Algorithm for Params {
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
-        Rc::new(Consensus {
-            env,
-            members: nodes.to_vec(),
-            params: self.clone(),
-            session: RefCell::default(),
-            queue: RefCell::default(),
-        })
+        match env.coordination() {
+            Coordination::Simulated => {
+                Rc::new(Consensus::<E, SimulatedSession<E>>::new(env, nodes, self))
+            }
+            Coordination::ZooKeeper => {
+                Rc::new(Consensus::<E, zookeeper::Session<E>>::new(env, nodes, self))
+            }
+        }
     }
 
     /// A session outlives its client by its timeout, and the members elect their first leader

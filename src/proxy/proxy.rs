@@ -50,28 +50,34 @@ impl Proxy {
         })
     }
 
-    /// Accepts connections to `server` on `public`, on behalf of a process that listens on
-    /// `real`. When the call returns, the proxy listens. A server that is already published
+    /// Accepts connections to `server` on each first address, on behalf of a process that listens on
+    /// the second one. When the call returns, the proxy listens. A server that is already published
     /// moves to these addresses; its existing connections stay as they are.
     ///
     /// # Errors
-    /// `InvalidInput` if no host is called `server`; otherwise if `public` cannot be bound.
-    pub fn publish(&self, server: &Name, public: SocketAddr, real: SocketAddr) -> io::Result<()> {
-        let name = server.clone();
-        if self.call(move |relay| relay.move_real(&name, public, real))? {
-            return Ok(());
+    /// `InvalidInput` if no host is called `server`; otherwise if a public address cannot be bound.
+    pub fn publish(&self, server: &Name, addresses: &[(SocketAddr, SocketAddr)]) -> io::Result<()> {
+        for (public, real) in addresses.iter().copied() {
+            let name = server.clone();
+            if self.call(move |relay| relay.move_real(&name, public, real))? {
+                continue;
+            }
+            let listener = TcpListener::bind(public)?;
+            listener.set_nonblocking(true)?;
+            let name = server.clone();
+            self.call(move |relay| relay.publish(name, listener, public, real))?;
         }
-        let listener = TcpListener::bind(public)?;
-        listener.set_nonblocking(true)?;
+        let kept: Vec<SocketAddr> = addresses.iter().map(|(public, _)| *public).collect();
         let name = server.clone();
-        self.call(move |relay| relay.publish(name, listener, public, real))
+        self.call(move |relay| relay.withdraw_except(&name, &kept));
+        Ok(())
     }
 
     /// Withdraws `server`, whose process has ended: from now on the kernel refuses connections to
     /// it. Its existing connections remain until their sockets end.
     pub fn withdraw(&self, server: &Name) {
         let name = server.clone();
-        self.call(move |relay| relay.withdraw(&name));
+        self.call(move |relay| relay.withdraw_except(&name, &[]));
     }
 
     /// Installs a fault on links. It applies to what leaves from now on; names that are not

@@ -21,7 +21,7 @@ use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 
 use self::port::Port;
-use self::servers::Servers;
+use self::servers::{Arrival, Servers};
 use self::timer::Timer;
 use crate::clock::now_ns;
 use crate::model::{ConnectionId, Effect, End, Network, Payload};
@@ -46,6 +46,8 @@ pub(crate) struct Relay {
     servers: RefCell<Servers>,
     /// The sockets at the ends of connections.
     ports: RefCell<BTreeMap<End, Rc<Port>>>,
+    /// The public address to which each connection goes.
+    targets: RefCell<BTreeMap<u64, SocketAddr>>,
     /// The port from which the proxy has connected to a server, for each connection.
     dialled: RefCell<BTreeMap<u64, u16>>,
     timer: Timer,
@@ -62,6 +64,7 @@ impl Relay {
             network: RefCell::new(Network::new(options)),
             servers: RefCell::default(),
             ports: RefCell::default(),
+            targets: RefCell::default(),
             dialled: RefCell::default(),
             timer: Timer::new()?,
             buffer: RefCell::new(vec![0; READ_BYTES].into()),
@@ -93,8 +96,8 @@ impl Relay {
 
     fn perform(self: &Rc<Self>, effect: Effect) {
         match effect {
-            Effect::Connect(connection, server) => {
-                spawn_local(self.clone().connect(connection, server));
+            Effect::Connect(connection) => {
+                spawn_local(self.clone().connect(connection));
             }
             Effect::Greet(connection) => self.at(connection.connector(), |port| {
                 if port.greeting == Greeting::Waits {
@@ -137,22 +140,28 @@ impl Relay {
 
     /// Handles a host's connection to the public address of `server`. A host that is not part of
     /// the run is rejected.
-    fn accepted(self: &Rc<Self>, stream: TcpStream, from: SocketAddr, server: Name) {
-        let Some(connector) = self.names.get(&from.ip()).cloned() else {
+    fn accepted(self: &Rc<Self>, arrival: Arrival) {
+        let Some(connector) = self.names.get(&arrival.from.ip()).cloned() else {
             return;
         };
         let greeting = match self.hosts.get(&connector) {
             Some(host) => host.greeting,
             None => Greeting::None,
         };
+        let server = arrival.server;
         let opened = self.network.borrow_mut().open(connector, server, now_ns());
-        self.attach(opened.connector(), stream, greeting);
+        let mut targets = self.targets.borrow_mut();
+        targets.insert(opened.number(), arrival.public);
+        drop(targets);
+        self.attach(opened.connector(), arrival.stream, greeting);
         self.settle();
     }
 
     /// The SYN of a connection has arrived at its server.
-    async fn connect(self: Rc<Self>, connection: ConnectionId, server: Name) {
-        let real = self.servers.borrow().real(&server);
+    async fn connect(self: Rc<Self>, connection: ConnectionId) {
+        // Kept, since the SYN of a connection may arrive again, at the next process.
+        let public = self.targets.borrow().get(&connection.number()).copied();
+        let real = public.and_then(|public| self.servers.borrow().real(public));
         let stream = match real {
             Some(real) => TcpStream::connect(real).await.ok(),
             None => None,

@@ -14,6 +14,9 @@ use locklab_values::random::Stream;
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Name};
 
+/// How many ports of its address a server may use, from the first one on: ZooKeeper has three.
+const PORTS_OF_A_SERVER: u16 = 3;
+
 /// Below 32768, where Linux's range of ports for outgoing connections begins.
 const PORTS: std::ops::Range<u16> = 10_000..32_000;
 
@@ -86,6 +89,9 @@ impl Addresses {
     fn are_free(&self) -> bool {
         let addresses = (self.hosts()).flat_map(|host| [self.public(host), self.hidden(host)]);
         addresses
+            .flat_map(|first| {
+                (0..PORTS_OF_A_SERVER).map(move |port| (first.ip(), first.port() + port))
+            })
             .map(TcpListener::bind)
             .all(|listener| listener.is_ok())
     }

@@ -14,8 +14,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::child_protocol::{ChildMessage, Command, Job, Role};
-use super::redis_server::LogLine;
+use super::child_protocol::{ChildMessage, Command, Job, Role, ServerKind};
+use super::{redis_server, zookeeper_server};
 use locklab_history::{Failpoint, Name, Record};
 
 /// A running process. Dropping it kills the process.
@@ -45,7 +45,7 @@ impl Child {
             unreachable!("both were asked for")
         };
         let format = match job.role {
-            Role::Guard(_) => OutputFormat::RedisLog,
+            Role::Guard(ref job) => OutputFormat::Log(job.kind),
             Role::Client(_) | Role::Resource(_) | Role::Janitor { .. } => OutputFormat::Json,
         };
         let listener = thread::spawn(move || listen(stdout, &who, format, &collector));
@@ -129,8 +129,8 @@ pub(super) struct ProcessId {
 enum OutputFormat {
     /// A [`ChildMessage`] per line.
     Json,
-    /// The log of a Redis server.
-    RedisLog,
+    /// The log of a server.
+    Log(ServerKind),
 }
 
 /// Collects the output of all processes of a run.
@@ -147,7 +147,7 @@ pub(super) enum ChildEvent {
     Ready,
     /// The process is blocked at a watched failpoint.
     Reached(Failpoint),
-    /// A replica has its master's data.
+    /// A replica has its master's data; a member of ZooKeeper leads, or has its leader's.
     Synchronised,
     /// A sentinel reports an event: `+switch-master`.
     Notice(String),
@@ -233,16 +233,28 @@ impl OutputFormat {
             // A guard that could not execute the server writes JSON.
             // So does one that has waited, before it executes it.
             (
-                OutputFormat::RedisLog,
+                OutputFormat::Log(_),
                 Some(message @ (ChildMessage::Failed(_) | ChildMessage::Began { .. })),
             ) => Some(message.into()),
-            (OutputFormat::RedisLog, _) => match LogLine::read(line) {
-                LogLine::Ready => Some(Output::Event(ChildEvent::Ready)),
-                LogLine::Synchronised => Some(Output::Event(ChildEvent::Synchronised)),
-                LogLine::Notice(notice) => Some(Output::Event(ChildEvent::Notice(notice))),
-                LogLine::Other => None,
-            },
+            (OutputFormat::Log(kind), _) => event_of(kind, line).map(Output::Event),
         }
+    }
+}
+
+/// The event that a line of a server's log reports.
+fn event_of(kind: ServerKind, line: &str) -> Option<ChildEvent> {
+    match kind {
+        ServerKind::Redis => match redis_server::LogLine::read(line) {
+            redis_server::LogLine::Ready => Some(ChildEvent::Ready),
+            redis_server::LogLine::Synchronised => Some(ChildEvent::Synchronised),
+            redis_server::LogLine::Notice(notice) => Some(ChildEvent::Notice(notice)),
+            redis_server::LogLine::Other => None,
+        },
+        ServerKind::ZooKeeper => match zookeeper_server::LogLine::read(line) {
+            zookeeper_server::LogLine::Ready => Some(ChildEvent::Ready),
+            zookeeper_server::LogLine::Joined => Some(ChildEvent::Synchronised),
+            zookeeper_server::LogLine::Other => None,
+        },
     }
 }
 

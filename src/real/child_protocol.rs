@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use locklab_env::redis::ClientOptions;
 use locklab_history::{Failpoint, Name, Record};
-use locklab_locks::LockSpec;
+use locklab_locks::{LockSpec, Servers};
 use locklab_model::workload::Workload;
 use locklab_runner::workload::resource::Register;
 
@@ -95,6 +95,8 @@ pub(super) struct GuardJob {
     pub(super) program: OsString,
     /// Its arguments.
     pub(super) arguments: Vec<String>,
+    /// The server that the program is, which says what its output means.
+    pub(super) kind: ServerKind,
     /// Additional environment variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The reading of the host's wall clock at which the program begins, in nanoseconds; 0:
@@ -103,6 +105,26 @@ pub(super) struct GuardJob {
     pub(super) until_ns: u64,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
+}
+
+/// A real server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ServerKind {
+    /// A Redis server or a Sentinel.
+    Redis,
+    /// A member of a ZooKeeper service.
+    ZooKeeper,
+}
+
+impl ServerKind {
+    /// The servers of this lock.
+    pub(super) fn of(lock: &LockSpec) -> Self {
+        match lock.servers() {
+            Servers::Redis | Servers::Database => ServerKind::Redis,
+            Servers::Consensus => ServerKind::ZooKeeper,
+        }
+    }
 }
 
 /// A message from a process.

@@ -32,6 +32,12 @@ impl Disks {
         locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
     }
 
+    /// Declares everything durable that this server has written so far.
+    pub(super) fn settle(&self, server: &Name, folder: &Folder) -> io::Result<()> {
+        let files: &Path = &folder.of_host(server)?;
+        locklab_shim::power::settle(files, &log(folder, server))
+    }
+
     /// Discards the unsynced data of this server, whose process has ended.
     pub(super) fn lose_power(&self, server: &Name, folder: &Folder) -> io::Result<()> {
         let files: &Path = &folder.of_host(server)?;

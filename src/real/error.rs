@@ -43,6 +43,12 @@ pub enum ConfirmError {
         /// The cause.
         source: io::Error,
     },
+    /// Java or ZooKeeper is missing.
+    #[error(
+        "cannot run ZooKeeper: install it (`apt-get install zookeeper default-jre-headless`), or name its class \
+         path, with a logger that writes to standard output, in LOCKLAB_ZOOKEEPER"
+    )]
+    NoZooKeeper,
     /// The Redis server does not even print its version.
     #[error("`{} --version` did not answer within {seconds} s; name a Redis server in LOCKLAB_REDIS_SERVER", program.display())]
     Silent {
@@ -73,8 +79,8 @@ pub enum ConfirmError {
     /// The proxy does not work.
     #[error("cannot listen where the connections of a run should go through")]
     Proxy(#[source] io::Error),
-    /// The servers of the lock are not Redis.
-    #[error("`{lock}` is not a lock on Redis; it exists for comparison only: use `--on simulator`")]
+    /// The lock is on a server of which no real one is run.
+    #[error("`{lock}` is a lock on a database, for comparison only: use `--on simulator`")]
     Lock {
         /// The lock.
         lock: &'static str,
@@ -96,7 +102,7 @@ pub enum ConfirmError {
     /// A process did not become ready.
     #[error(
         "the process of `{host}` was not ready within {seconds} s; is the machine very busy, or is \
-         its program no Redis server? LOCKLAB_REDIS_SERVER names another"
+         its program no Redis server or ZooKeeper? LOCKLAB_REDIS_SERVER and LOCKLAB_ZOOKEEPER name others"
     )]
     NotReady {
         /// The host of the process.

@@ -255,6 +255,7 @@ mod tests {
         let programs = Programs {
             locklab: "true".into(),
             redis_server: "true".into(),
+            zookeeper: crate::ZooKeeper::find(),
         };
         let jitter = Jitter::measure(&programs, 2).expect("the loopback interface works");
         assert!(jitter.message_ns > 0 && jitter.start_ns > 0);

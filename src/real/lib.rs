@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use locklab_history::Schedule;
+use locklab_locks::Servers;
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_results::recording::Environment;
 use locklab_runner::backend::Backend;
@@ -71,10 +72,14 @@ mod stamp;
 mod testbed;
 #[cfg(target_os = "linux")]
 pub mod throughput;
+mod zookeeper;
+#[cfg(target_os = "linux")]
+mod zookeeper_server;
 
 #[cfg(target_os = "linux")]
 pub use self::replay::why_not_repeated;
 pub use error::ConfirmError;
+pub use zookeeper::ZooKeeper;
 
 /// The programs that a real run starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,10 +88,13 @@ pub struct Programs {
     pub locklab: PathBuf,
     /// The Redis server; a name without `/` is searched for on the `PATH`.
     pub redis_server: PathBuf,
+    /// ZooKeeper, for locks on a coordination service.
+    pub zookeeper: ZooKeeper,
 }
 
 impl Programs {
-    /// The running program, and `redis-server` or the value of `LOCKLAB_REDIS_SERVER`.
+    /// The running program, `redis-server` or the value of `LOCKLAB_REDIS_SERVER`, and
+    /// [`ZooKeeper::find`].
     ///
     /// # Errors
     ///
@@ -99,6 +107,7 @@ impl Programs {
         Ok(Self {
             locklab,
             redis_server: redis_server.into(),
+            zookeeper: ZooKeeper::find(),
         })
     }
 }
@@ -110,6 +119,22 @@ pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
     limits::check(&scenario, &schedule).err()
 }
 
+/// Whether a real run of this scenario is on ZooKeeper.
+pub fn is_on_zookeeper(scenario: &Scenario) -> bool {
+    scenario.lock.servers() == Servers::Consensus
+}
+
+/// Why a command that is to run all scenarios on real servers leaves this one out. Those on ZooKeeper have to be
+/// named: it need not be installed, and its starts burden the machine, which delays the runs beside it.
+pub fn why_left_out(scenario: &Scenario) -> Option<String> {
+    match why_not(scenario) {
+        None if is_on_zookeeper(scenario) => {
+            Some("it runs on real ZooKeeper servers: name it to run it there".into())
+        }
+        why_not => why_not.map(|why| why.to_string()),
+    }
+}
+
 /// The version of the Redis server.
 ///
 /// # Errors
@@ -118,6 +143,39 @@ pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
 #[cfg(target_os = "linux")]
 pub fn version(programs: &Programs) -> Result<String, ConfirmError> {
     redis_server::version(&programs.redis_server)
+}
+
+/// The product and version of the servers of this scenario, as results have it: `7.0.15`, `ZooKeeper 3.8.0`.
+///
+/// # Errors
+///
+/// If they are missing, or this is not Linux.
+pub fn server_version(programs: &Programs, scenario: &Scenario) -> Result<String, ConfirmError> {
+    match scenario.lock.servers() {
+        Servers::Consensus => programs.zookeeper.version(),
+        Servers::Redis | Servers::Database => version(programs),
+    }
+}
+
+/// The same for several scenarios: each product once.
+///
+/// # Errors
+///
+/// If one is missing, or this is not Linux.
+pub fn server_versions<'s>(
+    programs: &Programs,
+    scenarios: impl IntoIterator<Item = &'s Scenario>,
+) -> Result<String, ConfirmError> {
+    let mut versions = Vec::new();
+    let mut asked = Vec::new();
+    for scenario in scenarios {
+        let servers = scenario.lock.servers();
+        if !asked.contains(&servers) {
+            asked.push(servers);
+            versions.push(server_version(programs, scenario)?);
+        }
+    }
+    Ok(versions.join(" and "))
 }
 
 /// Refuses: only Linux supports runs on real Redis.
@@ -189,14 +247,14 @@ pub fn run_with(
     keep: Keep,
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
-    let redis_version = redis_server::version(&real.programs.redis_server)?;
+    let version = server_version(&real.programs, scenario)?;
     let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
         history: conducted.history,
         lateness: conducted.lateness,
         contents: conducted.contents,
-        server_version: Some(redis_version),
+        server_version: Some(version),
         ..Run::default()
     })
 }

@@ -18,7 +18,7 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
             }
         }
     }
-    if scenario.lock.servers() != Servers::Redis {
+    if scenario.lock.servers() == Servers::Database {
         return Err(ConfirmError::Lock {
             lock: scenario.lock.entry().name,
         });

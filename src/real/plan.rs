@@ -7,11 +7,11 @@ use std::net::SocketAddr;
 use locklab_values::units::ns_from_ms;
 
 use super::addresses::Addresses;
-use super::child_protocol::{ClientJob, GuardJob, ResourceJob, Role};
+use super::child_protocol::{ClientJob, GuardJob, ResourceJob, Role, ServerKind};
 use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
-use super::{ConfirmError, Programs, redis_server};
+use super::{ConfirmError, Programs, redis_server, zookeeper_server};
 use locklab_env::redis::MASTER;
 use locklab_history::{
     self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
@@ -30,7 +30,9 @@ pub(super) struct Plan<'a> {
     pub(super) seed: u64,
     /// The clients of the lock.
     pub(super) clients: Vec<Name>,
-    /// The Redis servers, and their roles when the run begins.
+    /// What the servers are.
+    pub(super) kind: ServerKind,
+    /// The servers, and their roles when the run begins.
     pub(super) servers: BTreeMap<Name, locklab_history::Role>,
     /// The addresses of all hosts.
     pub(super) addresses: Addresses,
@@ -62,6 +64,7 @@ impl<'a> Plan<'a> {
             scenario,
             seed,
             clients: names("c", topology.clients),
+            kind: ServerKind::of(&scenario.lock),
             servers: servers
                 .map(|server| (server.name.into(), server.role))
                 .collect(),
@@ -74,7 +77,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The servers of this kind.
+    /// The servers with this role.
     pub(super) fn servers_of(&self, is: impl Fn(&locklab_history::Role) -> bool) -> Vec<Name> {
         let servers = self.servers.iter().filter(|(_, role)| is(role));
         servers.map(|(name, _)| name.clone()).collect()
@@ -111,17 +114,36 @@ impl<'a> Plan<'a> {
         earlier_starts: u32,
     ) -> io::Result<Role> {
         let folder = self.folder.of_host(name)?;
-        let arguments =
-            redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
+        let mut environment = (self.disks).environment(name, &self.folder, &self.clocks);
+        let (program, arguments) = match self.kind {
+            ServerKind::Redis => {
+                let arguments =
+                    redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
+                (&self.programs.redis_server, arguments)
+            }
+            ServerKind::ZooKeeper => {
+                environment.extend(zookeeper_server::behind_proxy(name, &self.addresses));
+                let members = names("n", self.scenario.topology.nodes);
+                let lock = &self.scenario.lock;
+                let file =
+                    zookeeper_server::configure(lock, name, &members, &self.addresses, &folder)?;
+                let zookeeper = &self.programs.zookeeper;
+                (
+                    &zookeeper.java,
+                    zookeeper_server::arguments(zookeeper, &file),
+                )
+            }
+        };
         let delay_ns = ns_from_ms(self.scenario.node.restart_delay_ms);
         let until_ns = match earlier_starts {
             0 => 0,
             _ => self.clocks.of(name).now_ns(ClockKind::Wall) + delay_ns,
         };
         Ok(Role::Guard(GuardJob {
-            program: self.programs.redis_server.clone().into(),
+            program: program.clone().into(),
             arguments,
-            environment: (self.disks).environment(name, &self.folder, &self.clocks),
+            kind: self.kind,
+            environment,
             until_ns,
             clock: self.clocks.file(name),
         }))
@@ -151,6 +173,19 @@ impl<'a> Plan<'a> {
             calls,
             grants,
         }))
+    }
+
+    /// The public addresses of a server or of the resource, each with the one at which its process
+    /// listens.
+    pub(super) fn published(&self, name: &Name) -> Vec<(SocketAddr, SocketAddr)> {
+        let (public, hidden) = (self.addresses.public(name), self.addresses.hidden(name));
+        match (self.servers.contains_key(name), self.kind) {
+            (true, ServerKind::ZooKeeper) => {
+                let ports = zookeeper_server::ports;
+                ports(public).into_iter().zip(ports(hidden)).collect()
+            }
+            _ => vec![(public, hidden)],
+        }
     }
 
     fn public_addresses(&self) -> BTreeMap<Name, SocketAddr> {

@@ -16,7 +16,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 
 use locklab_env::redis::{ClientOptions, Target};
-use locklab_env::{Env, Points, no_points};
+use locklab_env::{Coordination, Env, Points, no_points};
 use locklab_history::{ClockKind, Failpoint, Name};
 
 /// A process of this machine.
@@ -128,6 +128,11 @@ impl Env for RealEnv {
 
     fn client_options(&self, name: &Name) -> ClientOptions {
         self.client.of(name)
+    }
+
+    /// ZooKeeper: no real server speaks the protocol of the simulator's service.
+    fn coordination(&self) -> Coordination {
+        Coordination::ZooKeeper
     }
 
     fn spawn(&self, task: impl Future<Output = ()> + 'static) {

@@ -19,6 +19,7 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 use locklab_check::Ms;
 use locklab_history::{History, KeySnapshot, Name};
+use locklab_locks::Servers;
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_proxy::Segment;
 use locklab_redis::resp::next_words;
@@ -32,6 +33,9 @@ use super::monitor::Executed;
 /// Why the nodes of a run of this scenario cannot be repeated from its messages.
 pub fn why_not_repeated(scenario: &Scenario) -> Option<&'static str> {
     let node = &scenario.node;
+    if scenario.lock.servers() != Servers::Redis {
+        return Some("the servers are not Redis");
+    }
     if scenario.topology.replicas > 0 || scenario.topology.sentinels > 0 {
         return Some("servers replicate, and a failover changes who is the master");
     }

@@ -15,14 +15,14 @@ use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 
 use super::child::{Child, ChildEvent, Collector, ProcessId};
-use super::child_protocol::{Command, Job};
+use super::child_protocol::{Command, Job, ServerKind};
 use super::clocks::HostClocks;
 use super::heartbeat::Heartbeat;
 use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
 use super::replay::{self, Unknown, Wire};
-use super::{ConfirmError, Programs, stamp};
+use super::{ConfirmError, Programs, stamp, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Contents, Event, FaultyLinks, History, Message, Name, Point};
 use locklab_history::{RESOURCE, Schedule};
@@ -121,7 +121,7 @@ impl<'a> Testbed<'a> {
         Ok(testbed)
     }
 
-    /// Starts the nodes and the resource, then the replicas, the sentinels and the clients, each
+    /// Starts the resource and the nodes, then the replicas, the sentinels and the clients, each
     /// when those before it are ready.
     fn start_all(&mut self) -> Result<(), ConfirmError> {
         let of = |is: fn(&locklab_history::Role) -> bool| self.plan.servers_of(is);
@@ -129,11 +129,27 @@ impl<'a> Testbed<'a> {
         let replicas = of(|role| matches!(role, locklab_history::Role::Replica { .. }));
         let sentinels = of(|role| *role == locklab_history::Role::Sentinel);
         let (copies, others) = (replicas.len(), sentinels.len().saturating_sub(1));
-        masters.push(RESOURCE.into());
         let ready = |event: &ChildEvent| *event == ChildEvent::Ready;
         {
             let _turn = lock(&STARTING);
-            self.start_group(&masters, 1, READY_S, ready)?;
+            self.start_process(&RESOURCE.into())?;
+            match self.plan.kind {
+                ServerKind::Redis => {
+                    masters
+                        .iter()
+                        .try_for_each(|it| self.start_process(it).map(drop))?;
+                    masters.push(RESOURCE.into());
+                    self.await_group(&masters, 1, READY_S, ready)?;
+                }
+                ServerKind::ZooKeeper => {
+                    self.await_group(&[RESOURCE.into()], 1, READY_S, ready)?;
+                    // A member that is ready connects to the others, and then joins them.
+                    let joins =
+                        |event: &ChildEvent| ready(event) || *event == ChildEvent::Synchronised;
+                    self.start_group(&masters, 2, ACQUAINTED_S, joins)?;
+                    self.settle_disks(&masters)?;
+                }
+            }
         }
         self.start_group(&replicas, 1, ACQUAINTED_S, |event| {
             *event == ChildEvent::Synchronised
@@ -162,6 +178,14 @@ impl<'a> Testbed<'a> {
         let clients = self.plan.clients.clone();
         let _turn = lock(&STARTING);
         self.start_group(&clients, 1, READY_S, ready)
+    }
+
+    /// Makes what these servers have written durable, as if they had been running for long. ZooKeeper does not
+    /// sync the snapshot that it writes when it starts, and does not start again without it.
+    fn settle_disks(&self, servers: &[Name]) -> Result<(), ConfirmError> {
+        let settle = |server| self.plan.disks.settle(server, &self.plan.folder);
+        let settled = servers.iter().try_for_each(settle);
+        settled.map_err(ConfirmError::Folder)
     }
 
     /// Starts the processes of a group, and waits for as many seconds at most until each has reported
@@ -416,15 +440,14 @@ impl<'a> Testbed<'a> {
         if role.is_none() && **name != *RESOURCE {
             return Ok(());
         }
-        let addresses = &self.plan.addresses;
-        let (public, hidden) = (addresses.public(name), addresses.hidden(name));
+        let hidden = self.plan.addresses.hidden(name);
         if let Some(monitors) = &mut self.monitors
             && role.is_some()
             && replay::why_not_repeated(self.plan.scenario).is_none()
         {
             monitors.start(name, hidden).map_err(ConfirmError::Proxy)?;
         }
-        let published = self.proxy.publish(name, public, hidden);
+        let published = self.proxy.publish(name, &self.plan.published(name));
         let node = &self.plan.scenario.node;
         if let Some(every_ms) = node.other_writes_every_ms
             && role == Some(&locklab_history::Role::Node)
@@ -478,6 +501,7 @@ impl<'a> Testbed<'a> {
         records.retain(|record| record.at_ns <= end_ns);
         records.sort_by_key(|record| record.at_ns);
         let all = self.proxy.take_messages();
+        let kind = self.plan.kind;
         let run_ns = origin_ns..=origin_ns + end_ns;
         let segments = all.iter().filter(|it| run_ns.contains(&it.sent_ns));
         let message = |segment: &Segment| Message {
@@ -487,7 +511,10 @@ impl<'a> Testbed<'a> {
                 .filter(|at_ns| *at_ns <= end_ns),
             from: segment.from.clone(),
             to: segment.to.clone(),
-            label: label::of(&segment.payload),
+            label: match kind {
+                ServerKind::Redis => label::of(&segment.payload),
+                ServerKind::ZooKeeper => zookeeper_server::label(segment),
+            },
         };
         let history = History {
             records,
@@ -534,9 +561,10 @@ fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
     let host = |name: &Name| {
         let host = locklab_proxy::Host {
             ip: plan.addresses.ip(name),
-            greeting: match plan.clients.contains(name) {
-                true => Greeting::Waits,
-                false => Greeting::None,
+            greeting: match (plan.servers.contains_key(name), plan.kind) {
+                (true, ServerKind::Redis) => Greeting::None,
+                // The preloaded library of ZooKeeper waits for it.
+                (true, ServerKind::ZooKeeper) | (false, _) => Greeting::Waits,
             },
         };
         (name.clone(), host)

@@ -18,7 +18,7 @@ use tokio::task::{LocalSet, spawn_local};
 
 use super::addresses::Addresses;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
-use super::child_protocol::{GuardJob, Job, Role as Part};
+use super::child_protocol::{GuardJob, Job, Role as Part, ServerKind};
 use super::folder::Folder;
 use super::redis_server::configure;
 use super::{ConfirmError, Programs};
@@ -140,6 +140,7 @@ impl Servers {
                 .map_err(ConfirmError::Folder)?;
             let arguments = configure(&scenario, &name, &Role::Node, &servers.addresses, &files);
             let guard = Part::Guard(GuardJob {
+                kind: ServerKind::Redis,
                 program: programs.redis_server.clone().into(),
                 arguments: arguments.map_err(ConfirmError::Folder)?,
                 environment: vec![],

@@ -4,7 +4,12 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-const SOURCES: [&str; 3] = ["preload/clock.c", "preload/synced.c", "preload/wait.c"];
+const SOURCES: [&str; 4] = [
+    "preload/address.c",
+    "preload/clock.c",
+    "preload/synced.c",
+    "preload/wait.c",
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=preload");

@@ -1,6 +1,7 @@
 //! The library as a file, and the environment of a process that is to load it.
 
 use std::ffi::OsString;
+use std::net::Ipv4Addr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf, absolute};
 use std::{env, fs, io, process};
@@ -67,6 +68,13 @@ pub fn environment(
         .into_iter()
         .chain(files)
         .collect()
+}
+
+/// The variables, beside those of [`environment`], with which a process listens at `hidden` when it means to
+/// listen at `known`, and connects from `known`. For IPv4 only.
+pub fn behind_proxy(known: Ipv4Addr, hidden: Ipv4Addr) -> [(OsString, OsString); 2] {
+    [("LOCKLAB_ADDRESS", known), ("LOCKLAB_LISTEN", hidden)]
+        .map(|(name, address)| (name.into(), address.to_string().into()))
 }
 
 /// The list of libraries to load that has ours first.

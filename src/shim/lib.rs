@@ -1,4 +1,5 @@
-//! Faults that cannot be injected into a real process from outside: wrong clocks, and a power loss.
+//! Faults that cannot be injected into a real process from outside: wrong clocks, and a power loss;
+//! and its place behind a proxy.
 //!
 //! A small C library (`preload/`) is loaded into the process before all others (`LD_PRELOAD`)
 //! and takes the place of a few functions of the C library:
@@ -10,6 +11,9 @@
 //! - `fsync` and `fdatasync` log how much of each file is on the disk; `rename`, `unlink`, `open`,
 //!   `creat`, `fopen` and `freopen`, in all their forms, that a file goes or was emptied. After the
 //!   process was killed, [`power::lose_unsynced`] truncates each file to what the log says.
+//! - `bind` and `connect` place a process behind a proxy, if it has no options for that: it listens at
+//!   another address than the one by which it is known, and connects from that one
+//!   ([`behind_proxy`]).
 //!
 //! ```no_run
 //! use std::{path::Path, process::Command};
@@ -55,5 +59,5 @@ mod synced;
 pub use clock_file::ClockFile;
 pub use clock_reader::ClockReader;
 pub use clock_record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
-pub use install::{environment, install};
+pub use install::{behind_proxy, environment, install};
 pub use synced::SyncedLog;

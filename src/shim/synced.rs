@@ -41,6 +41,12 @@ impl SyncedLog {
     }
 }
 
+/// The line that says that all of a file is on the disk.
+pub(crate) fn line(file: &Metadata) -> String {
+    let [device, inode, birth_ns] = identity(file);
+    format!("{device} {inode} {birth_ns} {}\n", file.len())
+}
+
 fn parse(line: &str) -> Option<(Identity, u64)> {
     let numbers: Result<Vec<u64>, num::ParseIntError> = line.split(' ').map(str::parse).collect();
     match numbers.ok()?[..] {

@@ -21,3 +21,5 @@ mod set_nx_px;
 mod setnx;
 mod setnx_expire;
 mod stage;
+mod zookeeper;
+mod zookeeper_client;

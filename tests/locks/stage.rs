@@ -126,8 +126,11 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// Runs `test` on a host, with this number of servers started by `start`.
 #[track_caller]
-fn in_the_world<F, Fut>(servers: usize, start: impl FnOnce(&mut World, &[HostId], &[Name]), test: F)
-where
+pub fn in_the_world<F, Fut>(
+    servers: usize,
+    start: impl FnOnce(&mut World, &[HostId], &[Name]),
+    test: F,
+) where
     F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {

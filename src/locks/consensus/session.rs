@@ -1,25 +1,35 @@
-//! A session: pings keep it alive, and all its nodes end with it.
+//! What the lock needs of a coordination service, of whichever kind: a session, in which nodes are
+//! created, deleted, listed and watched.
+//!
+//! The service of the simulator and ZooKeeper keep the same promises and speak different protocols, so
+//! each has its implementation; the steps of the lock are the same code for both.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
-use super::service::{MEMBER_LIMIT_MS, Service};
-use crate::LockError;
-use locklab_env::redis::{Error, Reply};
-use locklab_env::{Duration, Env, timeout};
+use locklab_env::redis::Error;
+use locklab_env::{Duration, Env, zookeeper};
 use locklab_history::Name;
 
+use crate::LockError;
+
 /// An open session, as far as its client knows.
-pub(super) struct Session<E: Env> {
-    env: E,
-    id: String,
-    timeout: Duration,
-    service: Service<E>,
-    /// A connection of its own: a watch is answered only when its node is gone.
-    watches: Service<E>,
-    /// The number of the last request that made a change.
-    request: Cell<u64>,
-    is_open: Rc<Cell<bool>>,
+pub(super) trait Session<E: Env>: Sized + 'static {
+    /// Opens a session and starts to ping, at a third of the timeout.
+    async fn open(env: E, members: &[Name], timeout: Duration) -> Result<Self, Failure>;
+
+    /// Whether the session has not been reported as ended.
+    fn is_open(&self) -> bool;
+
+    /// Creates an ephemeral sequential node; returns its path and number.
+    async fn create(&self, prefix: &str) -> Result<(String, u64), Failure>;
+
+    /// Deletes a node; returns whether it existed.
+    async fn delete(&self, path: &str) -> Result<bool, Failure>;
+
+    /// Paths and numbers of the nodes below `path`.
+    async fn children(&self, path: &str) -> Result<Vec<(String, u64)>, Failure>;
+
+    /// Waits until a node or the session is gone; no longer than `limit` or the session's
+    /// timeout, because the member that would send the notification may itself be gone.
+    async fn watch(&self, path: &str, limit: Option<Duration>);
 }
 
 /// Why a request to the service failed.
@@ -31,133 +41,43 @@ pub(super) enum Failure {
     Service(Error),
 }
 
-impl<E: Env> Session<E> {
-    /// Opens a session and starts to ping, at a third of the timeout.
-    pub(super) async fn open(env: E, members: &[Name], timeout: Duration) -> Result<Self, Failure> {
-        let limit = Some(Duration::from_millis(MEMBER_LIMIT_MS));
-        let service = Service::new(env.clone(), members, limit);
-        let timeout_ms = timeout.as_millis().to_string();
-        let request = [b"SESSION", timeout_ms.as_bytes()];
-        let id = service.ask(&request, timeout, Reply::number).await?;
-        let id = id.to_string();
-        let is_open = Rc::new(Cell::new(true));
-        let pings = Service::new(env.clone(), members, limit);
-        env.spawn(keep_alive(
-            env.clone(),
-            pings,
-            id.clone(),
-            timeout,
-            is_open.clone(),
-        ));
-        Ok(Self {
-            watches: Service::new(env.clone(), members, None),
-            env,
-            id,
-            timeout,
-            service,
-            request: Cell::new(0),
-            is_open,
-        })
+impl<E: Env> Session<E> for zookeeper::Session<E> {
+    async fn open(env: E, members: &[Name], timeout: Duration) -> Result<Self, Failure> {
+        Ok(Self::open(env, members, timeout).await?)
     }
 
-    /// Whether the session has not been reported as ended.
-    pub(super) fn is_open(&self) -> bool {
-        self.is_open.get()
+    fn is_open(&self) -> bool {
+        Self::is_open(self)
     }
 
-    /// Creates an ephemeral sequential node; returns its path and number.
-    pub(super) async fn create(&self, prefix: &str) -> Result<(String, u64), Failure> {
-        let how = [prefix, "EPHEMERAL", "SEQUENTIAL"];
-        self.change("CREATE", &how, |reply| match reply {
-            Reply::Array(words) => node_of(words),
-            _ => None,
-        })
-        .await
+    async fn create(&self, prefix: &str) -> Result<(String, u64), Failure> {
+        let node = Self::create(self, prefix).await?;
+        Ok((node.path, node.number))
     }
 
-    /// Deletes a node; returns whether it existed.
-    pub(super) async fn delete(&self, path: &str) -> Result<bool, Failure> {
-        self.change("DELETE", &[path], Reply::flag).await
+    async fn delete(&self, path: &str) -> Result<bool, Failure> {
+        Ok(Self::delete(self, path).await?)
     }
 
-    /// Paths and numbers of the nodes below `path`.
-    pub(super) async fn children(&self, path: &str) -> Result<Vec<(String, u64)>, Failure> {
-        let request = [b"CHILDREN", path.as_bytes()];
-        self.ask(&request, |reply| match reply {
-            Reply::Array(words) => words.chunks(2).map(node_of).collect(),
-            _ => None,
-        })
-        .await
+    async fn children(&self, path: &str) -> Result<Vec<(String, u64)>, Failure> {
+        let nodes = Self::children(self, path).await?.into_iter();
+        Ok(nodes.map(|node| (node.path, node.number)).collect())
     }
 
-    /// Waits until a node or the session is gone; no longer than `limit` or the session's
-    /// timeout, because the member that would send the notification may itself be gone.
-    pub(super) async fn watch(&self, path: &str, limit: Option<Duration>) {
-        let request: [&[u8]; 3] = [b"WATCH", self.id.as_bytes(), path.as_bytes()];
-        let limit = limit.map_or(self.timeout, |limit| limit.min(self.timeout));
-        let watching = self.watches.ask(&request, limit, |_| Some(()));
-        // The result is ignored, because the caller lists the nodes again in any case.
-        let _ = timeout(&self.env, Some(limit), watching).await;
-    }
-
-    /// Requests a change. A retransmission has the same number, so the change happens once.
-    async fn change<T>(
-        &self,
-        verb: &str,
-        arguments: &[&str],
-        read: fn(&Reply) -> Option<T>,
-    ) -> Result<T, Failure> {
-        self.request.set(self.request.get() + 1);
-        let number = self.request.get().to_string();
-        let mut request: Vec<&[u8]> = vec![verb.as_bytes(), self.id.as_bytes(), number.as_bytes()];
-        request.extend(arguments.iter().map(|word| word.as_bytes()));
-        self.ask(&request, read).await
-    }
-
-    /// Repeats the request for as long as the session can live without a ping.
-    async fn ask<T>(&self, request: &[&[u8]], read: fn(&Reply) -> Option<T>) -> Result<T, Failure> {
-        let answer = self.service.ask(request, self.timeout, read).await;
-        answer.map_err(|error| {
-            // The session has ended, or its state is unknown.
-            self.is_open.set(false);
-            Failure::from(error)
-        })
+    async fn watch(&self, path: &str, limit: Option<Duration>) {
+        Self::watch(self, path, limit).await;
     }
 }
 
-/// Pings until the session has ended.
-async fn keep_alive<E: Env>(
-    env: E,
-    service: Service<E>,
-    id: String,
-    timeout: Duration,
-    is_open: Rc<Cell<bool>>,
-) {
-    while is_open.get() {
-        env.sleep(timeout / 3).await;
-        let request = [b"PING", id.as_bytes()];
-        let ping = service.ask(&request, timeout, pong).await;
-        is_open.set(is_open.get() && ping.is_ok());
-    }
-}
-
-fn pong(reply: &Reply) -> Option<()> {
-    reply.is_status("PONG").then_some(())
-}
-
-/// A node's path and number, from these two words.
-fn node_of(words: &[Reply]) -> Option<(String, u64)> {
-    match words {
-        [path @ Reply::Bulk(_), number] => Some((path.value()??, number.number()?)),
-        _ => None,
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
+impl From<zookeeper::Error> for Failure {
+    fn from(error: zookeeper::Error) -> Self {
+        let (node, why) = ("the service".into(), error.to_string());
         match error {
-            Error::Refused { ref text, .. } if text.starts_with("NOSESSION") => Failure::Ended,
-            error => Failure::Service(error),
+            zookeeper::Error::Ended => Failure::Ended,
+            zookeeper::Error::Refused(_) => Failure::Service(Error::Refused { node, text: why }),
+            zookeeper::Error::Unanswered | zookeeper::Error::Unexpected(_) => {
+                Failure::Service(Error::Unanswered { node, why })
+            }
         }
     }
 }

@@ -113,10 +113,9 @@ impl Network {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        let server = connection.at(Side::Server).host.clone();
         if let Stage::Opening { syn, .. } = &mut connection.stage {
             *syn = Some(transit);
-            self.effects.push_back(Effect::Connect(id, server));
+            self.effects.push_back(Effect::Connect(id));
         }
     }
 

@@ -18,9 +18,9 @@ use crate::options::Options;
 /// An operation for the owner of the sockets.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    /// Connect to the process of this server, and say so with [`Network::connected`] or
+    /// Connect to the process of its server, and say so with [`Network::connected`] or
     /// [`Network::refused`].
-    Connect(ConnectionId, Name),
+    Connect(ConnectionId),
     /// The connection is established: greet its connector.
     Greet(ConnectionId),
     /// Write this to the socket of the end.

@@ -11,28 +11,45 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::Relay;
 
-/// The servers whose processes run.
+/// The servers whose processes run, by the public addresses of each: ZooKeeper has one for clients and two
+/// for its other members.
 #[derive(Default)]
-pub(super) struct Servers(BTreeMap<Name, Server>);
+pub(super) struct Servers(BTreeMap<SocketAddr, Server>);
 
 struct Server {
+    name: Name,
     listener: TcpListener,
-    public: SocketAddr,
     real: SocketAddr,
 }
 
+/// A connection that waits to be accepted.
+pub(super) struct Arrival {
+    pub(super) stream: TcpStream,
+    /// Its source address.
+    pub(super) from: SocketAddr,
+    /// The server that it is for.
+    pub(super) server: Name,
+    /// The public address of the server to which it goes.
+    pub(super) public: SocketAddr,
+}
+
 impl Servers {
-    /// The address on which the process of `server` listens.
-    pub(super) fn real(&self, server: &Name) -> Option<SocketAddr> {
-        self.0.get(server).map(|server| server.real)
+    /// The address on which the process listens whose server is published on `public`.
+    pub(super) fn real(&self, public: SocketAddr) -> Option<SocketAddr> {
+        self.0.get(&public).map(|server| server.real)
     }
 
-    /// A connection that waits to be accepted, with its source address.
-    pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<(TcpStream, SocketAddr, Name)> {
-        for (name, server) in &self.0 {
+    /// A connection that waits to be accepted.
+    pub(super) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<Arrival> {
+        for (public, server) in &self.0 {
             // If the machine has no descriptor left, the connection waits until the next event.
             if let Poll::Ready(Ok((stream, from))) = server.listener.poll_accept(cx) {
-                return Poll::Ready((stream, from, name.clone()));
+                return Poll::Ready(Arrival {
+                    stream,
+                    from,
+                    server: server.name.clone(),
+                    public: *public,
+                });
             }
         }
         Poll::Pending
@@ -52,8 +69,8 @@ impl Relay {
             let problem = format!("no host is called {server}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        match self.servers.borrow_mut().0.get_mut(server) {
-            Some(known) if known.public == public => {
+        match self.servers.borrow_mut().0.get_mut(&public) {
+            Some(known) if known.name == *server => {
                 known.real = real;
                 Ok(true)
             }
@@ -71,16 +88,18 @@ impl Relay {
     ) -> io::Result<()> {
         let listener = TcpListener::from_std(listener)?;
         let published = Server {
+            name: server,
             listener,
-            public,
             real,
         };
-        self.servers.borrow_mut().0.insert(server, published);
+        self.servers.borrow_mut().0.insert(public, published);
         Ok(())
     }
 
-    /// Closes the listener of `server`.
-    pub(crate) fn withdraw(&self, server: &Name) {
-        self.servers.borrow_mut().0.remove(server);
+    /// Closes the listeners of `server`, except those on these public addresses.
+    pub(crate) fn withdraw_except(&self, server: &Name, kept: &[SocketAddr]) {
+        let mut servers = self.servers.borrow_mut();
+        let stays = |public: &SocketAddr, name: &Name| *name != *server || kept.contains(public);
+        { &mut servers.0 }.retain(|public, published| stays(public, &published.name));
     }
 }

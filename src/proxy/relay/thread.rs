@@ -75,7 +75,7 @@ impl Relay {
         loop {
             let accepted = self.servers.borrow().poll_accept(cx);
             match accepted {
-                Poll::Ready((stream, from, server)) => self.accepted(stream, from, server),
+                Poll::Ready(arrival) => self.accepted(arrival),
                 Poll::Pending => break,
             }
         }

@@ -1,4 +1,4 @@
-//! Shared by tests and measurements that use the machine: real Redis servers as processes,
+//! Shared by tests and measurements that use the machine: real Redis servers and a ZooKeeper as processes,
 //! polling until a condition holds, and several jobs at the same time.
 //!
 //! It does not depend on Locklab. A failure panics, as in a test.
@@ -8,9 +8,11 @@ mod port;
 mod process;
 mod redis_server;
 mod until;
+mod zookeeper;
 
 pub use at_once::at_once;
 pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, version};
 pub use until::{TIMEOUT, try_until, until};
+pub use zookeeper::{ZooKeeper, why_no_zookeeper};

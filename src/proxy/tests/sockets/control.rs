@@ -37,14 +37,41 @@ fn a_server_can_move() {
     TcpListener::bind(before).expect("the proxy listens there no more");
 }
 
+/// ZooKeeper has a port for its clients and two for its other members.
+#[test]
+fn a_server_can_have_several_addresses() {
+    let mut fixture = Fixture::new(0.0);
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    other.set_nonblocking(true).unwrap();
+    let taken = TcpListener::bind((fixture.public.ip(), 0)).unwrap();
+    let public = taken.local_addr().unwrap();
+    drop(taken);
+    let both = [
+        (fixture.public, fixture.server.local_addr().unwrap()),
+        (public, other.local_addr().unwrap()),
+    ];
+    fixture.proxy.publish(&n1(), &both).unwrap();
+    fixture.connected();
+    (fixture.public, fixture.server) = (public, other);
+    fixture.connected();
+    fixture.proxy.withdraw(&n1());
+    for (public, _) in both {
+        TcpListener::bind(public).expect("the proxy listens there no more");
+    }
+}
+
 #[test]
 fn impossible_wishes_are_refused() {
     let fixture = Fixture::new(0.0);
     let real = fixture.server.local_addr().unwrap();
     let kind = |result: std::io::Result<()>| result.map_err(|error| error.kind());
-    let unknown = fixture.proxy.publish(&"n2".into(), fixture.public, real);
+    let unknown = fixture
+        .proxy
+        .publish(&"n2".into(), &[(fixture.public, real)]);
     assert_eq!(kind(unknown), Err(ErrorKind::InvalidInput));
-    let taken = fixture.proxy.publish(&"c1".into(), fixture.public, real);
+    let taken = fixture
+        .proxy
+        .publish(&"c1".into(), &[(fixture.public, real)]);
     assert_eq!(kind(taken), Err(ErrorKind::AddrInUse));
     fixture.proxy.withdraw(&"n2".into());
     fixture.proxy.wake(&"n2".into());

@@ -60,7 +60,9 @@ impl Fixture {
 
     pub fn publish(&self) {
         let real = self.server.local_addr().unwrap();
-        self.proxy.publish(&"n1".into(), self.public, real).unwrap();
+        self.proxy
+            .publish(&"n1".into(), &[(self.public, real)])
+            .unwrap();
     }
 
     /// Connects to the public address from the host with this last byte.

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod address;
 mod clocks;
 mod failures;
 mod folder;

@@ -2,6 +2,7 @@
 //! clocks.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use locklab_values::units::NS_PER_S;
 use nix::time::{ClockId, clock_gettime};
 
+use crate::address;
 use crate::folder::Folder;
 
 /// The variable that tells a process of this program to be the child; its value is the task.
@@ -44,8 +46,22 @@ fn child() {
             files(Path::new(&env::var(FOLDER).unwrap())).unwrap();
             println!("\nanswer 0");
         }
-        _ => {}
+        Ok(task) => {
+            let (task, port) = task.split_once(' ').expect("a task and a port");
+            let port = port.parse().unwrap();
+            match task {
+                "listen" => address::listen(port).unwrap(),
+                "connect" => answer(address::connect(port).unwrap()),
+                "connect-in-vain" => answer(address::connect_in_vain(port).map(u8::from)),
+                _ => panic!("an unknown task: {task}"),
+            }
+        }
+        Err(_) => {}
     }
+}
+
+fn answer(bytes: [u8; 2]) {
+    println!("\nanswer {} {}", bytes[0], bytes[1]);
 }
 
 /// Writes and syncs three files, each with a second name. One goes, and one is replaced.
@@ -101,11 +117,27 @@ impl Preloaded {
         synced: Option<&Path>,
         task: &str,
     ) -> Preloaded {
+        let variables = locklab_shim::environment(&folder.library, clock, synced);
+        Self::start_in(folder, variables, task)
+    }
+
+    /// Starts a process with the library and these variables for it.
+    pub fn start_with(
+        folder: &Folder,
+        variables: &[(OsString, OsString)],
+        task: &str,
+    ) -> Preloaded {
+        let mut all = locklab_shim::environment(&folder.library, None, None);
+        all.extend_from_slice(variables);
+        Self::start_in(folder, all, task)
+    }
+
+    fn start_in(folder: &Folder, variables: Vec<(OsString, OsString)>, task: &str) -> Preloaded {
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "preloaded::child", "--nocapture"])
             .env(TASK, task)
             .env(FOLDER, folder.join("data"))
-            .envs(locklab_shim::environment(&folder.library, clock, synced))
+            .envs(variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
