@@ -72,21 +72,21 @@ enum Stop {
 }
 
 impl<E: Env> Session<E> {
-    /// Opens a session with one of these members, which ends when the service hears nothing of this
-    /// client for `timeout`.
+    /// Opens a session with one of these members, which ends when the service has heard nothing of this
+    /// client for as long as `silence`.
     ///
     /// # Errors
-    /// [`Error::Unanswered`] if no member opens one within the timeout.
-    pub async fn open(env: E, members: &[Name], patience: Duration) -> Result<Self, Error> {
+    /// [`Error::Unanswered`] if no member opens one in that time.
+    pub async fn open(env: E, members: &[Name], silence: Duration) -> Result<Self, Error> {
         let (orders, received) = mpsc::unbounded_channel();
         let (opened, is_opened) = oneshot::channel();
         let is_open = Rc::new(Cell::new(true));
-        let keeper = Keeper::new(env.clone(), members, patience, is_open.clone());
+        let keeper = Keeper::new(env.clone(), members, silence, is_open.clone());
         env.spawn(keeper.run(received, opened));
-        match timeout(&env, Some(patience), is_opened).await {
+        match timeout(&env, Some(silence), is_opened).await {
             Ok(Ok(id)) => Ok(Self {
                 env,
-                timeout: patience,
+                timeout: silence,
                 id,
                 orders,
                 created: Cell::new(0),

@@ -93,7 +93,7 @@ pub enum Servers {
     Redis,
     /// One relational database, in the simulator only.
     Database,
-    /// The members of a replicated coordination service, in the simulator only.
+    /// The members of a replicated coordination service; on real servers ZooKeeper.
     Consensus,
 }
 

@@ -78,6 +78,13 @@ const LONG: &[Step] = &[
         "cargo test --package locklab --test view measure -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
+    // Where it is installed.
+    Step::test(
+        "locks on ZooKeeper",
+        "cargo test --package locklab --test locks --test zookeeper -- --nocapture",
+    )
+    .with(&[("LOCKLAB_LONG", "1")])
+    .in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.

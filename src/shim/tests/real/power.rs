@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use locklab_shim::SyncedLog;
-use locklab_shim::power::{Loss, lose_unsynced};
+use locklab_shim::power::{Loss, lose_unsynced, settle};
 use locklab_testing::until;
 
 use crate::folder::Folder;
@@ -265,6 +265,24 @@ fn of_a_file_that_was_opened_anew_nothing_is_on_the_disk() {
     for kept in ["continued", "read", "refused"] {
         assert_eq!(fs::read(data.join(kept)).unwrap(), b"synced", "{kept}");
     }
+}
+
+#[test]
+fn what_was_there_before_the_run_survives() {
+    let folder = Folder::new("settled");
+    let (data, log) = (folder.join("data"), folder.join("synced"));
+    fs::create_dir_all(data.join("below")).unwrap();
+    fs::write(&log, "").unwrap();
+    let [old, grown] = ["old", "below/grown"].map(|name| data.join(name));
+    fs::write(&old, "12345").unwrap();
+    fs::write(&grown, "12345").unwrap();
+    settle(&data, &log).unwrap();
+    fs::write(&grown, "1234567").unwrap();
+    fs::write(data.join("new"), "1").unwrap();
+    let kept = lose_unsynced(&data, &log).unwrap();
+    let kept: Vec<_> = kept.iter().map(|loss| loss.bytes_kept).collect();
+    assert_eq!(kept, [5, 0]);
+    assert_eq!(fs::read(old).unwrap(), b"12345");
 }
 
 #[test]
