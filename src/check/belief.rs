@@ -1,4 +1,4 @@
-//! B∞: belief from the return of `acquire` to the call of `release`.
+//! Belief from the return of `acquire` to the call of `release`.
 //!
 //! A belief without release lasts to the end of the history, or to the death of its client: a
 //! process that was killed, or whose machine crashed, believes nothing. Two grants of one
@@ -103,7 +103,7 @@ mod tests {
             .expect_violation_at(Belief, 20);
     }
 
-    /// A holder that outlives its lease continues to believe: this distinguishes B∞ from Bd.
+    /// A holder that outlives its lease continues to believe: this distinguishes `belief` from `lease`.
     #[test]
     fn a_lease_ends_no_belief() {
         HistoryBuilder::default()

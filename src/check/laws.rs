@@ -29,7 +29,7 @@ fn outline(verdicts: BTreeMap<Property, Verdict>) -> Vec<(Property, Option<Viola
     outline.collect()
 }
 
-/// B∞ or Bd by the definition: the first beginning of a belief at which two clients believe,
+/// `belief` or `lease` by the definition: the first beginning of a belief at which two clients believe,
 /// and not all of them are readers.
 fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u64> {
     let grants = Timeline::of(history).grants;

@@ -1,8 +1,8 @@
-//! Bd: belief that ends at the deadline which the client's own clock gives it.
+//! Belief that ends at the deadline which the client's own clock gives it.
 //!
 //! A grant's deadline is a reading of one of its client's clocks. The true time of that reading
 //! is interpolated between the host's records, between which its clocks are linear; see
-//! [`Timeline`]. A grant without deadline is believed in as under B∞: its user has no reason to
+//! [`Timeline`]. A grant without deadline is believed in as by `belief`: its user has no reason to
 //! stop.
 //!
 //! Where a clock is stepped back after it has passed the deadline, that alone does not restore

@@ -65,7 +65,7 @@ macro_rules! properties {
 
 properties! {
     Belief = "belief" {
-        promises: "B∞: no two clients believe at once that they hold the lock, each from the \
+        promises: "No two clients believe at once that they hold the lock, each from the \
                    return of acquire to its call of release.",
         source: "antirez, \"Is Redlock safe?\" (2016): once the TTL is over, exclusion is gone \
                  for every lock that releases itself",
@@ -74,7 +74,7 @@ properties! {
         surprises: false,
     }
     Lease = "lease" {
-        promises: "Bd: the same, but a client stops believing at the deadline that its own \
+        promises: "The same, but a client stops believing at the deadline that its own \
                    clock and the algorithm's validity rule give it.",
         source: "redis.io, \"Distributed locks with Redis\": mutual exclusion within the \
                  validity time",
@@ -82,7 +82,7 @@ properties! {
         surprises: true,
     }
     Resource = "resource" {
-        promises: "R: the resource accepted nothing it should not have: stale-write, \
+        promises: "The resource accepted nothing it should not have: stale-write, \
                    lost-update and token-regression together.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",

@@ -1,4 +1,4 @@
-//! R: the resource accepted nothing it should not have; the worst of its three parts.
+//! The resource accepted nothing it should not have; the worst of its three parts.
 
 use super::Verdict;
 

@@ -6,11 +6,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::Cli;
+use locklab_experiments::layout;
 use locklab_model::scenario::nearest;
+
+/// Help is no wider than this, since nobody reads longer lines.
+const WIDEST_HELP: usize = 100;
 
 /// Reads it; its first word is the program.
 pub(super) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut command = with_negative_numbers(Cli::command());
+    let width = layout::columns().min(WIDEST_HELP);
+    let mut command = with_negative_numbers(Cli::command()).term_width(width);
     let matches = command
         .try_get_matches_from_mut(without_help_of_help(words))
         .map_err(|error| with_nearest_command(error, &command))?;

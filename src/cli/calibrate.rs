@@ -7,7 +7,7 @@ use serde_json::json;
 use super::number::whole;
 use super::{Exit, Out, interrupt};
 use locklab_experiments::data::document;
-use locklab_experiments::output::status;
+use locklab_experiments::output::{Stdout, status};
 use locklab_experiments::progress::Progress;
 use locklab_experiments::report::Report;
 use locklab_experiments::section::Section;
@@ -24,12 +24,13 @@ Examples:
   locklab calibrate --runs 24 --at-once 3   more runs, three at a time
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab calibrate
 
-Measures the periods of real servers, the steps of a failover by real Sentinels, how much of an
-append-only file is lost in a power failure, and when this machine's kernel retransmits a lost TCP
-segment; and the same in the simulator. It takes about two minutes.
+Measures the periods of real servers, the steps of a failover by real
+Sentinels, how much of an append-only file is lost in a power failure, and when
+this machine's kernel retransmits a lost TCP segment; and the same in the
+simulator. It takes about two minutes.
 
-Exit codes: 0 the model's medians are near the real ones; 1 usage; 2 some are not; 3 something could
-not be measured; 130 interrupted.";
+Exit codes: 0 the model's medians are near the real ones; 1 usage; 2 some are
+not; 3 something could not be measured; 130 interrupted.";
 
 /// Runs of each scenario in the world.
 const WORLD_RUNS: u64 = 200;
@@ -120,7 +121,7 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
     let list = list(&constants);
     let section = Section::of_table(table, list, data.clone(), provenance, &store, "calibrate");
     let report = Report::of(section, data, exit);
-    report.publish(options.json)?;
+    report.publish(Stdout::of(options.json))?;
     Ok(report.exit)
 }
 

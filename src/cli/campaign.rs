@@ -14,12 +14,12 @@ use locklab_history::FaultKind;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab campaign                                every lock, faults of every kind
-  locklab campaign --lock redlock --seeds 1000    one lock, with runs that show its violations
-  locklab campaign --fault pause --fault slow-link       only these faults
-  locklab campaign --set campaign.duration_ms=300        shorter ones
+  locklab campaign                                  every lock, every fault
+  locklab campaign --lock redlock --seeds 1000      one lock, violations shown
+  locklab campaign --fault pause --fault slow-link  only these faults
+  locklab campaign --set campaign.duration_ms=300   shorter ones
 
-What the seeds draw is described in the scenario problems/campaign; one run of it:
+The scenario problems/campaign describes what the seeds draw; one run of it:
   locklab view problems/campaign --seed 7
 
 Exit codes: 0 measured; 1 usage; 70 a bug in Locklab; 130 interrupted.";

@@ -12,31 +12,32 @@ use locklab_suite::Filter;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab check                              the folders scenarios and regressions
-  locklab check my/scenarios my/one.toml     folders and files; - is standard input
-  locklab check -E 'lock(redlock) & !fault(pause)'
-  locklab check --budget 5m --seed-from HEAD new seeds for each commit, for five minutes
-  locklab check --shard 2/4                  the second of four shards; see locklab merge
-  locklab check --save-baseline main         save the result as a baseline …
-  locklab check --baseline main              … and compare with it
-  locklab check --mutants my/scenarios       would they notice a mistake in the lock?
+  locklab check                           the folders scenarios and regressions
+  locklab check my/scenarios my/one.toml  folders and files; - is standard input
+  locklab check --budget 5m --seed-from HEAD
+                                          new seeds for each commit, for 5 min
+  locklab check --shard 2/4               the second shard; see locklab merge
+  locklab check --save-baseline main      save the result as a baseline …
+  locklab check --baseline main           … and compare with it
+  locklab check --mutants my/scenarios    would they notice a broken lock?
 
-Every scenario first runs twice with two seeds, to check that it is deterministic. It then runs with
-as many seeds as its predictions need, and with --budget with further seeds until the time is over. A
-recording (.jsonl) is run again with its seed and its faults; every property that its scenario
-predicts to hold must hold. To keep a failure as a regression test, copy its recording into
-regressions/.
+Every scenario first runs twice with two seeds, to check that it is
+deterministic. It then runs with as many seeds as its predictions need, and
+with --budget with further seeds until the time is over. A recording (.jsonl)
+is run again with its seed and its faults; every property that its scenario
+predicts to hold must hold. To keep a failure as a regression test, copy its
+recording into regressions/.
 
--E takes name(…), claim(…), lock(…), fault(…), property(…) and on(redis), with ! & | and
-parentheses; * matches any characters.
+-E takes name(…), claim(…), lock(…), fault(…), property(…) and on(redis), with
+! & | and parentheses; * matches any characters.
 
 Options default to those of [profile.default] in locklab.toml, or of --profile.
 
-Writes check.json, junit.xml, check.md and check.csv into DIR/check; where GitHub Actions runs it,
-also annotations and the job's summary.
+Writes check.json, junit.xml, check.md and check.csv into DIR/check; where
+GitHub Actions runs it, also annotations and the job's summary.
 
-Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or a run is not deterministic;
-3 inconclusive; 70 a bug in Locklab; 130 interrupted.";
+Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or a run is not
+deterministic; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

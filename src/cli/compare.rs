@@ -6,16 +6,18 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Exit, results_file};
-use locklab_experiments::output::{self, status};
+use locklab_experiments::output::{self, Stdout};
 use locklab_experiments::{compare, data};
 
 const EXAMPLES: &str = "\
 Examples:
   locklab compare before/check.json after/check.json
 
-Says what newly fails or holds, and which rates differ by Fisher's exact test (p < 0.001).
+Says what newly fails or holds, and which rates differ by Fisher's exact test
+(p < 0.001).
 
-Exit codes: 0 nothing is worse; 1 usage; 2 something newly fails, or is violated more often.";
+Exit codes: 0 nothing is worse; 1 usage; 2 something newly fails, or is
+violated more often.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,7 +38,7 @@ pub(super) fn compare(options: &Options) -> anyhow::Result<Exit> {
     let comparison = locklab_suite::compare(&before?, &after?);
     let [before, after] = [&options.before, &options.after].map(|path| path.display());
     let heading = format!("{after} compared with baseline {before}");
-    status!("\n{}", compare::describe(&heading, &comparison));
+    Stdout::of(options.json).tell(&compare::describe(&heading, &comparison))?;
     if options.json {
         output::print_json(&data::document("compare", json!(comparison)))?;
     }

@@ -12,28 +12,32 @@ use locklab_real::comparison::{Runs, WITHIN};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab confirm                          every shipped scenario that real Redis can run
+  locklab confirm                           all that real Redis can run
   locklab confirm kleppmann/k1 redis-docs/r4
-  locklab confirm --runs 60 --max-runs 400 --within 7    with narrower bounds
-  locklab confirm --scale 0.2 --at-once 6  all durations divided by five
+  locklab confirm --runs 60 --max-runs 400 --within 7
+                                            with narrower bounds
+  locklab confirm --scale 0.2 --at-once 6   all durations divided by five
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
 
-Each scenario runs in the simulator and on real Redis. Two rates are equivalent if the 95 %
-interval of their difference lies within the bound (two one-sided tests). Runs of one seed
-share their faults and are compared in pairs, where the outcome follows from the faults. What
-the first look at --runs runs leaves open is looked at once more after --max-runs; for a
-scenario that violates something in 5 to 95 % of its simulated runs, the first look is at half
-of --max-runs. Durations, such as the time to a grant or a failover, are compared as well. A
-run in which the machine stalled, or a process began late, by more than 50 ms is discarded.
+Each scenario runs in the simulator and on real Redis. Two rates are equivalent
+if the 95 % interval of their difference lies within the bound (two one-sided
+tests). Runs of one seed share their faults and are compared in pairs, where
+the outcome follows from the faults. What the first look at --runs runs leaves
+open is looked at once more after --max-runs; for a scenario that violates
+something in 5 to 95 % of its simulated runs, the first look is at half of
+--max-runs. Durations, such as the time to a grant or a failover, are compared
+as well. A run in which the machine stalled, or a process began late, by more
+than 50 ms is discarded.
 
---scale scales all durations, in the simulator too. It skips scenarios whose rates would change:
-because Redis's own periods do not scale, or because of this machine's jitter, which is measured at
-the start.
+--scale scales all durations, in the simulator too. It skips scenarios whose
+rates would change: because Redis's own periods do not scale, or because of
+this machine's jitter, which is measured at the start.
 
-Results are saved as they are made. After Ctrl-C, run the same command again to resume.
+Results are saved as they are made. After Ctrl-C, run the same command again to
+resume.
 
-Exit codes: 0 equivalent; 1 usage; 2 rates or durations differ; 3 unclear, or a run failed;
-130 interrupted.";
+Exit codes: 0 equivalent; 1 usage; 2 rates or durations differ; 3 unclear, or a
+run failed; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

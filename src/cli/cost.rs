@@ -14,10 +14,11 @@ Examples:
   locklab cost
   locklab cost --lock set-nx-px --lock redlock --seeds 1000
 
-Two tables: what a lock costs (messages, latency in virtual time, work done twice), and
-liveness (time to the next grant after a crash, overtaking, messages caused by a release).
-The network's latency is that of the scenarios in scenarios/costs: 1 to 5 ms one way. There
-are 95 % intervals, from the bootstrap over runs; the longest wait has none.";
+Two tables: what a lock costs (messages, latency in virtual time, work done
+twice), and liveness (time to the next grant after a crash, overtaking,
+messages caused by a release). The network's latency is that of the scenarios
+in scenarios/costs: 1 to 5 ms one way. There are 95 % intervals, from the
+bootstrap over runs; the longest wait has none.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

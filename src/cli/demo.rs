@@ -8,28 +8,47 @@ use serde_json::json;
 use super::many::Basics;
 use super::{Context, Exit};
 use locklab_experiments::bug::Bug;
-use locklab_experiments::output::status;
 use locklab_experiments::parts::{Rounds, Stage};
 use locklab_experiments::report::Report;
 use locklab_experiments::section::Section;
 use locklab_experiments::work::{Made, Work};
-use locklab_experiments::{Experiment, Reports, Session, Store, conduct, data, describe, pictures};
+use locklab_experiments::{
+    Experiment, Reports, Session, Store, conduct, data, describe, layout, pictures,
+};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::{Cell, Detail};
 use locklab_runner::batch::Job;
 use locklab_runner::judged;
 use locklab_runner::prediction::compare;
 
-/// Claims K1, K5, K10, K13 and R5, the last two with a scenario for comparison.
-const SCENARIOS: [&str; 8] = [
-    "kleppmann/k1",
-    "kleppmann/k5",
-    "kleppmann/k10",
-    "kleppmann/k13",
-    "kleppmann/k13-unchecked",
-    "kleppmann/k13-frozen",
-    "redis-docs/r5",
-    "redis-docs/r5-compared",
+/// The scenarios of each claim, and its moral.
+const CLAIMS: [(&[&str], &str); 5] = [
+    (
+        &["kleppmann/k1"],
+        "A pause outlasts the lease: the lock keeps its promise, and the data are corrupted all the \
+         same.",
+    ),
+    (
+        &["kleppmann/k5"],
+        "A resource that refuses old tokens is safe from a late writer, however long that one slept.",
+    ),
+    (
+        &["kleppmann/k10"],
+        "One clock that jumps forward is enough to give Redlock two holders at once.",
+    ),
+    (
+        &[
+            "kleppmann/k13",
+            "kleppmann/k13-unchecked",
+            "kleppmann/k13-frozen",
+        ],
+        "The second look at the clock saves Redlock from late replies, if that clock ran during the \
+         pause.",
+    ),
+    (
+        &["redis-docs/r5", "redis-docs/r5-compared"],
+        "A release has to compare the token, or a late client deletes another client's lock.",
+    ),
 ];
 
 /// Runs of each scenario: with this many, an observed rate of zero means less than 0.4 %.
@@ -49,17 +68,29 @@ pub(super) struct Options {
 }
 
 pub(super) fn demo(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    let scenarios: Vec<Scenario> = SCENARIOS
-        .iter()
+    let scenarios: Vec<Scenario> = names()
         .map(|name| scenario::load(name, &[]))
         .collect::<Result<_, _>>()?;
     let session = options.basics.session(context)?;
-    status!(
+    session.stdout.tell(&format!(
         "Five claims of the debate on Redis locks, each run {SEEDS} times in a simulated\n\
          network of real lock clients and in-process Redis nodes.\n\n\
          {LEGEND}\n"
-    );
+    ))?;
     conduct(&Demo { scenarios }, &session)
+}
+
+/// The scenarios of all claims.
+fn names() -> impl Iterator<Item = &'static str> {
+    CLAIMS.iter().flat_map(|(names, _)| names.iter().copied())
+}
+
+/// The moral of the claim whose last scenario this is.
+fn moral(scenario: &Scenario) -> Option<&'static str> {
+    let claim = CLAIMS
+        .iter()
+        .find(|(names, _)| names.last() == Some(&&*scenario.name));
+    claim.map(|(_, moral)| *moral)
 }
 
 /// The demonstration.
@@ -84,7 +115,7 @@ impl Experiment for Demo {
             ..Stage::SIMULATED
         };
         work.cells(&stage, &jobs, Detail::Counts, &|broken| {
-            let name = SCENARIOS[broken.job];
+            let name = &self.scenarios[broken.job].name;
             let reproduce = work.session().program.run_line(name, &[], broken.seed);
             Bug::or_usage(broken, name, reproduce)
         })
@@ -107,11 +138,14 @@ impl Experiment for Demo {
         ) in self.scenarios.iter().zip(&made)
         {
             let comparisons = compare(scenario, cell);
-            let text = [
+            let mut text = vec![
                 describe::heading(scenario),
                 describe::table(&comparisons),
                 picture(scenario, cell, session, folder)?,
             ];
+            if let Some(moral) = moral(scenario) {
+                text.push(format!("\n{}", layout::fold(&format!("→ {moral}"))));
+            }
             sections.push(Section::of(text.join("\n"), folder, ""));
             exit = exit.worse(describe::exit(&comparisons));
             results.push(describe::json(scenario, "world", *runs, cell, &comparisons));
@@ -119,7 +153,6 @@ impl Experiment for Demo {
         let came_out = match exit {
             Exit::AsPredicted => "Everything came out as predicted.".into(),
             _ => style("Not everything came out as predicted.")
-                .for_stderr()
                 .red()
                 .to_string(),
         };
@@ -129,7 +162,7 @@ impl Experiment for Demo {
                 "{came_out}\n\nThe first of them on a real redis-server (about three seconds):\n  {}",
                 session
                     .program
-                    .line(&["run", SCENARIOS[0], "--on", "redis"]),
+                    .line(&["run", &self.scenarios[0].name, "--on", "redis"]),
             ),
             document: data::document(Self::NAME, json!({ "results": results })),
             exit,
@@ -156,4 +189,20 @@ fn picture(
         None => format!("  a run in which {headline} holds: seed {seed}"),
     };
     Ok(format!("{shown}\n{}", kept.describe(&session.program)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_claim_ends_with_its_moral() {
+        let morals = names().filter_map(|name| {
+            let scenario = scenario::load(name, &[]).expect("it ships");
+            moral(&scenario).map(|moral| (name, moral))
+        });
+        let morals: Vec<_> = morals.collect();
+        let expected = CLAIMS.map(|(names, moral)| (names[names.len() - 1], moral));
+        assert_eq!(morals, expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! The command line. One file per subcommand; what they share stands beside them.
 //!
-//! People's text goes to standard error, data to standard output.
+//! Results go to standard output, for people or with `--json` for programs; progress, hints and errors
+//! to standard error.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -48,7 +49,7 @@ mod view;
 use self::many::Many;
 use self::timer::Timer;
 use locklab_experiments::bug::Bug;
-use locklab_experiments::output::status;
+use locklab_experiments::output::{self, status};
 pub use locklab_experiments::{Exit, Program};
 use locklab_experiments::{Format, Store};
 use locklab_model::scenario::SHIPPED;
@@ -74,25 +75,27 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab                                       the demonstration
-  locklab list scenarios                        all scenarios
-  locklab run kleppmann/k1                      break a lock in 302 simulated runs
-  locklab run kleppmann/k1 --on redis           the same on a real redis-server
+  locklab                                   the demonstration
+  locklab list scenarios                    all scenarios
+  locklab run kleppmann/k1                  break a lock in 302 simulated runs
+  locklab run kleppmann/k1 --on redis       the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
-  locklab sweep kleppmann/k1                    its violation rate against the pause
-  locklab check scenarios                       a suite of scenarios, for continuous integration
-  locklab matrix                                every lock against every problem
-  locklab campaign                              every lock under random faults
-  locklab cost                                  messages and latency of every lock
-  locklab reproduce                             the whole debate, as a page to read
-  locklab confirm kleppmann/k1                  compare simulator and real Redis
-  locklab replay target/locklab/…/seed-0.jsonl  a recorded run, byte for byte
-  locklab view target/locklab/…/seed-0.jsonl    a page to explore a run in a browser
-  locklab serve --nodes 5                       five fake Redis nodes for other programs
+  locklab sweep kleppmann/k1                its violation rate by the pause
+  locklab check scenarios                   a suite of scenarios, for CI
+  locklab matrix                            every lock against every problem
+  locklab campaign                          every lock under random faults
+  locklab cost                              messages and latency of every lock
+  locklab reproduce                         the whole debate, as a page to read
+  locklab confirm kleppmann/k1              compare simulator and real Redis
+  locklab replay target/locklab/…/seed-0.jsonl
+                                            a recorded run, byte for byte
+  locklab view target/locklab/…/seed-0.jsonl
+                                            a page to explore a run
+  locklab serve --nodes 5                   five fake Redis nodes
 
-Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction, or a
-violation that was not predicted; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.
-A sweep has no predictions: it ends with 0 when it is complete.";
+Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction,
+or a violation that was not predicted; 3 inconclusive; 70 a bug in Locklab; 130
+interrupted. A sweep has no predictions: it ends with 0 when it is complete.";
 
 #[derive(Subcommand)]
 enum Command {
@@ -232,17 +235,17 @@ pub fn run(program: Program, words: impl Iterator<Item = OsString>) -> Exit {
         Ok(cli) => cli,
         Err(error) => {
             let wanted = error.exit_code() == 0;
-            if wanted {
-                // An error in printing cannot be reported.
-                let _ = error.print();
-                return Exit::AsPredicted;
-            }
-            // It quotes the command line, in which there may be names of files.
-            let rendered = match console::colors_enabled_stderr() {
+            let rendered = |has_colours| match has_colours {
                 true => error.render().ansi().to_string(),
                 false => error.render().to_string(),
             };
-            status!("{}", rendered.trim_end());
+            if wanted {
+                // An error in printing cannot be reported.
+                let _ = output::print(&rendered(console::colors_enabled()));
+                return Exit::AsPredicted;
+            }
+            // It quotes the command line, in which there may be names of files.
+            status!("{}", rendered(console::colors_enabled_stderr()).trim_end());
             return Exit::Usage;
         }
     };

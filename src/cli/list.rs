@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Exit;
 use super::run::On;
 use locklab_check::Property;
+use locklab_experiments::layout::{self, fold};
 use locklab_experiments::output::{self, print_json};
 use locklab_history::{Failpoint, FaultKind};
 use locklab_locks::catalogue;
@@ -62,10 +63,11 @@ fn locks() -> (String, Value) {
     let mut text = String::new();
     let catalogue = catalogue();
     for lock in &catalogue {
-        text += &format!("{}: {}\n    ({})\n", lock.name, lock.summary, lock.source);
-        for (name, default, meaning) in lock.parameters {
-            text += &format!("    {name:<20} {default:<12} {meaning}\n");
-        }
+        let (name, summary, source) = (lock.name, lock.summary, lock.source);
+        text += &fold(&format!("{name}: {summary}\n  ({source})\n"));
+        let parameters = lock.parameters.iter();
+        let parameters = parameters.map(|(name, default, meaning)| [*name, default, meaning]);
+        text += &table(parameters);
         text += "\n";
     }
     (text, json!(catalogue))
@@ -75,15 +77,15 @@ fn faults() -> (String, Value) {
     let mut text = String::from("Kinds of faults, in a table [fault.NAME]:\n");
     let described = |kind: &FaultKind| (kind.name(), fault::keys(*kind), kind.meaning());
     let kinds: Vec<_> = FaultKind::ALL.iter().map(described).collect();
-    for (name, keys, meaning) in &kinds {
-        text += &format!("    {name:<12} {keys:<34} {meaning}\n");
-    }
+    text += &table(
+        kinds
+            .iter()
+            .map(|(name, keys, meaning)| [*name, keys, meaning]),
+    );
     text += "\nFailpoints of a client, for after = \"c1 acquired\":\n";
     let described = |point: &Failpoint| (point.name(), point.meaning());
     let points: Vec<_> = Failpoint::ALL.iter().map(described).collect();
-    for (name, meaning) in &points {
-        text += &format!("    {name:<12} {meaning}\n");
-    }
+    text += &table(points.iter().map(|(name, meaning)| [*name, meaning]));
     (text, json!({ "kinds": kinds, "points": points }))
 }
 
@@ -92,17 +94,15 @@ fn properties() -> (String, Value) {
     let mut data = Vec::new();
     for property in Property::ALL {
         let (name, what, source) = (property.name(), property.describes(), property.source());
-        text += &format!("{name}\n    {what}\n    {source}\n\n");
+        text += &fold(&format!("{name}\n  {what}\n  {source}\n\n"));
         data.push(json!({ "name": name, "describes": what, "source": source }));
     }
     (text, json!(data))
 }
 
 fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
-    let mut text = String::new();
+    let mut shown = Vec::new();
     let mut data = Vec::new();
-    let width = SHIPPED.iter().map(|(name, _)| name.len()).max();
-    let width = width.unwrap_or_default();
     for (name, _) in SHIPPED {
         let scenario = scenario::load(name, &[]).context("a shipped scenario")?;
         let claim = scenario.claim.as_deref().unwrap_or("");
@@ -112,11 +112,11 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
         }
         let on_zookeeper = on_redis && locklab_real::is_on_zookeeper(&scenario);
         let mark = match (on_redis, on_zookeeper) {
-            (_, true) => '+',
-            (true, false) => '*',
-            (false, false) => ' ',
+            (_, true) => "+",
+            (true, false) => "*",
+            (false, false) => " ",
         };
-        text += &format!("{name:<width$}  {claim:<4} {mark} {}\n", scenario.title);
+        shown.push([name, claim, mark, &scenario.title].map(String::from));
         data.push(json!({
             "name": name,
             "claim": scenario.claim,
@@ -128,7 +128,8 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
             "on_zookeeper": on_zookeeper,
         }));
     }
-    text += "\n* also on real Redis: locklab run NAME --on redis\
+    let mut text = layout::rows(&shown);
+    text += "\n\n* also on real Redis: locklab run NAME --on redis\
              \n+ also on real ZooKeeper, with the same option\n";
     if on == Some(On::Redis) {
         // Said only here, since the list of scenarios does not depend on the machine.
@@ -138,4 +139,13 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
         };
     }
     Ok((text, json!(data)))
+}
+
+/// Rows of fields, in lines.
+fn table<'a, const FIELDS: usize>(rows: impl Iterator<Item = [&'a str; FIELDS]>) -> String {
+    let rows: Vec<[String; FIELDS]> = rows.map(|row| row.map(String::from)).collect();
+    match rows[..] {
+        [] => String::new(),
+        _ => layout::rows(&rows) + "\n",
+    }
 }

@@ -6,13 +6,13 @@ use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 
 use super::{Cli, Exit};
-use locklab_experiments::output::{self, status};
+use locklab_experiments::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab man | man -l -                   the page of the program
-  locklab man check | man -l -             that of a command
-  locklab man --into ~/.local/share/man/man1   every page, for `man locklab-check`";
+  locklab man | man -l -                      the page of the program
+  locklab man check | man -l -                that of a command
+  locklab man --into ~/.local/share/man/man1  every page: man locklab-check";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,7 +32,7 @@ pub(super) fn man(options: &Options) -> anyhow::Result<Exit> {
         let reason = || format!("cannot write to the folder {}", folder.display());
         std::fs::create_dir_all(folder).with_context(reason)?;
         clap_mangen::generate_to(program, folder).with_context(reason)?;
-        status!("  man  {}", folder.display());
+        output::print(&format!("  man  {}", folder.display()))?;
         return Ok(Exit::AsPredicted);
     }
     let page = match &options.command {

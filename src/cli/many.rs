@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::number::whole;
 use super::{Context, Out, interrupt};
+use locklab_experiments::output::Stdout;
 use locklab_experiments::{Session, Shard, Stop};
 
 /// What every command that makes runs is told: where its results go, and on how many threads.
@@ -61,7 +62,7 @@ impl Basics {
             threads: self.jobs.threads(),
             shard: None,
             fresh: false,
-            json: self.json,
+            stdout: Stdout::of(self.json),
             joined: context.joined.clone(),
             words: context.words.clone(),
             stop: Stop::by_user(interrupt::flag()?),

@@ -17,13 +17,13 @@ const EXAMPLES: &str = "\
 Examples:
   locklab matrix
   locklab matrix --lock set-nx-px --lock redlock --seeds 1000
-  locklab matrix --lock redisson --problem outlives  cells, each with a run that shows it
+  locklab matrix --lock redisson --problem outlives  cells, each with a run
 
 A lock's name selects all its forms; a form is named as in the table:
   locklab matrix --lock 'set-nx-px (release del)'
 
-Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is inconclusive;
-1 usage; 70 a bug in Locklab; 130 interrupted.";
+Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is
+inconclusive; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -14,10 +14,11 @@ Examples:
   locklab sweep kleppmann/k1 --shard 2/2 --out two
   locklab merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
 
-The result is that of the same command without --shard: of simulated runs byte for byte, but for the
-time on the page of `reproduce`. Nothing is run again but the runs that are shown. Every rate and
-verdict is computed from the counts in the ledgers. All shards have to be there, made by the same
-build of Locklab; scenarios in files have to be where they were.
+The result is that of the same command without --shard: of simulated runs byte
+for byte, but for the time on the page of `reproduce`. Nothing is run again but
+the runs that are shown. Every rate and verdict is computed from the counts in
+the ledgers. All shards have to be there, made by the same build of Locklab;
+scenarios in files have to be where they were.
 
 Exit codes: those of the command.";
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Exit, Out};
 use locklab_check::{Property, judge};
-use locklab_experiments::output::{self, status};
+use locklab_experiments::output::{self, Stdout};
 use locklab_experiments::{data, describe, pictures};
 use locklab_model::scenario::Scenario;
 use locklab_results::recording::{self, Environment, Recording};
@@ -47,21 +47,20 @@ pub(super) fn replay(options: &Options) -> anyhow::Result<Exit> {
         .out
         .store()?
         .of_scenario(&scenario.name, &scenario.overrides)?;
-    status!("{}", describe::heading(&scenario));
+    let stdout = Stdout::of(options.json);
+    stdout.tell(&describe::heading(&scenario))?;
     let verdicts = &again.footer.verdicts;
     match describe::sentences(verdicts, &Property::ALL).as_str() {
-        "" => status!("  every property holds"),
-        sentences => status!("{sentences}"),
+        "" => stdout.tell("  every property holds")?,
+        sentences => stdout.tell(sentences)?,
     }
     let stem = format!("replay-seed-{}", again.header.seed);
     let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
-    status!("  picture  {}", kept.picture.display());
+    stdout.tell(&format!("  picture  {}", kept.picture.display()))?;
     let rewritten = recording::write(&again);
     let difference = first_difference(&bytes, &rewritten);
-    status!(
-        "  {}",
-        conclusion(&recorded, difference, path, &kept.recording)
-    );
+    let conclusion = conclusion(&recorded, difference, path, &kept.recording);
+    stdout.tell(&format!("  {conclusion}"))?;
     if options.json {
         let result = json!({
             "scenario": scenario.name,

@@ -12,23 +12,24 @@ use locklab_experiments::reproduce::{self, Reproduce};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab reproduce --quick                  every claim, without sweeps
-  locklab reproduce                          with sweeps: some minutes
-  locklab reproduce --only K10,R             one claim, and all of redis.io's page
-  locklab reproduce --on redis               every claim on real Redis too
-  locklab reproduce --claims ours.toml       claims of your own
+  locklab reproduce --quick             every claim, without sweeps
+  locklab reproduce                     with sweeps: some minutes
+  locklab reproduce --only K10,R        one claim, and all of redis.io's page
+  locklab reproduce --on redis          every claim on real Redis too
+  locklab reproduce --claims ours.toml  claims of your own
 
-Writes index.html, one page that needs no network. It shows for each claim its text, the prediction,
-the observation, the picture of a run, and the command that repeats it.
+Writes index.html, one page that needs no network. It shows for each claim its
+text, the prediction, the observation, the picture of a run, and the command
+that repeats it.
 
-A file of claims has the form of src/critique/claims.toml, and may begin with `title` and `about`,
-the heading of the page and its first paragraph. Scenarios are the names of shipped ones, or files,
-named from the folder of the claims.
+A file of claims has the form of src/critique/claims.toml, and may begin with
+`title` and `about`, the heading of the page and its first paragraph. Scenarios
+are the names of shipped ones, or files, named from the folder of the claims.
 
 Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
 
-Exit codes: 0 every claim came out as predicted; 1 usage; 2 one did not; 3 one had too few runs;
-130 interrupted.";
+Exit codes: 0 every claim came out as predicted; 1 usage; 2 one did not; 3 one
+had too few runs; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -16,7 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab run kleppmann/k1
   locklab run kleppmann/k1 my/own.toml --seeds 0..1000
-  locklab run redis-docs/r5 --set lock.release=compare-del --set workload.hold_ms=500
+  locklab run redis-docs/r5 --set lock.release=compare-del
   locklab run kleppmann/k1 --on redis
   locklab run --all --twice --seeds 0..20";
 

@@ -19,23 +19,23 @@ use locklab_experiments::output::{self, status};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab serve                      a Redis on 127.0.0.1:6379
-  locklab serve --nodes 5            five independent ones, for Redlock: 6379 to 6383
+  locklab serve               a Redis on 127.0.0.1:6379
+  locklab serve --nodes 5     five independent ones, for Redlock: 6379 to 6383
   locklab serve --replicas 2 --sentinels 3
-                                     a master on 6379, its replicas on 6380 and 6381,
-                                     and sentinels on 6382 to 6384 that fail it over
-  locklab serve --port 0             on a free port; it is printed
+                              a master on 6379, its replicas on 6380 and 6381,
+                              and sentinels on 6382 to 6384 that fail it over
+  locklab serve --port 0      on a free port; it is printed
   redis-cli -p 6382 SENTINEL GET-MASTER-ADDR-BY-NAME mymaster
-                                     the master as a sentinel knows it; those of further
-                                     nodes are mymaster2, mymaster3 and so on
-  redis-cli -p 6379 SHUTDOWN         ends that node only; the program ends with the
-                                     last one
+                              the master as a sentinel knows it; those of
+                              further nodes are mymaster2, mymaster3 and so on
+  redis-cli -p 6379 SHUTDOWN  ends that node only; the program ends with the
+                              last one
 
 Standard output has a line for each server: its address and its initial role.
 
-Data is kept in memory and is lost when the node ends. A client may have 64 MB of an
-incomplete request, or of unread replies; one that exceeds this is disconnected. A data
-set of more than 256 MB does not reach a replica.";
+Data is kept in memory and is lost when the node ends. A client may have 64 MB
+of an incomplete request, or of unread replies; one that exceeds this is
+disconnected. A data set of more than 256 MB does not reach a replica.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

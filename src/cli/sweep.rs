@@ -17,13 +17,13 @@ Examples:
   locklab sweep kleppmann/k1 --vary fault.gc.duration_ms=0..3000/30 --seeds 500
   locklab sweep kleppmann/k1 --set 'fault.gc.duration_ms={exponential=1}' \\
       --vary fault.gc.duration_ms.exponential=250..5000/19
-  locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del,watch-del
+  locklab sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del
 
-A sweep writes each cell as soon as it is finished. After Ctrl-C, run the same command again to
-resume it.
+A sweep writes each cell as soon as it is finished. After Ctrl-C, run the same
+command again to resume it.
 
-Exit codes: 0 the sweep is complete, whatever it found; 1 usage; 70 a bug in Locklab;
-130 interrupted.";
+Exit codes: 0 the sweep is complete, whatever it found; 1 usage; 70 a bug in
+Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

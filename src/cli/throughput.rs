@@ -11,6 +11,7 @@ use super::number::whole;
 use super::{Exit, Out, interrupt};
 use locklab_evidence::of_quantity;
 use locklab_experiments::data::document;
+use locklab_experiments::output::Stdout;
 use locklab_experiments::progress::Progress;
 use locklab_experiments::report::Report;
 use locklab_experiments::section::Section;
@@ -28,9 +29,10 @@ Examples:
   locklab throughput --clients 50 --times 20
   LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab throughput
 
-Clients of one process, each with a key of its own, take and release a lock as fast as they can, on
-one node, and on a majority of five (claim A12). Servers and clients share
-this machine: compare the settings, not the numbers of two machines. It takes under a minute.
+Clients of one process, each with a key of its own, take and release a lock as
+fast as they can, on one node, and on a majority of five (claim A12). Servers
+and clients share this machine: compare the settings, not the numbers of two
+machines. It takes under a minute.
 
 Exit codes: 0 measured; 1 usage; 130 interrupted.";
 
@@ -97,7 +99,7 @@ pub(super) fn throughput(options: &Options) -> anyhow::Result<Exit> {
     let list = list(&entries);
     let section = Section::of_table(table, list, data.clone(), provenance, &store, "throughput");
     let report = Report::of(section, data, Exit::AsPredicted);
-    report.publish(options.json)?;
+    report.publish(Stdout::of(options.json))?;
     Ok(report.exit)
 }
 

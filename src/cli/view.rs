@@ -24,9 +24,9 @@ Examples:
   locklab view kleppmann/k1 --format perfetto     for ui.perfetto.dev
   locklab view kleppmann/k1 --format shiviz       for ShiViz, with vector clocks
 
-The page is one file that needs no network: open it in a browser. A simulated run is repeated, so
-that the page can show the contents of messages and of nodes; a recording from real Redis has
-neither.
+The page is one file that needs no network: open it in a browser. A simulated
+run is repeated, so that the page can show the contents of messages and of
+nodes; a recording from real Redis has neither.
 
 Exit codes: 0 written; 1 the run or the file cannot be read or written.";
 
@@ -116,7 +116,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
     if !known.remark.is_empty() {
         status!("{}", known.remark);
     }
-    status!("{}", file.display());
+    output::print(&file.display().to_string())?;
     Ok(Exit::AsPredicted)
 }
 

@@ -17,7 +17,7 @@ code of real lock clients, in a simulated network of Redis nodes whose faults ar
 seed.";
 
 /// The columns of rates, as they are called where there is no heading.
-const RATES: [&str; 4] = ["B∞", "Bd", "R", "other"];
+const RATES: [&str; 4] = ["belief", "lease", "resource", "other"];
 
 /// What that column has.
 const REAL_NOTE: &str = " \

@@ -39,7 +39,8 @@ pub struct Line {
     pub says: String,
     /// What the runs were to show.
     pub prediction: String,
-    /// B∞, Bd, R, and what the scenario is about if that is none of them.
+    /// The rates of `belief`, `lease` and `resource`, and of what the scenario is about if that is
+    /// none of them.
     pub cells: [String; 4],
     /// Whether it came out as predicted.
     pub verdict: Mark,
@@ -101,7 +102,7 @@ pub struct ScenarioView {
 
 /// A property of a scenario, predicted and observed.
 pub struct Row {
-    /// Its name, after B∞, Bd or R if it is one of them.
+    /// Its name.
     pub property: String,
     /// The prediction.
     pub predicted: String,

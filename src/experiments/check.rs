@@ -224,7 +224,7 @@ impl Experiment for Check {
     fn report(&self, made: Checked, session: &Session, folder: &Store) -> anyhow::Result<Report> {
         let results = self.judged(&made, session, folder)?;
         let exit = Exit::of(results.judgement());
-        outcome::github(&results, session.json)?;
+        outcome::github(&results, session.stdout)?;
         let mut report = outcome::report(results.clone(), session, folder, exit)?;
         if let Some(name) = &self.save_baseline {
             let text = serde_json::to_vec_pretty(&report.document)?;
@@ -250,7 +250,7 @@ impl Check {
     pub fn results(&self, session: &Session) -> anyhow::Result<Results> {
         let (report, _) = execute(self, session)?;
         let report = report.context("a suite has a report")?;
-        report.publish(session.json)?;
+        report.publish(session.stdout)?;
         let forms = report
             .sections
             .into_iter()

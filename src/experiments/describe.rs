@@ -14,11 +14,11 @@ use locklab_results::pace::{GrantRate, PaceCounts};
 use locklab_results::{Cell, Seeding, Sweep};
 use locklab_runner::prediction::{Comparison, worst};
 
-use super::Exit;
+use super::{Exit, layout};
 
 /// The heading of a scenario: its name, title and source.
 pub fn heading(scenario: &Scenario) -> String {
-    let name = style(&scenario.name).for_stderr().bold();
+    let name = style(&scenario.name).bold();
     match &scenario.claim {
         Some(claim) => format!("{name}  {claim}: {}", scenario.title),
         None => format!("{name}  {}", scenario.title),
@@ -34,26 +34,26 @@ pub fn table(comparisons: &[Comparison]) -> String {
         return "  nothing is predicted, in a table [expect], and no property was violated".into();
     }
     let predicted = |c: &Comparison| c.predicted.map_or("–".to_owned(), |p| p.to_string());
-    let width = told.iter().map(|c| predicted(c).chars().count()).max();
-    let width = width.unwrap_or_default().max("predicted".len()) + 2;
-    let mut lines = vec![format!(
-        "  {:<18}{:<width$}{:<16}{}",
-        "property", "predicted", "observed", "violated"
-    )];
+    let mut rows = vec![["property", "predicted", "observed", "violated"].map(String::from)];
     for comparison in told {
-        lines.push(format!(
-            "  {:<18}{:<width$}{}  {}{}",
-            comparison.property.name(),
+        rows.push([
+            comparison.property.name().to_owned(),
             predicted(comparison),
-            observed(comparison),
-            comparison.tally.describe(),
-            more(comparison),
-        ));
-        let indent = 2 + 18 + width + 16;
+            observed(comparison).to_string(),
+            in_signs(&comparison.tally.describe()) + &more(comparison),
+        ]);
         let struck = comparison.tally.describe_struck();
-        lines.extend(struck.map(|rate| format!("{:indent$}{rate}", "")));
+        let of_struck =
+            |rate: String| [String::new(), String::new(), String::new(), in_signs(&rate)];
+        rows.extend(struck.map(of_struck));
     }
-    lines.join("\n")
+    layout::rows(&rows)
+}
+
+/// A rate with its bound in signs, since a row has little room.
+fn in_signs(rate: &str) -> String {
+    rate.replace("(at least ", "(≥ ")
+        .replace("(at most ", "(≤ ")
 }
 
 /// What is needed to decide an inconclusive comparison.
@@ -94,7 +94,7 @@ fn writes(scenario: &Scenario, cell: &Cell) -> Option<String> {
 /// The observation, coloured by its judgement: `holds ✓`, `violated ✗`.
 fn observed(comparison: &Comparison) -> StyledObject<String> {
     let word = comparison.observed.name();
-    let text = |mark| style(format!("{:<14}", format!("{word} {mark}"))).for_stderr();
+    let text = |mark| style(format!("{word} {mark}").trim_end().to_owned());
     match comparison.judgement {
         Judgement::AsPredicted => text("✓").green(),
         Judgement::Differs => text("✗").red().bold(),
@@ -103,26 +103,75 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
     }
 }
 
-/// One line per violation or inconclusive verdict of these properties.
+/// One paragraph per event that violates some of these properties, and per reason why some are
+/// inconclusive.
 pub fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
-    // R repeats the violation of one of its parts.
-    let mut sentences: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut paragraphs: Vec<Paragraph> = Vec::new();
     for property in properties {
-        let sentence = match verdicts.get(property) {
-            Some(Verdict::Violated(violation)) => violation.what.clone(),
-            Some(Verdict::Inconclusive { why }) => format!("inconclusive: {why}"),
+        let (at_ns, sentence) = match verdicts.get(property) {
+            Some(Verdict::Violated(violation)) => (Some(violation.at_ns), violation.what.clone()),
+            Some(Verdict::Inconclusive { why }) => (None, format!("inconclusive: {why}")),
             Some(Verdict::Holds) | None => continue,
         };
-        match sentences.iter_mut().find(|(same, _)| *same == sentence) {
-            Some((_, names)) => names.push(property.name()),
-            None => sentences.push((sentence, vec![property.name()])),
+        let same = paragraphs.iter_mut().find(|it| it.is_of(at_ns, &sentence));
+        match same {
+            Some(paragraph) => paragraph.add(property.name(), &sentence),
+            None => paragraphs.push(Paragraph {
+                properties: vec![property.name()],
+                at_ns,
+                first: sentence.clone(),
+                text: sentence,
+            }),
         }
     }
-    let line = |(sentence, names): &(String, Vec<&str>)| {
-        let names = style(names.join(", ")).for_stderr().red();
-        format!("  {names}: {sentence}")
+    let told = |paragraph: &Paragraph| {
+        let names = style(paragraph.properties.join(", ")).red();
+        layout::fold(&format!("  {names}: {}", paragraph.text))
     };
-    sentences.iter().map(line).collect::<Vec<_>>().join("\n")
+    paragraphs.iter().map(told).collect::<Vec<_>>().join("\n")
+}
+
+/// What is told of one event, or of one reason.
+struct Paragraph {
+    properties: Vec<&'static str>,
+    /// When the event was; `None` for a reason.
+    at_ns: Option<u64>,
+    /// The sentence on the first of its properties.
+    first: String,
+    /// The sentences on all of them.
+    text: String,
+}
+
+/// With fewer words in common, two sentences on one instant are about two events.
+const WORDS_IN_COMMON: usize = 4;
+
+impl Paragraph {
+    /// Whether a sentence is about the same. That on `resource` repeats the one on a part of it.
+    fn is_of(&self, at_ns: Option<u64>, sentence: &str) -> bool {
+        let is_event = at_ns.is_some() && self.at_ns == at_ns;
+        let common = &sentence[..in_common(&self.first, sentence)];
+        let is_alike = common.split_whitespace().count() >= WORDS_IN_COMMON;
+        self.first == sentence || (is_event && is_alike)
+    }
+
+    /// Adds a property, and what its sentence says beyond the first one.
+    fn add(&mut self, property: &'static str, sentence: &str) {
+        self.properties.push(property);
+        let more = &sentence[in_common(&self.first, sentence)..];
+        if !more.is_empty() && !self.text.ends_with(more) {
+            self.text += ", and ";
+            self.text += more;
+        }
+    }
+}
+
+/// The length of the words with which both sentences begin, and of the spaces after them.
+fn in_common(one: &str, other: &str) -> usize {
+    let words =
+        |text: &'_ str| -> Vec<String> { text.split_inclusive(' ').map(String::from).collect() };
+    let pairs = words(one).into_iter().zip(words(other));
+    let common = pairs.take_while(|(one, other)| one == other);
+    common.map(|(word, _)| word.len()).sum()
 }
 
 /// The exit code after these comparisons.

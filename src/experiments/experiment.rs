@@ -78,7 +78,7 @@ pub enum Reports {
 pub fn conduct<E: Experiment>(experiment: &E, session: &Session) -> anyhow::Result<Exit> {
     let (report, ended) = execute(experiment, session)?;
     if let Some(report) = &report {
-        report.publish(session.json)?;
+        report.publish(session.stdout)?;
     }
     if let Some(advice) = ended.advice() {
         status!("{advice}");

@@ -20,6 +20,7 @@ mod exit;
 mod experiment;
 mod export;
 mod format;
+pub mod layout;
 pub mod ledger;
 pub mod matrix;
 pub mod mutants;

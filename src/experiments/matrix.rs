@@ -11,7 +11,7 @@ use super::parts::Stage;
 use super::report::Report;
 use super::section::Section;
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, data, describe, pictures};
+use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, pictures};
 use locklab_check::Property;
 use locklab_evidence::{Finding, Judgement, thousands};
 use locklab_matrix::{Part, Plan, Problem, Row, rows};
@@ -447,7 +447,7 @@ fn explain(
             },
         ) => (scenario, comparison, shortest),
         (_, Outcome::Cannot(why)) => {
-            return Ok(format!("  {row} in {problem}: {why}\n"));
+            return Ok(layout::fold(&format!("  {row} in {problem}: {why}\n")));
         }
         (None, _) => return Ok(String::new()),
     };
@@ -456,6 +456,7 @@ fn explain(
     if let Some(rate) = comparison.tally.describe_struck() {
         text += &format!("    {rate}\n");
     }
+    text = layout::fold(&text);
     let seed = shortest.map_or(first, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
     let folder = folder.of_scenario(&format!("{row} {problem}"), &[])?;

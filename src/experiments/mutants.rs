@@ -15,7 +15,7 @@ use super::parts::Stage;
 use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Reports, Session, Store, data};
+use super::{Exit, Experiment, Reports, Session, Store, data, layout};
 use locklab_evidence::Judgement;
 use locklab_locks::Mutant;
 use locklab_model::scenario::Scenario;
@@ -168,9 +168,9 @@ fn text(outcomes: &[Outcome]) -> String {
         if outcome.lock != lock {
             lock = outcome.lock;
             let between = if text.is_empty() { "" } else { "\n" };
-            let _ = writeln!(text, "{between}{}", style(lock).for_stderr().bold());
+            let _ = writeln!(text, "{between}{}", style(lock).bold());
         }
-        text += &outcome.line();
+        text += &layout::fold(&outcome.line());
     }
     text
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
+use super::layout::{self, Characters};
 use super::output::status;
 use locklab_values::untrusted;
 
@@ -38,6 +39,10 @@ impl Progress {
             let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
         };
         let style = ProgressStyle::with_template(&style).unwrap_or(ProgressStyle::default_bar());
+        let style = match layout::characters() {
+            Characters::Ascii => style.progress_chars("#>-"),
+            Characters::Unicode => style,
+        };
         bar.set_style(style.with_key("rate", rate));
         bar.set_message(untrusted::line(doing));
         if !bar.is_hidden() {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Exit;
 use super::export;
-use super::output::{self, status};
+use super::output::{self, Stdout};
 use super::section::Section;
 
 /// What an experiment comes to.
@@ -30,36 +30,36 @@ impl Report {
         }
     }
 
-    /// Tells the report and writes its files; prints it as JSON, too, if the user asked for that.
+    /// Tells the report and writes its files; prints it as JSON if standard output has that.
     ///
     /// # Errors
     ///
-    /// If a file cannot be made or written.
-    pub fn publish(&self, json: bool) -> anyhow::Result<()> {
+    /// If a file cannot be made or written, or standard output cannot be.
+    pub fn publish(&self, stdout: Stdout) -> anyhow::Result<()> {
         for (place, section) in self.sections.iter().enumerate() {
             if place > 0 {
-                status!();
+                stdout.tell("")?;
             }
-            publish(section)?;
+            publish(section, stdout)?;
         }
         if !self.closing.is_empty() {
-            status!("\n{}", self.closing);
+            stdout.tell(&format!("\n{}", self.closing))?;
         }
-        match json {
-            true => output::print_json(&self.document),
-            false => Ok(()),
+        match stdout {
+            Stdout::Json => output::print_json(&self.document),
+            Stdout::Text | Stdout::Nothing => Ok(()),
         }
     }
 }
 
 /// Tells the section, writes its files, and tells their paths.
-fn publish(section: &Section) -> anyhow::Result<()> {
-    status!("{}", section.text);
+fn publish(section: &Section, stdout: Stdout) -> anyhow::Result<()> {
+    stdout.tell(&section.text)?;
     let files = export::files(section)?;
     let ending = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
     for (name, contents) in files {
         let path = section.folder.write(&name, &contents)?;
-        status!("  {:<5}{}", ending(&name), path.display());
+        stdout.tell(&format!("  {:<5}{}", ending(&name), path.display()))?;
     }
     Ok(())
 }

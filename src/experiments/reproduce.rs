@@ -21,7 +21,7 @@ use super::report::Report;
 use super::run::On;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Reports, Session, Store, data, describe, sweep};
+use super::{Exit, Experiment, Reports, Session, Store, data, describe, layout, sweep};
 use locklab_critique::{Claim, Critique};
 use locklab_evidence::Judgement;
 use locklab_model::scenario::grid::overrides;
@@ -378,14 +378,14 @@ fn judge(claim: &Claim, observed: &Observed) -> Option<Judgement> {
 }
 
 fn line(claim: &Claim, verdict: Option<Judgement>) -> String {
-    let word = |text: &str| style(format!("{text:<14}")).for_stderr();
+    let word = |text: &str| style(format!("{text:<14}"));
     let word = match verdict {
         None => word("see the page"),
         Some(Judgement::AsPredicted | Judgement::Unpredicted) => word("as predicted").green(),
         Some(Judgement::Inconclusive) => word("too few runs").yellow(),
         Some(Judgement::Differs) => word("DIFFERS").red().bold(),
     };
-    format!("  {:<5}{word} {}", claim.id, claim.says)
+    layout::fold(&format!("  {:<5}{word}  {}", claim.id, claim.says))
 }
 
 /// A claim, for programs.

@@ -13,7 +13,7 @@ use super::pictures::{self, Evidence};
 use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, data, describe, store};
+use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, store};
 use locklab_check::Property;
 use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
@@ -270,7 +270,7 @@ impl Run {
     ) -> String {
         let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
         let measured = describe::measured(scenario, &runs.cell).into_iter();
-        lines.extend(measured.map(|line| format!("  {line}")));
+        lines.extend(measured.map(|line| layout::fold(&format!("  {line}"))));
         lines.extend(
             self.version
                 .iter()

@@ -3,7 +3,7 @@
 use console::style;
 use serde_json::Value;
 
-use super::Store;
+use super::{Store, layout};
 use locklab_critique::page::Page;
 use locklab_report::{Drawing, Provenance};
 use locklab_results::csv::Csv;
@@ -69,9 +69,12 @@ impl Section {
         folder: &Store,
         stem: &str,
     ) -> Section {
-        let title = style(&table.title).for_stderr().bold();
+        let title = style(&table.title).bold();
         Section {
-            text: format!("{title}\n\n{}", table.plain()),
+            text: format!(
+                "{title}\n\n{}",
+                layout::fold(&table.plain(layout::columns()))
+            ),
             forms: vec![Form::List(list), Form::Data(data), Form::Table(table)],
             provenance: Some(provenance),
             ..Section::of(String::new(), folder, stem)

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::output::Stdout;
 use super::{Program, Shard, Store};
 
 /// How an experiment is to be run.
@@ -22,8 +23,8 @@ pub struct Session {
     pub shard: Option<Shard>,
     /// Discard what an interrupted command has finished.
     pub fresh: bool,
-    /// Whether the result is printed as JSON on standard output, too.
-    pub json: bool,
+    /// What standard output has.
+    pub stdout: Stdout,
     /// The ledgers of all shards, to be joined; if there are any, nothing is run.
     pub joined: Vec<PathBuf>,
     /// The command line without the program, for the ledger of a shard.
@@ -33,7 +34,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// All of the work, begun anew or resumed, until it is done.
+    /// All of the work, begun anew or resumed, until it is done. Its results are told on standard
+    /// error.
     pub fn new(program: Program, store: Store, threads: usize) -> Self {
         Session {
             program,
@@ -41,7 +43,7 @@ impl Session {
             threads,
             shard: None,
             fresh: false,
-            json: false,
+            stdout: Stdout::Nothing,
             joined: vec![],
             words: vec![],
             stop: Stop::never(),

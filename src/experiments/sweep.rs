@@ -12,7 +12,7 @@ use super::parts::{Rounds, Stage};
 use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Session, Store, data, describe};
+use super::{Exit, Experiment, Session, Store, data, describe, layout};
 use locklab_check::Property;
 use locklab_evidence::thousands;
 use locklab_model::scenario::grid::{Grid, overrides};
@@ -320,25 +320,28 @@ impl Sweep {
             Seeding::Common => "the same seeds in each",
             Seeding::Independent => "different seeds in each",
         };
-        let mut lines = vec![match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
+        let heading = match sweep.cells.iter().any(|cell| cell.loss.is_some()) {
             true => format!("  loss rates, {runs} runs in each cell, {seeds}"),
             false => format!("  violations of {headline}, {runs} runs in each cell, {seeds}"),
-        }];
+        };
+        let mut lines = vec![layout::fold(&heading)];
         let labels: Vec<String> = sweep
             .cells
             .iter()
             .map(|cell| overrides(&cell.parameters).join(" "))
             .collect();
-        let width = labels.iter().map(|label| label.chars().count()).max();
-        let width = width.unwrap_or_default();
-        for (cell, label) in sweep.cells.iter().zip(&labels) {
-            let tally = cell.tallies.get(&headline).copied().unwrap_or_default();
-            let measured = match &cell.loss {
-                Some(loss) => loss.describe(),
-                None => tally.describe(),
-            };
-            lines.push(format!("  {label:<width$}  {measured}"));
-        }
+        let measured = |cell: &Cell| match &cell.loss {
+            Some(loss) => loss.describe(),
+            None => {
+                let tally = cell.tallies.get(&headline);
+                tally.copied().unwrap_or_default().describe()
+            }
+        };
+        let rows = labels.into_iter().zip(&sweep.cells);
+        let rows: Vec<Vec<String>> = rows
+            .map(|(label, cell)| vec![label, measured(cell)])
+            .collect();
+        lines.push(layout::rows(&rows));
         let violations = sweep
             .cells
             .iter()

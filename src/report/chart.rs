@@ -28,8 +28,8 @@ use locklab_results::Sweep;
 /// The options of a chart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChartOptions {
-    /// The properties to draw. Empty: those of Bd and R that were judged (every lock with a
-    /// lease violates B∞); if neither was, all.
+    /// The properties to draw. Empty: `lease` and `resource`, if judged (every lock with a
+    /// lease violates `belief`); if neither was, all.
     pub properties: Vec<Property>,
     /// The upper end of the rate axis.
     pub rate_axis: RateAxis,

@@ -1,6 +1,7 @@
 //! A table of results, and its output formats for people and programs.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use serde::Serialize;
 
@@ -84,9 +85,9 @@ impl Table {
         text
     }
 
-    /// For a terminal: columns have numbers instead of their long headings, and are as wide as
-    /// their contents.
-    pub fn plain(&self) -> String {
+    /// For a terminal of so many columns: columns have numbers instead of their long headings, and are
+    /// as wide as their contents. Those that do not fit are in further blocks below the first.
+    pub fn plain(&self, columns: usize) -> String {
         let numbers: Vec<String> = (1..=self.columns.len()).map(|n| format!("({n})")).collect();
         let mut lines = vec![(String::new(), numbers)];
         for row in &self.rows {
@@ -101,12 +102,22 @@ impl Table {
             .map(|column| width(&mut lines.iter().map(|(_, fields)| &fields[column])))
             .collect();
         let mut text = String::new();
-        for (label, fields) in &lines {
-            let _ = write!(text, "  {label:<label_width$}");
-            for (field, width) in fields.iter().zip(&widths) {
-                let _ = write!(text, "  {field:<width$}");
+        let mut rest = 0..widths.len();
+        loop {
+            let block = rest.start..fitting(&widths, rest.clone(), columns, 2 + label_width);
+            rest.start = block.end;
+            for (label, fields) in &lines {
+                let _ = write!(text, "  {label:<label_width$}");
+                for place in block.clone() {
+                    let (field, width) = (&fields[place], widths[place]);
+                    let _ = write!(text, "  {field:<width$}");
+                }
+                text.truncate(text.trim_end().len());
+                text.push('\n');
             }
-            text.truncate(text.trim_end().len());
+            if rest.is_empty() {
+                break;
+            }
             text.push('\n');
         }
         for (number, column) in self.columns.iter().enumerate() {
@@ -117,6 +128,19 @@ impl Table {
         }
         text
     }
+}
+
+/// Where the fields end that fit beside the labels, of which there is at least one.
+fn fitting(widths: &[usize], rest: Range<usize>, columns: usize, labels: usize) -> usize {
+    let mut used = labels;
+    let fits = |place: &usize| {
+        used += 2 + widths[*place];
+        *place == rest.start || used <= columns
+    };
+    rest.clone()
+        .take_while(fits)
+        .last()
+        .map_or(rest.end, |last| last + 1)
 }
 
 impl Field {
@@ -183,7 +207,7 @@ mod tests {
 
         Of all runs.
         ");
-        insta::assert_snapshot!(table().plain(), @r"
+        insta::assert_snapshot!(table().plain(80), @r"
                       (1)    (2)
         setnx         holds  12.0 %
         other (form)  0 (!)  –

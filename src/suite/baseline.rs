@@ -1,6 +1,9 @@
 //! Two results of a suite, set side by side.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
+use serde_json::Value;
 
 use super::results::{CaseResult, Results};
 use locklab_check::Property;
@@ -14,12 +17,27 @@ const DIFFERENT: f64 = 0.001;
 pub struct Comparison {
     /// The properties, in the order of the suite.
     pub changes: Vec<Change>,
+    /// What has changed in the scenarios themselves.
+    pub edits: Vec<Edit>,
     /// Cases whose runs of one seed are not the same any more.
     pub unlike: Vec<String>,
     /// Cases that only the first has.
     pub gone: Vec<String>,
     /// Cases that only the second has.
     pub new: Vec<String>,
+}
+
+/// A value of a scenario that is not what it was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Edit {
+    /// The case.
+    pub id: String,
+    /// The path of the value, as in an override: `lock.ttl_ms`.
+    pub path: String,
+    /// What it was; absent: it was not there.
+    pub before: Option<Value>,
+    /// What it is; absent: it is not there.
+    pub after: Option<Value>,
 }
 
 /// A property that is not what it was.
@@ -83,11 +101,52 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
         changes: { both.clone() }
             .flat_map(|(was, is)| changes(was, is))
             .collect(),
+        edits: { both.clone() }
+            .flat_map(|(was, is)| edits(was, is))
+            .collect(),
         unlike: ids(&mut { both }
             .filter(|(was, is)| was.unlike.is_none() && is.unlike.is_some())
             .map(|(_, is)| is)),
         gone: ids(&mut before.cases.iter().filter(|case| lacks(after, case))),
         new: ids(&mut after.cases.iter().filter(|case| lacks(before, case))),
+    }
+}
+
+/// What of a scenario does not change its runs.
+const PROSE: [&str; 4] = ["title", "claim", "source", "about"];
+
+fn edits(was: &CaseResult, is: &CaseResult) -> Vec<Edit> {
+    if was.scenario.is_null() || is.scenario.is_null() {
+        return vec![];
+    }
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    leaves(&was.scenario, "", &mut before);
+    leaves(&is.scenario, "", &mut after);
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let edit = |path: &String| Edit {
+        id: is.id.clone(),
+        path: path.clone(),
+        before: before.get(path).map(|value| (*value).clone()),
+        after: after.get(path).map(|value| (*value).clone()),
+    };
+    let edits = paths.into_iter().map(edit);
+    edits
+        .filter(|edit| edit.before != edit.after && !PROSE.contains(&&*edit.path))
+        .collect()
+}
+
+/// The values of a scenario that are no tables, by their paths.
+fn leaves<'v>(value: &'v Value, path: &str, found: &mut BTreeMap<String, &'v Value>) {
+    let Value::Object(table) = value else {
+        found.insert(path.into(), value);
+        return;
+    };
+    for (key, value) in table {
+        let path = match path {
+            "" => key.clone(),
+            path => format!("{path}.{key}"),
+        };
+        leaves(value, &path, found);
     }
 }
 
@@ -125,6 +184,7 @@ mod tests {
     use crate::Kind;
     use crate::results::PropertyResult;
     use locklab_evidence::{Finding, Prediction};
+    use serde_json::json;
 
     /// A suite with one case, whose lease was violated in so many of ten thousand runs.
     fn results(id: &str, violated: u64) -> Results {
@@ -152,6 +212,7 @@ mod tests {
                 kind: Kind::Scenario,
                 title: String::new(),
                 claim: None,
+                scenario: Value::Null,
                 runs: 10_000,
                 fingerprint: String::new(),
                 repeated: 2,
@@ -179,6 +240,36 @@ mod tests {
         assert!(worse.changes[0].newly_fails() && worse.is_worse());
         let better = compare(&results("a", 0), &results("a", 150));
         assert!(better.changes[0].newly_holds() && !better.changes[0].newly_fails());
+    }
+
+    #[test]
+    fn changed_values_of_a_scenario_are_named_by_their_paths() {
+        let with = |scenario: Value| {
+            let mut results = results("a", 100);
+            results.cases[0].scenario = scenario;
+            results
+        };
+        let before = with(json!({
+            "title": "old", "lock": { "name": "set-nx-px", "ttl_ms": 2000 }, "fault": {},
+        }));
+        let after = with(json!({
+            "title": "new", "lock": { "name": "set-nx-px", "ttl_ms": 1000, "resend": 2 }, "fault": {},
+        }));
+        let compared = compare(&before, &after);
+        assert!(!compared.is_worse() && compared.changes.is_empty());
+        let edit = |path: &str, before: Option<u64>, after: Option<u64>| Edit {
+            id: "a".into(),
+            path: path.into(),
+            before: before.map(Value::from),
+            after: after.map(Value::from),
+        };
+        let expected = [
+            edit("lock.resend", None, Some(2)),
+            edit("lock.ttl_ms", Some(2000), Some(1000)),
+        ];
+        assert_eq!(compared.edits, expected);
+        // A file of an earlier version has no scenarios.
+        assert_eq!(compare(&results("a", 100), &after), Comparison::default());
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod settings;
 pub mod shell;
 mod xml;
 
-pub use baseline::{Change, Comparison, compare};
+pub use baseline::{Change, Comparison, Edit, compare};
 pub use case::{Case, Kind, find};
 pub use filter::Filter;
 pub use github::annotations;

@@ -2,7 +2,7 @@
 
 use anyhow::ensure;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Case, Kind};
 use crate::shell::quoted;
@@ -42,6 +42,9 @@ pub struct CaseResult {
     /// The claim's number, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
+    /// Its scenario, to see what of it has changed; absent in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub scenario: Value,
     /// The runs: 0 if it did not come to its turn.
     pub runs: u64,
     /// A hash over all events of all runs.
@@ -108,12 +111,18 @@ impl CaseResult {
             kind: case.kind(),
             title: case.scenario.title.clone(),
             claim: case.scenario.claim.clone(),
+            scenario: json!(case.scenario),
             runs: 0,
             fingerprint: String::new(),
             repeated: 0,
             unlike: None,
             properties: vec![],
         }
+    }
+
+    /// Whether it came to its turn: it was run, or two runs of it have been found to differ.
+    pub fn was_run(&self) -> bool {
+        self.runs > 0 || self.unlike.is_some()
     }
 
     /// Adds what the runs of a scenario show. Without runs every prediction is inconclusive.

@@ -309,6 +309,7 @@ fn grids_that_do_not_fit() {
         "=1,2",
         "lock.ttl_ms=0..10/3",
         "lock.ttl_ms=-5..5/2",
+        "lock.ttl_ms=0..1000000/1000000",
     ];
     let options: Vec<[&str; 2]> = axes.iter().map(|axis| ["--vary", axis]).collect();
     let options: Vec<&[&str]> = options.iter().map(|option| &option[..]).collect();

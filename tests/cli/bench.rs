@@ -106,6 +106,15 @@ impl Done {
         format!("{}{}exit {code}", named(&self.out), named(&self.err))
     }
 
+    /// Both streams in one line, with single spaces: wherever lines were folded.
+    pub fn in_one_line(&self) -> String {
+        let words = self
+            .out
+            .split_whitespace()
+            .chain(self.err.split_whitespace());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     /// Standard output as data.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out)

@@ -1,6 +1,7 @@
 //! `locklab check`, `merge` and `compare`.
 
 use insta::assert_snapshot;
+use nix::sys::signal::Signal;
 
 use crate::bench::Bench;
 
@@ -104,9 +105,9 @@ fn what_differs_is_told_to_everybody_and_can_be_kept() {
     let again = bench.locklab(&["check"]);
     assert_eq!(again.code, Some(2), "{}", again.err);
     assert!(
-        again.err.contains("replay regressions/del.jsonl"),
+        again.out.contains("replay regressions/del.jsonl"),
         "{}",
-        again.err
+        again.out
     );
     let mended = recording.replacen("\"release\":\"del\"", "\"release\":\"compare-del\"", 1);
     assert_ne!(mended, recording);
@@ -160,12 +161,31 @@ fn a_baseline_shows_what_became_worse() {
     let path = |name: &str| format!("target/locklab/check/{name}");
     let compared = bench.locklab(&["compare", &path(before), &path(after), "--json"]);
     assert_eq!(compared.code, Some(2));
+    assert_eq!(compared.json()["edits"][0]["path"], "lock.release");
     assert_eq!(compared.json()["changes"].as_array().map(Vec::len), Some(1));
     let back = bench.locklab(&["compare", &path(after), &path(before)]);
     assert_eq!(back.code, Some(0));
     assert_snapshot!("compare_back", back.told());
     let missing = bench.locklab(&["check", "wrong.toml", "--baseline", "none"]);
     assert_snapshot!("check_no_baseline", missing.told());
+}
+
+#[test]
+fn what_ctrl_c_leaves_of_the_first_pass_is_kept() {
+    let bench = Bench::new("check-interrupted");
+    // All scenarios that ship: their first pass alone takes seconds.
+    let interrupted = bench.interrupt(&["check", "--jobs", "1"], Signal::SIGINT);
+    assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
+    let advice = "runs; run it again to resume";
+    assert!(interrupted.err.contains(advice), "{}", interrupted.told());
+    let told: Vec<&str> = interrupted.out.lines().collect();
+    assert!(
+        told.iter().any(|line| line.ends_with(" cases not run")),
+        "{told:?}"
+    );
+    assert!(told.len() < 20, "{told:?}");
+    let ledger = bench.read("target/locklab/check/check.jsonl");
+    assert!(ledger.contains("\"stage\":\"twice\""), "{ledger}");
 }
 
 #[test]

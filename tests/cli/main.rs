@@ -17,5 +17,6 @@ mod shards;
 mod silent_redis;
 mod streams;
 mod sweep;
+mod terminal;
 mod untrusted;
 mod view;

@@ -60,9 +60,9 @@ fn too_few_runs_give_neither_a_false_red_nor_a_false_green() {
         let matrix = bench.locklab(&["matrix", "--lock", lock, "--seeds", seeds]);
         assert_eq!(matrix.code, Some(3), "{}", matrix.told());
         assert!(
-            matrix.err.contains("more runs would decide"),
+            matrix.in_one_line().contains("more runs would decide"),
             "{}",
-            matrix.err
+            matrix.out
         );
     }
 }

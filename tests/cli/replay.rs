@@ -69,9 +69,9 @@ fn an_edited_record_is_noticed() {
     let replayed = replay(&bench, &edited);
     assert_eq!(replayed.code, Some(2));
     assert!(
-        replayed.err.contains("NOT the same: line 2 of x.jsonl"),
+        replayed.out.contains("NOT the same: line 2 of x.jsonl"),
         "{}",
-        replayed.err
+        replayed.out
     );
 }
 
@@ -91,7 +91,7 @@ fn a_recording_from_real_redis_is_judged_again() {
     assert_eq!(replayed.code, Some(0), "{}", replayed.told());
     assert!(
         replayed
-            .err
+            .out
             .contains("recorded on real Redis: judged again, with the same verdicts")
     );
     let otherwise = edited(

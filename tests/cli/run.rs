@@ -77,12 +77,12 @@ fn every_violation_ends_with_a_line_that_replays_it() {
     let run = bench.locklab(&["run", "redis-docs/r5", "--seeds", "0..5", "--out", out]);
     assert_eq!(run.code, Some(3), "{}", run.told());
     let blocks: Vec<&str> = run
-        .err
+        .out
         .split("\n\n")
         .skip(1)
         .filter(|b| !b.is_empty())
         .collect();
-    assert!(!blocks.is_empty(), "{}", run.err);
+    assert!(!blocks.is_empty(), "{}", run.out);
     for block in blocks {
         let mut lines = block.lines();
         let line = lines.find_map(|line| line.trim_start().strip_prefix("replay "));
@@ -93,7 +93,7 @@ fn every_violation_ends_with_a_line_that_replays_it() {
             .current_dir(&bench.folder)
             .output()
             .expect("sh");
-        let told = String::from_utf8_lossy(&pasted.stderr).into_owned();
+        let told = String::from_utf8_lossy(&pasted.stdout).into_owned();
         assert_eq!(pasted.status.code(), Some(0), "{line}\n{told}");
         assert!(told.contains("the same run, byte for byte"), "{told}");
     }
@@ -176,7 +176,7 @@ fn what_ctrl_c_leaves_of_a_run_is_told_and_need_not_be_run_again() {
         told.contains(" of 9,000 runs; run it again to resume"),
         "{told}"
     );
-    assert!(told.contains("resource"), "{told}");
+    assert!(interrupted.out.contains("resource"), "{}", interrupted.out);
     let resumed = bench.locklab(&[&seeds[..], &["--json"]].concat());
     assert_eq!(resumed.code, Some(0), "{}", resumed.told());
     assert!(

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use nix::sys::signal::Signal;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, Done};
 
 const SMALL: [&str; 8] = [
     "sweep",
@@ -112,15 +112,15 @@ fn the_shortest_violation_can_be_pasted() {
     let bench = Bench::new("shortest");
     let sweep = bench.locklab(&SMALL);
     let line = sweep
-        .err
+        .out
         .lines()
         .find_map(|line| line.trim_start().strip_prefix("shortest "));
     let mut shell = std::process::Command::new("sh");
     let shell = shell.args(["-c", line.expect("a line to paste")]);
     let pasted = shell.current_dir(&bench.folder).output().expect("sh");
-    let told = String::from_utf8_lossy(&pasted.stderr).into_owned();
+    let told = Done::from(pasted).in_one_line();
     assert!(
-        told.contains("resource, stale-write: c1 wrote version 2"),
+        told.contains("resource, stale-write, lost-update: c1 wrote version 2"),
         "{told}"
     );
 }

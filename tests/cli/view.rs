@@ -25,10 +25,10 @@ fn data(page: &str) -> Value {
 fn a_recording_and_its_scenario_give_the_same_page() {
     let bench = recorded("view");
     let viewed = bench.locklab(&["view", RECORDING]);
-    assert_eq!((viewed.code, viewed.err.trim()), (Some(0), PAGE));
+    assert_eq!((viewed.code, viewed.out.trim()), (Some(0), PAGE));
     let page = bench.read(PAGE);
     let viewed = bench.locklab(&["view", "kleppmann/k1", "--seed", "3", "--out", "k1.html"]);
-    assert_eq!((viewed.code, viewed.err.trim()), (Some(0), "k1.html"));
+    assert_eq!((viewed.code, viewed.out.trim()), (Some(0), "k1.html"));
     assert_eq!(bench.read("k1.html"), page);
     let data = data(&page);
     assert_eq!(data["run"]["title"], "K1: A pause longer than the lease");

@@ -9,9 +9,10 @@ use anyhow::Context;
 use console::style;
 use serde_json::json;
 
+use crate::output::Stdout;
 use crate::report::Report;
 use crate::section::{Form, Section};
-use crate::{Exit, Session, Store, data, output, pictures};
+use crate::{Exit, Session, Store, data, layout, output, pictures};
 use locklab_check::Property;
 use locklab_evidence::{Judgement, thousands};
 use locklab_results::csv::{self, Csv};
@@ -112,33 +113,30 @@ pub(super) fn report(
 fn describe(results: &Results, session: &Session, folder: &Store) -> String {
     let path = |name: &String| folder.path(name).display().to_string();
     let mut lines = Vec::new();
-    for case in &results.cases {
+    for case in results.cases.iter().filter(|case| case.was_run()) {
         let mark = match case.judgement() {
             Judgement::AsPredicted | Judgement::Unpredicted => style("✓").green(),
             Judgement::Inconclusive => style("?").yellow(),
             Judgement::Differs => style("✗").red(),
         };
-        let id = style(untrusted::line(&case.id)).for_stderr().bold();
+        let id = style(untrusted::line(&case.id)).bold();
         let runs = match case.runs {
-            0 => "not run".into(),
             1 => "1 run".into(),
             runs => format!("{} runs", thousands(runs)),
         };
-        lines.push(format!(
-            "{} {id}  {} ({runs})",
-            mark.for_stderr(),
-            case.title
-        ));
+        let folded = |line: String| layout::fold(&line);
+        lines.push(folded(format!("{mark} {id}  {} ({runs})", case.title)));
         if let Some(difference) = &case.unlike {
-            lines.push(format!("    not deterministic: {difference}"));
+            lines.push(folded(format!("    not deterministic: {difference}")));
         }
         for found in &case.properties {
             if found.judgement >= Judgement::Inconclusive {
-                lines.push(format!("    {}: {}", found.property, found.sentence()));
+                let (property, sentence) = (found.property, found.sentence());
+                lines.push(folded(format!("    {property}: {sentence}")));
             }
             if let Some(evidence) = &found.evidence {
                 let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
-                lines.push(format!("      {}", evidence.what));
+                lines.push(folded(format!("      {}", evidence.what)));
                 lines.push(format!(
                     "      replay     {}",
                     session.program.line(&replay)
@@ -147,6 +145,11 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
                 lines.push(format!("      picture    {}", path(&evidence.picture)));
             }
         }
+    }
+    let not_run = results.cases.iter().filter(|case| !case.was_run()).count();
+    if not_run > 0 {
+        let cases = if not_run == 1 { "case" } else { "cases" };
+        lines.push(format!("{} {cases} not run", thousands(not_run as u64)));
     }
     lines.push(format!("\n{}", locklab_suite::summary(results)));
     lines.join("\n")
@@ -193,8 +196,10 @@ fn table(results: &Results) -> Csv {
 }
 
 /// Annotations and the job's summary, where GitHub Actions runs this.
-pub(super) fn github(results: &Results, is_data: bool) -> anyhow::Result<()> {
-    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") && !is_data {
+pub(super) fn github(results: &Results, stdout: Stdout) -> anyhow::Result<()> {
+    if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+        && stdout != Stdout::Json
+    {
         for line in locklab_suite::annotations(results) {
             output::print_exactly(&line)?;
         }

@@ -89,7 +89,7 @@ fn line(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> Line 
     }
 }
 
-/// B∞, Bd, R, and the headline if it is none of them.
+/// The rates of `belief`, `lease` and `resource`, and of the headline if it is none of them.
 fn cells(shown: &Shown) -> [String; 4] {
     let share = |property: Property| {
         let comparison = (shown.comparisons.iter())
@@ -198,15 +198,8 @@ fn known(shown: &Shown) -> Option<String> {
 }
 
 fn row(comparison: &Comparison, shown: &Shown) -> Row {
-    let name = comparison.property.name();
     Row {
-        property: match comparison.property {
-            Property::Belief => format!("B∞ ({name})"),
-            Property::Lease => format!("Bd ({name})"),
-            Property::Resource => format!("R ({name})"),
-            part if Property::PARTS_OF_RESOURCE.contains(&part) => format!("R: {name}"),
-            _ => name.into(),
-        },
+        property: comparison.property.name().into(),
         predicted: (comparison.predicted).map_or("–".into(), |predicted| predicted.to_string()),
         observed: comparison.observed.name().into(),
         look: match comparison.judgement {

@@ -125,7 +125,8 @@ fn did_you_mean_one_of_many(name: &str, shipped: &[String]) -> String {
 }
 
 /// The candidate closest to the word, if at most a third of the word was mistyped; or else one
-/// that starts with the word, such as `hold_ms` for `hold`.
+/// that starts with the word, such as `hold_ms` for `hold`; or else the longest with which the word
+/// starts, such as `read` for `reading`.
 pub fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
     let slips = |candidate: &str| strsim::damerau_levenshtein(word, candidate);
     let allowed = (word.chars().count() / 3).max(1);
@@ -139,5 +140,12 @@ pub fn nearest<'a>(word: &str, candidates: &'a [String]) -> Option<&'a str> {
         let mut longer = candidates.iter().filter(|name| name.starts_with(word));
         longer.next().map(String::as_str)
     };
-    mistyped.or_else(|| cut_short().filter(|_| word.len() >= 3))
+    let too_long = || {
+        let begins = candidates.iter().filter(|name| name.len() >= 3);
+        let begins = begins.filter(|name| word.starts_with(name.as_str()));
+        begins.max_by_key(|name| name.len()).map(String::as_str)
+    };
+    mistyped
+        .or_else(|| cut_short().filter(|_| word.len() >= 3))
+        .or_else(too_long)
 }

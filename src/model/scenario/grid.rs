@@ -27,9 +27,9 @@ pub struct GridError {
     pub what: String,
 }
 
-/// The maximum number of cells of a grid; more is likely a typing error, and would exhaust the
-/// memory.
-const MAX_CELLS: usize = 1_000_000;
+/// The maximum number of cells of a grid. More is likely a typing error, and already to read the
+/// scenario of each cell would take minutes.
+const MAX_CELLS: usize = 10_000;
 
 impl Grid {
     /// Reads axes as the `--vary` option takes them.
@@ -37,7 +37,7 @@ impl Grid {
     /// # Errors
     ///
     /// When one of them has neither form, when two vary the same parameter, or when there would
-    /// be more than a million cells.
+    /// be more than ten thousand cells.
     pub fn parse(axes: &[String]) -> Result<Grid, GridError> {
         let mut grid = Grid::default();
         let mut cells = 1_usize;
@@ -52,7 +52,7 @@ impl Grid {
             }
             cells = cells.saturating_mul(axis.values.len());
             if cells > MAX_CELLS {
-                return Err(fail(format!("a grid has at most {MAX_CELLS} cells")));
+                return Err(fail(too_many(cells, "write fewer values on an axis")));
             }
             grid.axes.push(axis);
         }
@@ -115,7 +115,7 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
     let (from, to) = (number(from)?, number(to)?);
     let steps = steps.trim();
     let steps: u32 = match steps.parse() {
-        Ok(steps) if steps > 0 && (steps as usize) < MAX_CELLS => steps,
+        Ok(steps) if steps > 0 => steps,
         _ => {
             let most = MAX_CELLS - 1;
             return Err(format!(
@@ -123,6 +123,10 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
             ));
         }
     };
+    let cells = (steps as usize).saturating_add(1);
+    if cells > MAX_CELLS {
+        return Err(too_many(cells, &format!("write {from}..{to}/20")));
+    }
     if from >= to {
         let remedy = match from == to {
             true => format!("write {from} alone"),
@@ -140,6 +144,11 @@ fn range(from: &str, rest: &str) -> Result<Vec<String>, String> {
         false => format!("{point:?}"),
     };
     Ok(points.iter().map(spell).collect())
+}
+
+/// The error of a grid with so many cells.
+fn too_many(cells: usize, remedy: &str) -> String {
+    format!("a grid of {cells} cells; at most {MAX_CELLS}: {remedy}")
 }
 
 /// Rounded to twelve significant digits: 0.3, not 0.30000000000000004.
@@ -234,12 +243,14 @@ mod tests {
         check("a=0..1/4", Ok(&["0.0", "0.25", "0.5", "0.75", "1.0"]));
         check("a=-5..5/2", Ok(&["-5", "0", "5"]));
         check("a=0..0.3/3", Ok(&["0.0", "0.1", "0.2", "0.3"]));
-        for steps in ["0", "2.5", "-1", "", "many", "1000000"] {
+        for steps in ["0", "2.5", "-1", "", "many"] {
             let told = format!(
-                "invalid number of steps \"{steps}\"; after the / comes a whole number from 1 to 999999"
+                "invalid number of steps \"{steps}\"; after the / comes a whole number from 1 to 9999"
             );
             check(&format!("a=0..10/{steps}"), Err(&told));
         }
+        let many = "a grid of 1000001 cells; at most 10000: write 0..10/20";
+        check("a=0..10/1000000", Err(many));
         let backwards = "a range goes up, and this one from 1 to 0.5; write 0.5..1/4";
         check("a=1..0.5/4", Err(backwards));
         let still = "a range goes up, and this one from 5 to 5; write 5 alone";
@@ -282,8 +293,11 @@ mod tests {
             Some("--vary a=2: \"a\" is varied twice")
         );
         assert_eq!(
-            told(&["a=0..1000/1000", "b=0..1000/1000"]).as_deref(),
-            Some("--vary b=0..1000/1000: a grid has at most 1000000 cells")
+            told(&["a=0..100/100", "b=0..100/100"]).as_deref(),
+            Some(
+                "--vary b=0..100/100: a grid of 10201 cells; at most 10000: write fewer values on an \
+                 axis"
+            )
         );
     }
 }

@@ -74,7 +74,7 @@ impl Measure {
     }
 }
 
-/// The properties of Bd and R that were judged; if neither was, all that were.
+/// `lease` and `resource`, if they were judged; if neither was, all that were.
 fn judged(sweep: &Sweep) -> Vec<Property> {
     let mut judged: Vec<Property> = (sweep.cells.iter())
         .flat_map(|cell| &cell.tallies)
