@@ -25,6 +25,25 @@ pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(advance).sum::<f64>() / em * size
 }
 
+/// The glyph of each character, with its width in thousandths of the size.
+pub(super) fn glyphs(text: &str) -> impl Iterator<Item = (char, u16, f32)> {
+    let em = FONT.units_per_em().unwrap_or(1.0);
+    text.chars().map(move |c| {
+        let glyph = FONT.glyph_id(c);
+        (c, glyph.0, FONT.h_advance_unscaled(glyph) * 1000.0 / em)
+    })
+}
+
+/// The extents of the letters above and below the baseline, in thousandths of the size.
+pub(super) fn extents() -> (f32, f32) {
+    let em = FONT.units_per_em().unwrap_or(1.0);
+    let thousandths = |units: f32| units * 1000.0 / em;
+    (
+        thousandths(FONT.ascent_unscaled()),
+        thousandths(FONT.descent_unscaled()),
+    )
+}
+
 /// The outline of `text`, from `x` on and on the baseline `y`; `None` if it is blank. A
 /// character without a glyph becomes an empty box.
 pub(super) fn outline(text: &str, size: f32, (mut x, y): (f32, f32)) -> Option<Path> {

@@ -48,6 +48,23 @@ fn lines(points: &[Point]) -> PathBuilder {
 }
 
 fn letters(text: &Text) -> Option<(Path, Transform)> {
+    let placed = placed(text);
+    let path = font::outline(&placed.words, text.size as f32, placed.start)?;
+    Some((path, placed.turned))
+}
+
+/// Where the letters of a text are.
+pub(super) struct Placed {
+    /// The text, as viewers of SVG show it.
+    pub(super) words: String,
+    /// Where it starts, on the baseline.
+    pub(super) start: (f32, f32),
+    /// How all of it is turned.
+    pub(super) turned: Transform,
+}
+
+/// Finds the place of a text.
+pub(super) fn placed(text: &Text) -> Placed {
     let (x, y, size) = (text.at.x.f32(), text.at.y.f32(), text.size as f32);
     // As viewers of SVG do, and without the blanks around it.
     let words: Vec<&str> = text.text.split_ascii_whitespace().collect();
@@ -65,10 +82,13 @@ fn letters(text: &Text) -> Option<(Path, Transform)> {
         Level::Centred => 0.5 * 0.5 * size,
         Level::Above => -0.5 * 0.5 * size,
     };
-    let path = font::outline(&words, size, (left, y + down))?;
     let turned = match text.turn {
         0 => Transform::identity(),
         degrees => Transform::from_rotate_at(f32::from(degrees), x, y),
     };
-    Some((path, turned))
+    Placed {
+        words,
+        start: (left, y + down),
+        turned,
+    }
 }

@@ -1,16 +1,19 @@
 //! Writes drawings as PDF, for papers: vectors, at the size of the drawing in points.
 //!
-//! Letters are outlines, as in the PNG, so that no viewer needs the font.
+//! Text is text, which can be selected and found; the font is in the file (`pdf/letters.rs`).
+
+mod letters;
 
 use std::collections::BTreeMap;
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use pdf_writer::types::{ColorSpaceOperand, LineJoinStyle, PaintType, TilingType};
-use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, TextStr};
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str, TextStr};
 use tiny_skia::{Path, PathSegment, Point, Transform};
 
+use self::letters::Letters;
 use super::Error;
-use super::drawing::{Colour, Drawing, Fill, Hatch, Ink, Percent, Shape, Stroke};
+use super::drawing::{Colour, Drawing, Fill, Form, Hatch, Ink, Percent, Shape, Stroke, Text};
 use super::outline;
 use super::provenance::PRODUCER;
 
@@ -34,6 +37,7 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     let mut refs = (1..).map(Ref::new);
     let mut next = || refs.next().unwrap_or(Ref::new(i32::MAX));
     let (catalog, pages, page, contents, info) = (next(), next(), next(), next(), next());
+    let font = [next(), next(), next(), next(), next()];
     // PDF counts upwards from the lower edge.
     let upright = Transform::from_row(1.0, 0.0, 0.0, -1.0, 0.0, height);
     let mut used = Used::default();
@@ -71,6 +75,10 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
         for (id, (_, reference)) in &patterns {
             named.pair(Name(id.as_bytes()), reference);
         }
+        named.finish();
+        if !used.letters.is_empty() {
+            resources.fonts().pair(letters::NAME, font[0]);
+        }
     }
     for (hatch, reference) in patterns.values() {
         let mut content = Content::new();
@@ -93,6 +101,7 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     }
     let packed = compress_to_vec_zlib(&content.finish(), COMPRESSION);
     pdf.stream(contents, &packed).filter(Filter::FlateDecode);
+    used.letters.embed(&mut pdf, font);
     let mut about = pdf.document_info(info);
     about.producer(TextStr(PRODUCER));
     if let Some(footer) = &drawing.footer {
@@ -108,21 +117,17 @@ struct Used {
     /// Opacities, with the name of each.
     opacities: BTreeMap<Percent, (String, f32)>,
     patterns: Vec<String>,
+    letters: Letters,
 }
 
 fn paint(shape: &Shape, content: &mut Content, used: &mut Used) {
+    if let Form::Text(text) = &shape.form {
+        write(shape, text, content, used);
+        return;
+    }
     let Some((path, place)) = outline::of(shape) else {
         return;
     };
-    if let Some(rim) = shape.rim() {
-        stroke(
-            &path,
-            place,
-            &rim,
-            LineJoinStyle::RoundJoin,
-            (content, used),
-        );
-    }
     if shape.look.fill != Fill::Nothing && outline::has_inside(&path) {
         content.save_state();
         content.transform(matrix(place));
@@ -146,14 +151,37 @@ fn paint(shape: &Shape, content: &mut Content, used: &mut Used) {
         content.restore_state();
     }
     if let Some(edge) = &shape.look.stroke {
-        stroke(
-            &path,
-            place,
-            edge,
-            LineJoinStyle::MiterJoin,
-            (content, used),
-        );
+        let join = LineJoinStyle::MiterJoin;
+        stroke(&path, place, edge, join, (content, used));
     }
+}
+
+/// Writes a text; first its rim, if it has one. The rim is an outline, since text that is there twice
+/// would be found twice.
+fn write(shape: &Shape, text: &Text, content: &mut Content, used: &mut Used) {
+    let placed = outline::placed(text);
+    if placed.words.is_empty() {
+        return;
+    }
+    if let (Some(rim), Some((path, place))) = (shape.rim(), outline::of(shape)) {
+        let join = LineJoinStyle::RoundJoin;
+        stroke(&path, place, &rim, join, (content, used));
+    }
+    let (x, y) = placed.start;
+    content.save_state();
+    content.transform(matrix(placed.turned));
+    let [r, g, b] = match shape.look.fill {
+        Fill::Ink(ink) => select(ink, content, used),
+        _ => [0.0; 3],
+    };
+    content.set_fill_rgb(r, g, b);
+    content.begin_text();
+    content.set_font(letters::NAME, text.size as f32);
+    // The page is upside down, and letters are not.
+    content.set_text_matrix([1.0, 0.0, 0.0, -1.0, short(x), short(y)]);
+    content.show(Str(&used.letters.encode(&placed.words)));
+    content.end_text();
+    content.restore_state();
 }
 
 fn stroke(
@@ -237,6 +265,7 @@ fn matrix(t: Transform) -> [f32; 6] {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::drawing::{Anchor, Look, TextStyle};
+    use super::super::font;
     use super::*;
 
     fn hatched() -> Drawing {
@@ -273,9 +302,12 @@ pub(super) mod tests {
     fn areas_lines_and_letters_are_painted_in_order() {
         let page = operators(&hatched());
         let lines = page.lines();
-        let painted: Vec<&str> = lines.filter(|op| ["f", "S"].contains(op)).collect();
+        let operators = lines.filter_map(|line| line.rsplit(' ').next());
+        let painted: Vec<&str> = operators
+            .filter(|op| ["f", "S", "Tj"].contains(op))
+            .collect();
         // The hatched area; the line; the letter's rim, and the letter.
-        assert_eq!(painted, ["f", "S", "S", "f"], "{page}");
+        assert_eq!(painted, ["f", "S", "S", "Tj"], "{page}");
         let line = page.find("[4 4] 0 d").expect("it is dashed");
         assert!(
             page.find("/p scn").is_some_and(|pattern| pattern < line),
@@ -284,6 +316,23 @@ pub(super) mod tests {
         // The colour of violations, and a lighter line.
         assert!(page.contains("0.8 0.12156863 0.101960786 rg"), "{page}");
         assert!(page.contains(" gs\n"), "{page}");
+    }
+
+    /// A reader finds the text by the map from its glyphs to characters.
+    #[test]
+    fn text_can_be_selected() {
+        let file = pdf(&hatched()).expect("it is drawn");
+        let has = |what: &str| {
+            file.windows(what.len())
+                .any(|window| window == what.as_bytes())
+        };
+        assert!(has("/FontFile2") && has("/Identity-H") && has("/ToUnicode"));
+        // The minus sign, of which the drawing has no other letter.
+        let (_, glyph, _) = font::glyphs("−").next().expect("a glyph");
+        assert!(has(&format!("<{glyph:04X}> <2212>")), "{glyph:04X}");
+        // What has no text has no font.
+        let bare = pdf(&Drawing::chart((20, 10))).expect("it is drawn");
+        assert!(bare.len() < 2_000, "{}", bare.len());
     }
 
     #[test]
