@@ -23,6 +23,7 @@ use locklab_suite::Results;
 /// # Panics
 ///
 /// See [`locklab_locks::register`].
+#[track_caller]
 pub fn main(locks: &'static [Registration]) -> ExitCode {
     locklab_locks::register(locks);
     locklab_cli::main()
@@ -35,6 +36,7 @@ pub fn main(locks: &'static [Registration]) -> ExitCode {
 /// # Panics
 ///
 /// See [`locklab_locks::register`].
+#[track_caller]
 pub fn run(locks: &'static [Registration], arguments: &[&str]) -> Exit {
     locklab_locks::register(locks);
     let words = ["locklab"].iter().chain(arguments);
@@ -68,6 +70,7 @@ impl Lab {
     /// # Panics
     ///
     /// See [`locklab_locks::register`].
+    #[track_caller]
     pub fn new(locks: &'static [Registration]) -> Lab {
         locklab_locks::register(locks);
         Lab {
@@ -114,11 +117,12 @@ impl Lab {
     /// # Panics
     ///
     /// If it is not, with what differs and how to replay it.
+    #[track_caller]
     pub fn assert(&self, paths: &[&str]) {
         match self.check(paths) {
             Err(error) => panic!("{error:#}"),
             Ok(results) if results.is_as_predicted() => {}
-            Ok(results) => panic!("{}", locklab_suite::markdown(&results)),
+            Ok(results) => panic!("{}", locklab_suite::failures(&results)),
         }
     }
 }

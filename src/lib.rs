@@ -37,16 +37,20 @@
 mod lab;
 
 pub use lab::{Lab, main, run};
+#[doc(inline)]
 pub use locklab_experiments::Exit;
 
 /// A lock's only access to its environment.
 pub mod env {
+    #[doc(inline)]
     pub use locklab_env::observe::Observer;
+    #[doc(inline)]
     pub use locklab_env::{Duration, Elapsed, Env, Points};
 }
 
 /// The Redis client of locks, over any [`Env`](env::Env).
 pub mod redis {
+    #[doc(inline)]
     pub use locklab_env::redis::{
         Client, Connection, Error, Exclusive, MASTER, Reply, Script, Subscription, Target,
     };
@@ -54,6 +58,7 @@ pub mod redis {
 
 /// What a lock implements, and its entry in the catalogue.
 pub mod locks {
+    #[doc(inline)]
     pub use locklab_locks::{
         Algorithm, Bound, CatalogueEntry, DynLock, Grant, Guard, InvalidParams, KEY, Lock,
         LockError, Locker, Mode, Owner, Registration, Request, Retry, Servers,
@@ -62,20 +67,24 @@ pub mod locks {
 
 /// Names, clocks and places that a lock meets.
 pub mod history {
-    pub use locklab_history::{ClockKind, Deadline, Name, Role, Server, Topology};
+    #[doc(inline)]
+    pub use locklab_history::{ClockKind, Deadline, Failpoint, Name, Role, Server, Topology};
 }
 
 /// What is judged.
 pub mod check {
+    #[doc(inline)]
     pub use locklab_check::{Property, UnknownProperty};
 }
 
 /// How a prediction is judged.
 pub mod evidence {
+    #[doc(inline)]
     pub use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally};
 }
 
 /// What came of a suite.
 pub mod suite {
+    #[doc(inline)]
     pub use locklab_suite::results::{CaseResult, Evidence, PropertyResult, Results};
 }

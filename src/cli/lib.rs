@@ -33,6 +33,7 @@ mod man;
 mod many;
 mod matrix;
 mod merge;
+mod new;
 mod number;
 mod replay;
 mod reproduce;
@@ -133,6 +134,8 @@ enum Command {
     View(view::Options),
     /// Serve fake Redis nodes to other programs
     Serve(serve::Options),
+    /// Begin a crate with a lock of your own
+    New(new::Options),
     /// List the locks, faults, properties or scenarios
     List(list::Options),
     /// Print the completion script of a shell: source <(locklab completions bash)
@@ -296,6 +299,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::View(options)) => view::view(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
+        Some(Command::New(options)) => new::new(&options)?,
         Some(Command::List(options)) => list::list(&options)?,
         Some(Command::Completions(options)) => completions::print(&options, context)?,
         Some(Command::Man(options)) => man::man(&options)?,

@@ -42,6 +42,7 @@ static REGISTERED: RwLock<Vec<&'static Registration>> = RwLock::new(Vec::new());
 /// # Panics
 ///
 /// If a lock of the catalogue, or another registered one, has the same name.
+#[track_caller]
 pub fn register(locks: &'static [Registration]) {
     let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
     for lock in locks {

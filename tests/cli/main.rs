@@ -10,6 +10,7 @@ mod check;
 mod errors;
 mod help;
 mod matrix;
+mod new;
 mod replay;
 mod reproduce;
 mod run;

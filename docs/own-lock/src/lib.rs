@@ -4,6 +4,8 @@
 //! them ([`TeamLock`], a [`Lock`]), and an entry for the catalogue. Everything that it uses of the
 //! outside comes from its [`Env`], so the same code runs in the simulated world and on real Redis.
 
+pub mod watched;
+
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -16,7 +18,10 @@ use locklab::redis::{Client, Reply, Script};
 use serde::{Deserialize, Serialize};
 
 /// What this crate brings: for `locklab::main` and `locklab::Lab`.
-pub const LOCKS: &[Registration] = &[Registration::of::<Params>(ENTRY)];
+pub const LOCKS: &[Registration] = &[
+    Registration::of::<Params>(ENTRY),
+    Registration::of::<watched::Params>(watched::ENTRY),
+];
 
 const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "team-lock",

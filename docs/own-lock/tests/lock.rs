@@ -58,6 +58,13 @@ fn a_plain_del_is_caught() {
             .contains("deleted a lock that was not its own")
     );
 
+    // A test that fails says so in plain text.
+    let failed = std::panic::catch_unwind(|| lab.assert(&[&file.to_string_lossy()]));
+    let told = failed.expect_err("a verdict differs");
+    let told = told.downcast_ref::<String>().expect("a text");
+    assert!(told.contains("\n    replay  cargo run --quiet -- run "), "{told}");
+    assert!(!told.contains("<br>"), "{told}");
+
     let check = out.join("check");
     let junit = std::fs::read_to_string(check.join("junit.xml")).expect("a report");
     assert!(junit.contains("<failure"), "{junit}");
