@@ -11,6 +11,7 @@ use locklab_experiments::output::status;
 use locklab_experiments::run::{self, Run, Scenarios};
 use locklab_experiments::twice::Twice;
 use locklab_model::scenario::Scenario;
+use locklab_real::Programs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +83,8 @@ pub(super) fn run(options: &Options, context: &Context) -> anyhow::Result<Exit> 
     };
     let mut scenarios = Scenarios::load(&names, &options.sets, seeds)?;
     if options.all && options.on == On::Redis {
-        for (name, why) in scenarios.leave_out(locklab_real::why_left_out) {
+        let programs = Programs::find()?;
+        for (name, why) in scenarios.leave_out(|it| locklab_real::why_left_out(&programs, it)) {
             status!("skipped: {name}: {why}");
         }
     }

@@ -16,6 +16,7 @@ use self::topology::{Place, Topology};
 use super::Exit;
 use super::number::whole;
 use locklab_experiments::output::{self, status};
+use locklab_redis::Imitated;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -67,6 +68,9 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = whole::<u32>(1..=u32::MAX.into()))]
     maxclients: u32,
+    /// Server to imitate: redis-7.0, redis-8.4 (adds DELEX) or valkey-9.0 (adds DELIFEQ)
+    #[arg(long, value_name = "SERVER", default_value = "redis-7.0")]
+    imitate: Imitated,
 }
 
 /// Parses an address that is reachable only from this machine.
@@ -111,7 +115,8 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     status!("Serving until Ctrl-C, or SHUTDOWN.");
     let down_after = Duration::from_millis(options.down_after_ms.into());
     let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
-    servers::serve(places, max_clients, down_after, (sender, events))?;
+    let events = (sender, events);
+    servers::serve(places, max_clients, options.imitate, down_after, events)?;
     // Either way the command succeeded, as with `redis-server`.
     Ok(Exit::AsPredicted)
 }

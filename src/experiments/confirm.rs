@@ -73,7 +73,7 @@ impl Confirm {
     pub fn plan(options: Options) -> anyhow::Result<Confirm> {
         let begun = Instant::now();
         let programs = Programs::find()?;
-        let (all, mut refused) = choose(&options)?;
+        let (all, mut refused) = choose(&options, &programs)?;
         let version = locklab_real::server_versions(&programs, &all)?;
         let (mut full, mut scenarios) = (Vec::new(), Vec::new());
         for scenario in all {
@@ -453,7 +453,7 @@ type Refused = Vec<(Scenario, String)>;
 
 /// The scenarios that can be compared, and the others with the reason. One that was asked for by
 /// name and cannot run is an error.
-fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
+fn choose(options: &Options, programs: &Programs) -> anyhow::Result<(Vec<Scenario>, Refused)> {
     let shipped = Scenarios::shipped();
     let names = match options.scenarios.is_empty() {
         true => &shipped,
@@ -471,12 +471,12 @@ fn choose(options: &Options) -> anyhow::Result<(Vec<Scenario>, Refused)> {
         let scenario = source.scenario(&options.sets);
         let scenario = scenario.map_err(|error| blame(error, name, names))?;
         if options.scenarios.is_empty()
-            && let Some(why) = locklab_real::why_left_out(&scenario)
+            && let Some(why) = locklab_real::why_left_out(programs, &scenario)
         {
             refused.push((scenario, why));
             continue;
         }
-        match locklab_real::why_not(&scenario) {
+        match locklab_real::why_not_with(programs, &scenario) {
             None if scenario.expect.is_empty() => {
                 refused.push((
                     scenario,

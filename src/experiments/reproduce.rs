@@ -183,7 +183,7 @@ impl Reproduce {
             jitter,
             longest_stall_ns: LONGEST_STALL_NS,
             at_once,
-            can_run: &|place| locklab_real::why_left_out(&scenarios[place].0).is_none(),
+            can_run: &|place| locklab_real::why_left_out(programs, &scenarios[place].0).is_none(),
             line: &|place, _| format!("{} on real Redis", scenarios[place].0.name),
         };
         let compared = |(place, confirmed): (usize, Confirmed)| {
@@ -256,13 +256,12 @@ impl Experiment for Reproduce {
             _ => BTreeMap::new(),
         };
         let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
-            let real = self
-                .redis
-                .as_ref()
-                .map(|_| match locklab_real::why_left_out(&scenario) {
+            let real = self.redis.as_ref().map(|(programs, _)| {
+                match locklab_real::why_left_out(programs, &scenario) {
                     Some(why) => Err(why),
                     None => real.remove(&place).ok_or_else(|| "it did not run".into()),
-                });
+                }
+            });
             let shown = Shown {
                 comparisons: compare(&scenario, &world),
                 world,

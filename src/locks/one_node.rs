@@ -1,4 +1,4 @@
-//! The shared parts of locks on one node: a key with its holder's value, the four common ways to
+//! The shared parts of locks on one node: a key with its holder's value, the ways to
 //! delete it, the extension of its lease, and the parameters of the client.
 
 use std::future::Future;
@@ -174,7 +174,8 @@ impl<E: Env> OneNode<E> {
     /// Releases the lock that was taken with `value`; returns how many keys that deleted.
     ///
     /// # Errors
-    /// [`LockError::Lost`] if this way to release checks the value, and finds another one.
+    /// [`LockError::Lost`] if this way to release checks the value, and finds another one;
+    /// [`LockError::Unsupported`] if the server does not have the command.
     pub(super) async fn release(&self, release: Release, value: &str) -> Result<u32, LockError> {
         let deleted = match release {
             // It never checks the owner, so it never detects a lost lock.
@@ -188,6 +189,14 @@ impl<E: Env> OneNode<E> {
                 self.compare_delete(value).await?
             }
             Release::WatchDel => self.watch_delete(value).await?,
+            Release::Delex => {
+                let command: [&[u8]; 4] = [b"DELEX", KEY.as_bytes(), b"IFEQ", value.as_bytes()];
+                self.delete_with(&command, DELEX_UNKNOWN).await?
+            }
+            Release::Delifeq => {
+                let command: [&[u8]; 3] = [b"DELIFEQ", KEY.as_bytes(), value.as_bytes()];
+                self.delete_with(&command, DELIFEQ_UNKNOWN).await?
+            }
         };
         match deleted {
             0 => Err(lost()),
@@ -199,6 +208,26 @@ impl<E: Env> OneNode<E> {
     pub(super) async fn delete(&self) -> Result<u32, LockError> {
         self.env.reach(Failpoint::Deleting).await;
         Ok(self.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await?)
+    }
+
+    /// Deletes the key with a command that compares, which not every server has.
+    ///
+    /// # Errors
+    /// [`LockError::Unsupported`] with `unknown` if this one has it not.
+    async fn delete_with(
+        &self,
+        command: &[&[u8]],
+        unknown: &'static str,
+    ) -> Result<u32, LockError> {
+        self.env.reach(Failpoint::Deleting).await;
+        self.ask(command, Reply::count)
+            .await
+            .map_err(|error| match &error {
+                Error::Refused { text, .. } if text.starts_with("ERR unknown command") => {
+                    LockError::Unsupported(unknown)
+                }
+                _ => error.into(),
+            })
     }
 
     /// Deletes the key if it holds `value`, in one script.
@@ -276,7 +305,12 @@ impl<E: Env> OneNode<E> {
     }
 }
 
-/// The four common ways to release.
+const DELEX_UNKNOWN: &str =
+    "a release with DELEX: its server does not know the command, which Redis has since 8.4";
+const DELIFEQ_UNKNOWN: &str =
+    "a release with DELIFEQ: its server does not know the command, which Valkey has since 9.0";
+
+/// The ways to release: four common ones, and two commands of later servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Release {
@@ -289,6 +323,11 @@ pub enum Release {
     CompareDel,
     /// `WATCH`, `GET`, `MULTI`, `DEL`, `EXEC`.
     WatchDel,
+    /// `DELEX key IFEQ value`: compare and delete in one command, of Redis 8.4. Where the server
+    /// does not know it, the key stays until its lease is over.
+    Delex,
+    /// `DELIFEQ key value`, the same of Valkey 9.0.
+    Delifeq,
 }
 
 /// Three ways to extend a lease.

@@ -4,8 +4,8 @@
 //! - Acquire: `SET lock token NX PX ttl`. The token is random, one for each grant; claim R6 is
 //!   about tokens that are not, see [`Token`].
 //! - Extend: a script sets a new lease if the value is still the token.
-//! - Release: four ways are common, see [`Release`]; redis.io's is the script that compares
-//!   before it deletes.
+//! - Release: four ways are common, see [`Release`]; redis.io's was the script that compares
+//!   before it deletes, until `DELEX` of Redis 8.4 replaced it in February 2026.
 //!
 //! With `wait_replicas` the client sends WAIT after the SET to learn how many replicas have the
 //! lock, and releases it if they are too few.
@@ -169,7 +169,8 @@ params! {
         #[serde(skip_serializing_if = "is_true")]
         elapsed_check: bool = true, "count the time that acquiring took against the lease";
         /// How the lock is released.
-        release: Release = (Release::CompareDel => "compare-del"), "del | get-del | compare-del | watch-del";
+        release: Release = (Release::CompareDel => "compare-del"),
+            "del | get-del | compare-del | watch-del | delex | delifeq";
         /// How a lease is extended.
         #[serde(skip_serializing_if = "Extend::compares")]
         extend: Extend = (Extend::CompareExpire => "compare-expire"), "compare-expire | expire | set";
@@ -263,7 +264,7 @@ impl Reentrant {
 /// `set-nx-px` in the catalogue.
 pub const ENTRY: CatalogueEntry = CatalogueEntry {
     name: "set-nx-px",
-    summary: "one node, SET key token NX PX ttl; released in one of four ways",
+    summary: "one node, SET key token NX PX ttl; released in one of six ways",
     source: "redis.io, \"Distributed locks with Redis\", the single instance",
     parameters: Params::PARAMETERS,
     forms: &[

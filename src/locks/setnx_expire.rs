@@ -104,7 +104,8 @@ params! {
             "wall | monotonic: which clock of the client the deadline is on";
         /// How the lock is released. The texts that start from this lock then add a comparison of
         /// the value, one with two commands, one in a script.
-        release: Release = (Release::Del => "del"), "del | get-del | compare-del | watch-del";
+        release: Release = (Release::Del => "del"),
+            "del | get-del | compare-del | watch-del | delex | delifeq";
     }
 }
 

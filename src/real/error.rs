@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use locklab_history::Name;
+use locklab_redis::Imitated;
 
 /// Why a run on real Redis is impossible or failed, and what to do about it.
 #[derive(Debug, Error)]
@@ -31,6 +32,17 @@ pub enum ConfirmError {
          clock; a real one does not: leave it out, or use `--on simulator`"
     )]
     NodeClock,
+    /// The servers are of another version than the scenario needs.
+    #[error(
+        "`node.imitate = \"{wanted}\"` needs a server of that version or later, and the installed one is \
+         {version}: name another in LOCKLAB_REDIS_SERVER, or use `--on simulator`"
+    )]
+    Version {
+        /// The server that the scenario needs.
+        wanted: Imitated,
+        /// The installed one.
+        version: String,
+    },
     /// The Redis server cannot be executed.
     #[error(
         "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \

@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 use locklab_history::Schedule;
 use locklab_locks::Servers;
-use locklab_model::scenario::{Drawn, Scenario};
+use locklab_model::scenario::{Drawn, Imitate, Scenario};
 use locklab_results::recording::Environment;
 use locklab_runner::backend::Backend;
 use locklab_runner::run::Run;
@@ -112,11 +112,24 @@ impl Programs {
     }
 }
 
-/// Why real Redis does not support a scenario, so that [`run_with`] would refuse it; `None` if it
-/// does.
+/// Why real Redis, of whatever version, does not support a scenario, so that [`run_with`] would
+/// refuse it; `None` if it does.
 pub fn why_not(scenario: &Scenario) -> Option<ConfirmError> {
     let Drawn { scenario, schedule } = scenario.drawn(0);
     limits::check(&scenario, &schedule).err()
+}
+
+/// As [`why_not`], on these servers: a scenario may need a version of them.
+pub fn why_not_with(programs: &Programs, scenario: &Scenario) -> Option<ConfirmError> {
+    why_not(scenario).or_else(|| {
+        if scenario.node.imitate == Imitate::default() {
+            return None;
+        }
+        let version = version(programs);
+        version
+            .and_then(|version| limits::check_version(scenario, &version))
+            .err()
+    })
 }
 
 /// Whether a real run of this scenario is on ZooKeeper.
@@ -126,8 +139,8 @@ pub fn is_on_zookeeper(scenario: &Scenario) -> bool {
 
 /// Why a command that is to run all scenarios on real servers leaves this one out. Those on ZooKeeper have to be
 /// named: it need not be installed, and its starts burden the machine, which delays the runs beside it.
-pub fn why_left_out(scenario: &Scenario) -> Option<String> {
-    match why_not(scenario) {
+pub fn why_left_out(programs: &Programs, scenario: &Scenario) -> Option<String> {
+    match why_not_with(programs, scenario) {
         None if is_on_zookeeper(scenario) => {
             Some("it runs on real ZooKeeper servers: name it to run it there".into())
         }
@@ -248,6 +261,7 @@ pub fn run_with(
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
     let version = server_version(&real.programs, scenario)?;
+    limits::check_version(scenario, &version)?;
     let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {

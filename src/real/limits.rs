@@ -4,6 +4,8 @@ use super::ConfirmError;
 use locklab_history::Schedule;
 use locklab_locks::Servers;
 use locklab_model::scenario::{NodeClock, Scenario};
+use locklab_redis::Imitated;
+use locklab_results::recording::server_name;
 
 /// Refuses a scenario that a real run cannot execute.
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
@@ -27,4 +29,64 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
         return Err(ConfirmError::NodeClock);
     }
     Ok(())
+}
+
+/// Refuses a scenario that needs other servers than those of this version.
+pub(super) fn check_version(scenario: &Scenario, version: &str) -> Result<(), ConfirmError> {
+    let wanted = scenario.node.imitate.into();
+    match is_like(version, wanted) {
+        true => Ok(()),
+        false => Err(ConfirmError::Version {
+            wanted,
+            version: server_name(version),
+        }),
+    }
+}
+
+/// Whether a server of this version has what is imitated: any server what all have, and a later one
+/// of the same product what its earlier ones have.
+fn is_like(version: &str, wanted: Imitated) -> bool {
+    if wanted == Imitated::default() {
+        return true;
+    }
+    let server = server_name(version);
+    let (product, version) = server.rsplit_once(' ').unwrap_or(("", &server));
+    let numbers = |version: &str| {
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+        Some([numbers.next()??, numbers.next()??])
+    };
+    product.eq_ignore_ascii_case(wanted.product())
+        && numbers(version).is_some_and(|version| Some(version) >= numbers(wanted.version()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_like_an_earlier_one_of_the_same_product() {
+        let check = |version, like: &[Imitated]| {
+            let is_like = |wanted: &Imitated| is_like(version, *wanted);
+            let found = Imitated::ALL.into_iter().filter(is_like);
+            assert_eq!(found.collect::<Vec<_>>(), like, "{version}");
+        };
+        let any = Imitated::Redis7_0;
+        for version in [
+            "7.0.15",
+            "8.2.3",
+            "8.3.9",
+            "Valkey 8.1.4",
+            "KeyDB 9.9.9",
+            "x",
+            "8",
+        ] {
+            check(version, &[any]);
+        }
+        for version in ["8.4.0", "8.10.1", "9.0.0"] {
+            check(version, &[any, Imitated::Redis8_4]);
+        }
+        for version in ["Valkey 9.0.0", "Valkey 9.1.0", "Valkey 10.0.0-rc1"] {
+            check(version, &[any, Imitated::Valkey9_0]);
+        }
+    }
 }

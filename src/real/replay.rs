@@ -23,7 +23,7 @@ use locklab_locks::Servers;
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_proxy::Segment;
 use locklab_redis::resp::next_words;
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
 use locklab_runner::key_log::{KeyLog, Moment, wall_deadline};
 use locklab_shim::Readings;
 
@@ -134,7 +134,11 @@ pub(super) fn snapshots(wire: &Wire, scenario: &Scenario) -> Result<Vec<KeySnaps
     }
     let mut all = Vec::new();
     for node in scenario.topology.servers() {
-        all.extend(of_node(wire, &node.name.into())?);
+        all.extend(of_node(
+            wire,
+            &node.name.into(),
+            scenario.node.imitate.into(),
+        )?);
     }
     all.sort_by_key(|snapshot| snapshot.at_ns);
     Ok(all)
@@ -154,7 +158,7 @@ struct Request<'a> {
 
 type Replies<'a> = BTreeMap<u64, Vec<&'a Segment>>;
 
-fn of_node(wire: &Wire, name: &Name) -> Result<Vec<KeySnapshot>, Unknown> {
+fn of_node(wire: &Wire, name: &Name, imitated: Imitated) -> Result<Vec<KeySnapshot>, Unknown> {
     let mut replies = Replies::new();
     for segment in wire.segments.iter().filter(|it| it.from == *name) {
         replies.entry(segment.connection).or_default().push(segment);
@@ -174,10 +178,10 @@ fn of_node(wire: &Wire, name: &Name) -> Result<Vec<KeySnapshot>, Unknown> {
     let mut sent = Sent::of(&replies);
     let mut log = KeyLog::default();
     log.begin(name);
-    let mut process = Process::new(0);
+    let mut process = Process::new(0, imitated);
     for (request, at_ns) in requests.iter().zip(times_ns) {
         if request.executed.process != process.number {
-            process = Process::new(request.executed.process);
+            process = Process::new(request.executed.process, imitated);
             log.begin(name);
         }
         let moment = wire.moment(name, at_ns);
@@ -288,10 +292,14 @@ struct Process {
 }
 
 impl Process {
-    fn new(number: usize) -> Process {
+    fn new(number: usize, imitated: Imitated) -> Process {
+        let config = NodeConfig {
+            imitated,
+            ..NodeConfig::default()
+        };
         Process {
             number,
-            node: Node::new(NodeConfig::default()),
+            node: Node::new(config),
             connections: BTreeMap::new(),
         }
     }

@@ -218,11 +218,13 @@ fn start_node(
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
     let (watcher, clock) = (watcher.cloned(), spec.clock);
+    let imitated = spec.imitate.into();
     let recorder = recorder.clone();
     world.start(recorder.id(&name), move |host| {
         let mut random = recorder.starts(&name, &host);
         let config = NodeConfig {
             run_id_seed: random.next_u64(),
+            imitated,
         };
         if let Some(every) = others.map(Duration::from_millis) {
             let first = Duration::from_nanos(random.below(every.as_nanos() as u64));

@@ -8,8 +8,9 @@ use locklab_env::redis::Reply;
 use locklab_history::{ClockKind, Name};
 use locklab_locks::set_nx_px::Release;
 use locklab_locks::{DynLock, LockError, Owner};
+use locklab_redis::Imitated;
 
-use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes};
+use crate::stage::{attempt, attempt_of, call, lock, on_both, on_nodes, on_nodes_like};
 
 fn set_nx_px(env: &impl Env, names: &[Name], more: &str) -> Rc<dyn DynLock> {
     let parameters = format!("name = \"set-nx-px\"\nttl_ms = 1000\n{more}");
@@ -59,14 +60,17 @@ fn lease_expires_by_itself_and_not_before_the_holders_deadline() {
 /// The keys that each release deletes after another client has acquired the lock.
 #[test]
 fn only_del_deletes_anothers_lock() {
-    for (release, deletes) in [
-        (Release::Del, 1),
-        (Release::GetDel, 0),
-        (Release::CompareDel, 0),
-        (Release::WatchDel, 0),
+    let any = Imitated::default();
+    for (release, deletes, imitated) in [
+        (Release::Del, 1, any),
+        (Release::GetDel, 0, any),
+        (Release::CompareDel, 0, any),
+        (Release::WatchDel, 0, any),
+        (Release::Delex, 0, Imitated::Redis8_4),
+        (Release::Delifeq, 0, Imitated::Valkey9_0),
     ] {
         let name = serde_json::to_string(&release).expect("a name");
-        on_nodes(1, 0, move |env, names| {
+        on_nodes_like(imitated, 1, 0, move |env, names| {
             let name = name.clone();
             async move {
                 let lock = set_nx_px(&env, &names, &format!("release = {name}"));
@@ -84,6 +88,28 @@ fn only_del_deletes_anothers_lock() {
                 let grant = attempt(&lock).await.expect("the lock is free");
                 assert_eq!(lock.release(&grant).await.expect("answers"), 1, "{name}");
             }
+        });
+    }
+}
+
+/// The lock is not lost: its key is there until the lease is over.
+#[test]
+fn a_release_that_the_server_does_not_know_is_unsupported() {
+    for (release, imitated) in [
+        ("delex", Imitated::Redis7_0),
+        ("delex", Imitated::Valkey9_0),
+        ("delifeq", Imitated::Redis8_4),
+    ] {
+        on_nodes_like(imitated, 1, 0, move |env, names| async move {
+            let lock = set_nx_px(&env, &names, &format!("release = \"{release}\""));
+            let grant = attempt(&lock).await.expect("the lock is free");
+            let released = lock.release(&grant).await;
+            assert!(
+                matches!(released, Err(LockError::Unsupported(why)) if why.contains("its server")),
+                "{release} on {imitated}: {released:?}"
+            );
+            let kept = call(&env, &names[0], &["EXISTS", "lock"]).await;
+            assert_eq!(kept, Reply::Integer(1));
         });
     }
 }

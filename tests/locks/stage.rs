@@ -16,7 +16,7 @@ use locklab_history::{Name, RESOURCE};
 use locklab_locks::{DynLock, Grant, LockError, LockSpec, Mode, Owner, Request, Servers};
 use locklab_model::workload::Fencing;
 use locklab_real::real_env::RealEnv;
-use locklab_redis::NodeConfig;
+use locklab_redis::{Imitated, NodeConfig};
 use locklab_runner::simulated_env::{Directory, PORT, SimulatedEnv};
 use locklab_runner::workload::resource::{self, Register};
 use locklab_services::consensus::Timing;
@@ -35,10 +35,24 @@ where
     F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
     Fut: Future<Output = ()> + 'static,
 {
+    on_nodes_like(Imitated::default(), nodes, down, test);
+}
+
+/// As [`on_nodes`], with nodes that imitate this server.
+#[track_caller]
+pub fn on_nodes_like<F, Fut>(imitated: Imitated, nodes: usize, down: usize, test: F)
+where
+    F: Fn(SimulatedEnv, Vec<Name>) -> Fut + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
     let start = |world: &mut World, hosts: &[HostId], _: &[Name]| {
         for node in &hosts[..hosts.len() - down] {
-            world.start(*node, |host| {
-                serve::redis(host, NodeConfig::default(), PORT)
+            world.start(*node, move |host| {
+                let config = NodeConfig {
+                    imitated,
+                    ..NodeConfig::default()
+                };
+                serve::redis(host, config, PORT)
             });
         }
     };

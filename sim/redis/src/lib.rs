@@ -11,7 +11,8 @@
 //! | a client of a server | [`resp`] |
 //!
 //! [`Node`] is one `redis-server`, of the version [`VERSION`]: master or replica, with
-//! persistence if its driver provides a disk. [`sentinel::Sentinel`] is one `redis-sentinel`.
+//! persistence if its driver provides a disk. With [`Imitated`] it has the commands of later servers
+//! that release a lock. [`sentinel::Sentinel`] is one `redis-sentinel`.
 //! Neither does input or output or reads a clock: the driver passes in the
 //! received bytes and the time, and carries out the [`Effect`]s.
 //!
@@ -65,6 +66,7 @@
 pub mod endpoint;
 mod engine;
 mod glob;
+mod imitated;
 pub mod lines;
 pub mod resp;
 pub mod sentinel;
@@ -77,11 +79,13 @@ pub use engine::{
     Addresses, Arrival, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, InputSize, Key,
     Node, NodeConfig, OtherClients, ParameterError, Parameters, Persistence, SnapshotRule,
 };
+pub use imitated::{Imitated, UnknownServer};
 
 #[cfg(feature = "server")]
 pub use server::{SentinelServer, Server};
 
-/// The Redis version whose observable behaviour the node reproduces.
+/// The Redis version whose observable behaviour the node reproduces, unless it is to imitate another
+/// server ([`NodeConfig::imitated`]).
 pub const VERSION: &str = "7.0.15";
 
 /// The README's example is compiled and run.

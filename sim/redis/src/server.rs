@@ -28,6 +28,7 @@ mod sentinel;
 mod sockets;
 mod thread;
 
+use crate::Imitated;
 use crate::endpoint::Now;
 use crate::engine::{Files, Node, NodeConfig, Parameters, Persistence};
 pub use sentinel::{SentinelBuilder, SentinelServer};
@@ -50,6 +51,7 @@ pub struct Builder {
     persistence: Persistence,
     replica_of: Option<SocketAddr>,
     sync_delay: Duration,
+    imitated: Imitated,
 }
 
 /// The files that a server's process would leave on its disk.
@@ -113,6 +115,7 @@ impl Default for Builder {
             persistence: Persistence::default(),
             replica_of: None,
             sync_delay: Duration::ZERO,
+            imitated: Imitated::default(),
         }
     }
 }
@@ -152,6 +155,11 @@ impl Builder {
             replica_of: Some(master),
             ..self
         }
+    }
+
+    /// The server to imitate; Redis 7.0 by default.
+    pub fn imitate(self, imitated: Imitated) -> Self {
+        Builder { imitated, ..self }
     }
 
     /// How long a replica that needs the whole data set waits for others that need it too:
@@ -208,6 +216,7 @@ impl Builder {
     fn node(&self, address: SocketAddr, files: &Files) -> Node {
         let mut node = Node::new(NodeConfig {
             run_id_seed: seed(),
+            imitated: self.imitated,
         });
         node.read_clock(|| now().wall_us);
         let written = files.config.clone();

@@ -112,7 +112,10 @@ fn a_closed_connection_takes_its_transaction_and_watches_along() {
 #[test]
 fn run_ids_differ_by_seed_and_by_nothing_else() {
     let run_id = |run_id_seed| {
-        let mut node = Node::new(NodeConfig { run_id_seed });
+        let mut node = Node::new(NodeConfig {
+            run_id_seed,
+            ..NodeConfig::default()
+        });
         let conn = node.accept();
         let info = answer(&mut node, conn, b"INFO server\r\n");
         let line = info.lines().find_map(|line| line.strip_prefix("run_id:"));

@@ -139,7 +139,10 @@ fn clients_that_poll_for_a_lock_keep_it_from_being_evicted() {
 fn seed_decides_which_keys_are_evicted() {
     let outcome = |seed| {
         let mut server = Server::start();
-        server.node = Node::new(NodeConfig { run_id_seed: seed });
+        server.node = Node::new(NodeConfig {
+            run_id_seed: seed,
+            ..NodeConfig::default()
+        });
         server.conn = server.node.accept();
         server.policy("allkeys-lru");
         server.write_others(300);

@@ -32,7 +32,10 @@ impl Cluster {
         };
         for index in 1..=count {
             let name = format!("n{index}");
-            let mut node = Node::new(NodeConfig { run_id_seed: index });
+            let mut node = Node::new(NodeConfig {
+                run_id_seed: index,
+                ..NodeConfig::default()
+            });
             let mut set = |parameter, value| {
                 let done = node.configure(parameter, value);
                 done.expect("the parameter exists");

@@ -12,7 +12,10 @@ struct Client {
 
 impl Client {
     fn new(run_id_seed: u64) -> Self {
-        let mut node = Node::new(NodeConfig { run_id_seed });
+        let mut node = Node::new(NodeConfig {
+            run_id_seed,
+            ..NodeConfig::default()
+        });
         let conn = node.accept();
         Client { node, conn }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use locklab_redis::sentinel::Monitor;
-use locklab_redis::{SentinelServer, Server};
+use locklab_redis::{Imitated, SentinelServer, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::topology::{Place, Role};
@@ -39,8 +39,8 @@ pub enum Event {
 }
 
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
-/// shut down. A node takes `max_clients` connections at a time. A master is down for a
-/// sentinel when it has not answered for `down_after`.
+/// shut down. A node takes `max_clients` connections at a time, and imitates the server
+/// `imitated`. A master is down for a sentinel when it has not answered for `down_after`.
 ///
 /// # Errors
 ///
@@ -52,6 +52,7 @@ pub enum Event {
 pub fn serve(
     places: Vec<Place>,
     max_clients: NonZeroU32,
+    imitated: Imitated,
     down_after: Duration,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
@@ -67,7 +68,7 @@ pub fn serve(
         true => Server::builder(),
         false => Server::builder().sync_delay(SYNC_DELAY),
     };
-    let node = node.max_clients(max_clients);
+    let node = node.max_clients(max_clients).imitate(imitated);
     let servers = places.into_iter().map(|place| -> Run {
         let node = match place.role {
             Role::Sentinel => {

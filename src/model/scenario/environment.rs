@@ -40,6 +40,10 @@ pub struct NodeSpec {
     pub maxmemory_policy: Option<String>,
     /// The clock that keys expire by.
     pub clock: NodeClock,
+    /// The server that the node is. Real servers have to be of this version, or later; those of a
+    /// scenario without it may be of any.
+    #[serde(skip_serializing_if = "Imitate::is_default")]
+    pub imitate: Imitate,
 }
 
 impl NodeSpec {
@@ -91,6 +95,40 @@ pub enum NodeClock {
     Wall,
     /// The monotonic clock, which may not: what antirez said Redis should use.
     Monotonic,
+}
+
+/// A server with the commands of its version that release a lock.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Imitate {
+    /// Redis 7.0.
+    #[default]
+    #[serde(rename = "redis-7.0")]
+    Redis7_0,
+    /// Redis 8.4, which has DELEX.
+    #[serde(rename = "redis-8.4")]
+    Redis8_4,
+    /// Valkey 9.0, which has DELIFEQ.
+    #[serde(rename = "valkey-9.0")]
+    Valkey9_0,
+}
+
+impl Imitate {
+    // serde passes a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_default(&self) -> bool {
+        *self == Imitate::default()
+    }
+}
+
+impl From<Imitate> for locklab_redis::Imitated {
+    fn from(imitate: Imitate) -> Self {
+        use locklab_redis::Imitated;
+        match imitate {
+            Imitate::Redis7_0 => Imitated::Redis7_0,
+            Imitate::Redis8_4 => Imitated::Redis8_4,
+            Imitate::Valkey9_0 => Imitated::Valkey9_0,
+        }
+    }
 }
 
 /// The network between any two hosts.

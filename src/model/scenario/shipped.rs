@@ -118,6 +118,8 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redis-docs/r4-wait",
     "redis-docs/r5",
     "redis-docs/r5-compared",
+    "redis-docs/r5-delex",
+    "redis-docs/r5-delifeq",
     "redis-docs/r5-get-del",
     "redis-docs/r6",
     "redis-docs/r7",

@@ -4,6 +4,7 @@ mod access;
 pub(super) mod auth;
 pub(super) mod blocking;
 pub(super) mod client;
+pub(super) mod comparison;
 pub(super) mod config;
 pub(super) mod connection;
 pub(super) mod databases;

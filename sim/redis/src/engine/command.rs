@@ -273,17 +273,33 @@ impl Command {
     }
 }
 
-/// The commands of a node, sorted by name.
+/// The commands of a node.
 #[derive(Copy, Clone)]
-pub(super) struct Table(pub(super) &'static [Command]);
+pub(super) struct Table {
+    /// Those that every server has, sorted by name.
+    pub(super) common: &'static [Command],
+    /// Those that the imitated server adds, sorted by name.
+    pub(super) added: &'static [Command],
+}
 
 impl Table {
     /// No commands.
-    pub(super) const EMPTY: Table = Table(&[]);
+    pub(super) const EMPTY: Table = Table {
+        common: &[],
+        added: &[],
+    };
+
+    /// All of them, sorted by name.
+    pub(super) fn all(self) -> Vec<&'static Command> {
+        let mut all: Vec<_> = self.common.iter().chain(self.added).collect();
+        all.sort_by_key(|command| command.name);
+        all
+    }
 
     /// Finds the command, or the subcommand, that a request names.
     pub(super) fn find(self, args: &[&[u8]]) -> Option<&'static Command> {
-        let command = lookup(self.0, "", args.first()?)?;
+        let name = args.first()?;
+        let command = lookup(self.common, "", name).or_else(|| lookup(self.added, "", name))?;
         match args.get(1) {
             Some(word) if !command.subcommands.is_empty() => {
                 lookup(command.subcommands, command.name, word)
@@ -294,7 +310,7 @@ impl Table {
 
     /// Whether a word is the name of a command with subcommands.
     pub(super) fn is_container(self, word: &[u8]) -> bool {
-        lookup(self.0, "", word).is_some_and(|command| !command.subcommands.is_empty())
+        lookup(self.common, "", word).is_some_and(|command| !command.subcommands.is_empty())
     }
 }
 

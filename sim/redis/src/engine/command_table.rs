@@ -3,13 +3,14 @@
 
 use super::categories::Category;
 use super::cmd::{
-    auth, blocking, client, config, connection, databases, debug, del, expire, failover, function,
-    get, incr, info, keys, monitor, multi, pubsub, replication, script, server, set, tracking,
-    wait,
+    auth, blocking, client, comparison, config, connection, databases, debug, del, expire,
+    failover, function, get, incr, info, keys, monitor, multi, pubsub, replication, script, server,
+    set, tracking, wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
 use super::command::{Call, Command, Flag, Table};
+use crate::Imitated;
 use crate::wire::reply::{Answer, Error};
 
 use Category::{
@@ -36,10 +37,35 @@ const PAIRS: (i32, i32, i32) = (1, -1, 2);
 /// Every argument.
 const ALL: (i32, i32, i32) = (1, -1, 1);
 
-/// Every command.
-pub(super) const TABLE: Table = Table(COMMANDS);
+/// The commands of this server.
+pub(super) fn of(imitated: Imitated) -> Table {
+    Table {
+        common: COMMANDS,
+        added: added_by(imitated),
+    }
+}
 
-/// Every command, by name.
+/// The commands that this server has beside those of Redis 7.0, by name.
+pub(super) fn added_by(imitated: Imitated) -> &'static [Command] {
+    match imitated {
+        Imitated::Redis7_0 => &[],
+        Imitated::Redis8_4 => REDIS_8_4,
+        Imitated::Valkey9_0 => VALKEY_9_0,
+    }
+}
+
+#[rustfmt::skip]
+static REDIS_8_4: &[Command] = &[
+    command("delex", -2, &[Write, Fast], &[Text], ONE, del::delex),
+    command("digest", 2, &[ReadOnly, Fast], &[Text], ONE, comparison::digest),
+];
+
+#[rustfmt::skip]
+static VALKEY_9_0: &[Command] = &[
+    command("delifeq", 3, &[Write, Fast], &[Text], ONE, del::delifeq),
+];
+
+/// Every command of Redis 7.0, by name.
 #[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
     container("acl", -2, ACL),
@@ -355,15 +381,14 @@ mod tests {
     fn command_tables_are_sorted_for_binary_search() {
         for table in [
             COMMANDS, ACL, CLIENT, COMMAND, CONFIG, FUNCTION, LATENCY, MEMORY, SLOWLOG, OBJECT,
-            PUBSUB, SCRIPT,
+            PUBSUB, SCRIPT, REDIS_8_4, VALKEY_9_0,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {
                 let words: Vec<&[u8]> = command.name.split('|').map(str::as_bytes).collect();
-                let found = TABLE
-                    .find(&words)
-                    .expect("every name in the table is found");
-                assert_eq!(found.name, command.name);
+                let mut tables = Imitated::ALL.into_iter().map(of);
+                let found = tables.find_map(|table| table.find(&words));
+                assert_eq!(found.map(|found| found.name), Some(command.name));
             }
         }
     }

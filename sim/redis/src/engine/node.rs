@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 
-use super::command_table::TABLE;
+use super::command::Table;
+use super::command_table;
 use super::parameters::{ParameterError, Parameters};
 use super::persist;
 use super::repl::{self, replica};
@@ -13,6 +14,7 @@ use super::state::other_clients::{Attention, OtherClients};
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
 use super::{blocking, busy, config, eviction, load, requests, serve, shutdown, tracking, turn};
+use crate::Imitated;
 use crate::store::db::Db;
 
 /// The properties that distinguish one node from another when it starts.
@@ -22,6 +24,8 @@ pub struct NodeConfig {
     /// and SRANDMEMBER, and the phase of the periodic work: `serverCron`, `replicationCron`,
     /// pings. A restarted server has a new run id, so give every start of a node its own seed.
     pub run_id_seed: u64,
+    /// The server that it imitates.
+    pub imitated: Imitated,
 }
 
 /// The actions that the driver of a [`Node`] has to perform, in order.
@@ -65,8 +69,13 @@ impl Node {
     /// Creates a freshly started server with an empty keyspace.
     pub fn new(config: NodeConfig) -> Self {
         Node {
-            state: State::new(config.run_id_seed),
+            state: State::new(config.run_id_seed, config.imitated),
         }
+    }
+
+    /// The commands that it has.
+    fn table(&self) -> Table {
+        command_table::of(self.state.imitated)
     }
 
     /// How many clients were looked at in lists of waiting clients so far.
@@ -147,7 +156,7 @@ impl Node {
     /// Loads the contents of the node's disk when its process starts, at the node's wall-clock
     /// time `wall_us`. Call it after [`Node::configure`] and before any client connects.
     pub fn load(&mut self, files: &Files, wall_us: u64) {
-        load::load(TABLE, &mut self.state, files, wall_us);
+        load::load(self.table(), &mut self.state, files, wall_us);
     }
 
     /// Connects a client of unknown address, at the time that the node last saw.
@@ -207,7 +216,7 @@ impl Node {
             return;
         }
         turn::begin(&mut self.state, wall_us);
-        serve::end_if_over(TABLE, &mut self.state, wall_us);
+        serve::end_if_over(self.table(), &mut self.state, wall_us);
         replica::note_interaction(&mut self.state, conn.0, wall_us);
         let has_more = requests::hear(&mut self.state, conn, bytes, wall_us);
         if self.state.is_asleep(wall_us) {
@@ -307,7 +316,7 @@ impl Node {
     pub fn wake(&mut self, wall_us: u64, effects: &mut Vec<Effect>) {
         self.state.see_time(wall_us);
         if !self.state.is_asleep(wall_us) {
-            serve::end_if_over(TABLE, &mut self.state, wall_us);
+            serve::end_if_over(self.table(), &mut self.state, wall_us);
             if self.state.busy.is_none() {
                 self.state.run_due_cycles(wall_us);
             }
@@ -333,7 +342,7 @@ impl Node {
         loop {
             self.resume_all(wall_us);
             // SCRIPT KILL may have been among the requests.
-            serve::end_if_over(TABLE, &mut self.state, wall_us);
+            serve::end_if_over(self.table(), &mut self.state, wall_us);
             if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
                 repl::handover::advance(&mut self.state, wall_us);
             }

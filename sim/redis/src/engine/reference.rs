@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::command::Command;
-use super::command_table::COMMANDS;
-use crate::VERSION;
+use super::command_table::{COMMANDS, added_by};
 use crate::sentinel::command_table;
+use crate::{Imitated, VERSION};
 
 /// The intentional differences between the node and Redis, and the reasons.
 const DIFFERENCES: &[(&str, &str)] = &[
@@ -239,7 +239,7 @@ fn command_page_is_up_to_date() {
 #[test]
 fn every_command_documents_its_syntax() {
     let usages = usages();
-    let missing = all().into_iter().map(shown_name);
+    let missing = all().into_iter().chain(added()).map(shown_name);
     let missing: Vec<String> = missing.filter(|name| !usages.contains_key(name)).collect();
     assert!(missing.is_empty(), "no comment shows a call of {missing:?}");
 }
@@ -265,6 +265,7 @@ fn page() -> String {
         let arity = command.arity;
         let _ = writeln!(page, "| `{usage}` | {arity} | {mark} |");
     }
+    page.push_str(&of_other_servers(&usages));
     page.push_str("\n## Differences\n\n| The node | Why |\n| --- | --- |\n");
     for (what, why) in DIFFERENCES {
         let _ = writeln!(page, "| {what} | {why} |");
@@ -281,6 +282,35 @@ fn page() -> String {
         let _ = writeln!(page, "| {family} | {} |", patterns.join(" "));
     }
     page + &of_sentinels()
+}
+
+fn of_other_servers(usages: &BTreeMap<String, String>) -> String {
+    let mut page = "\n## Later servers\n\n\
+         With `imitate` (of a scenario's `[node]`, of `locklab serve`, or of `NodeConfig`) a node has \
+         the commands with which a later server releases a lock without a script, and reports that \
+         server's version in `INFO` and `HELLO`. Everything else, `redis.REDIS_VERSION` in scripts \
+         included, is as above. No such server is compared with the node: syntax and replies are those \
+         of its documentation and of its own tests, and the texts of the errors may differ.\n\n\
+         | `imitate` | Call | Arity |\n| --- | --- | ---: |\n"
+        .to_owned();
+    for imitated in Imitated::ALL {
+        for command in added_by(imitated) {
+            let usage = usages[&shown_name(command)].replace('|', "\\|");
+            let arity = command.arity;
+            let _ = writeln!(page, "| `{imitated}` | `{usage}` | {arity} |");
+        }
+    }
+    page.push_str(
+        "\nThere `SET` has the conditions too: `IFEQ value`, and in `redis-8.4` also `IFNE value`, \
+         `IFDEQ digest` and `IFDNE digest`. What such a command did is propagated as `DEL` or as a `SET` \
+         without a condition.\n",
+    );
+    page
+}
+
+/// The commands that other servers add.
+fn added() -> impl Iterator<Item = &'static Command> {
+    Imitated::ALL.into_iter().flat_map(added_by)
 }
 
 fn of_sentinels() -> String {
@@ -319,7 +349,7 @@ fn shown_name(command: &Command) -> String {
 
 /// The usage of each command, as the comment on its function shows it in backticks.
 fn usages() -> BTreeMap<String, String> {
-    let names: BTreeSet<String> = all().into_iter().map(shown_name).collect();
+    let names: BTreeSet<String> = all().into_iter().chain(added()).map(shown_name).collect();
     let mut usages = BTreeMap::<String, String>::new();
     for text in texts(&root().join("src/engine/cmd")) {
         let comments = text.lines().map(str::trim_start);

@@ -1,7 +1,7 @@
 //! The requests of clients, from the bytes that arrive: one after the other, as long as the client
 //! need not wait.
 
-use super::command_table::TABLE;
+use super::command_table;
 use super::dispatch::{self, Processed};
 use super::propagate::{self, Unit};
 use super::repl::replica;
@@ -180,14 +180,15 @@ fn handle(state: &mut State, client: u64, args: &[&[u8]], wall_us: u64) -> Proce
     }
     state.turn.count_request();
     let before = state.client(client).out.len();
-    let processed = dispatch::process(TABLE, state, client, args, wall_us);
+    let table = command_table::of(state.imitated);
+    let processed = dispatch::process(table, state, client, args, wall_us);
     if let Some(session) = state.clients.get(&client) {
         state
             .pending_output
             .add(session.out.len().saturating_sub(before));
     }
     if state.busy.is_none() {
-        serve::serve(TABLE, state, wall_us);
+        serve::serve(table, state, wall_us);
         propagate::flush(state, Unit::Whole);
     }
     processed

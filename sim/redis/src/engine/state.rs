@@ -51,6 +51,7 @@ use self::turn::Turn;
 use self::write_position::WritePosition;
 use super::config::Config;
 use super::script::Rand48;
+use crate::Imitated;
 use crate::store::db::Db;
 
 /// The SHA-1 of a script, in lower-case hexadecimal digits.
@@ -58,6 +59,8 @@ pub(super) type Sha = [u8; 40];
 
 /// The server.
 pub(super) struct State {
+    /// The server that the node imitates.
+    pub(super) imitated: Imitated,
     pub(super) db: Db,
     pub(super) clients: BTreeMap<u64, Session>,
     /// The input of each connection; `None` while it is being handled.
@@ -120,8 +123,9 @@ pub(super) struct State {
 
 impl State {
     /// A freshly started server; `seed` identifies this start.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, imitated: Imitated) -> Self {
         State {
+            imitated,
             db: Db::default(),
             clients: BTreeMap::new(),
             inputs: BTreeMap::new(),

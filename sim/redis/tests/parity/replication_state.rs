@@ -147,7 +147,12 @@ pub struct Fake {
 
 impl Fake {
     pub fn start() -> Self {
-        let node = |run_id_seed| Node::new(NodeConfig { run_id_seed });
+        let node = |run_id_seed| {
+            Node::new(NodeConfig {
+                run_id_seed,
+                ..NodeConfig::default()
+            })
+        };
         let mut nodes = [node(1), node(2)];
         let clients = [nodes[0].accept(), nodes[1].accept()];
         let others = [0, 1].map(|server| [0, 1].map(|_| nodes[server].accept()));

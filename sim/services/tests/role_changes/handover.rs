@@ -89,7 +89,10 @@ fn start_server(world: &mut World, servers: [HostId; 2], index: usize, run_id_se
     }
     let hosts = NAMES.iter().map(|name| (*name).to_owned()).zip(servers);
     let setup = Setup {
-        config: NodeConfig { run_id_seed },
+        config: NodeConfig {
+            run_id_seed,
+            ..NodeConfig::default()
+        },
         parameters: Parameters::new(parameters).expect("they are sound"),
         hosts: Rc::new(hosts.collect()),
         ..Setup::default()

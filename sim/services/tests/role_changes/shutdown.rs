@@ -70,7 +70,10 @@ fn start_server(
     let always = [("repl-diskless-sync-delay", "0")];
     let parameters = always.iter().chain(parameters).copied();
     let setup = Setup {
-        config: NodeConfig { run_id_seed },
+        config: NodeConfig {
+            run_id_seed,
+            ..NodeConfig::default()
+        },
         parameters: Parameters::new(parameters).expect("they are sound"),
         hosts: Rc::new([("n1".to_owned(), master)].into()),
         ..Setup::default()

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use bytes::Bytes;
 
 use super::auth;
-use crate::VERSION;
 use crate::engine::command::Call;
 use crate::engine::state::session::Closing;
 use crate::engine::state::session::valid_name;
@@ -74,10 +73,11 @@ pub(in crate::engine) fn hello(call: &mut Call<'_>) -> Answer {
         None => "master",
         Some(_) => "replica",
     };
+    let imitated = call.state.imitated;
     let pair = |key: &str, value: Reply| (Reply::bulk(key), value);
     Ok(Reply::Map(vec![
-        pair("server", Reply::bulk("redis")),
-        pair("version", Reply::bulk(VERSION)),
+        pair("server", Reply::bulk(imitated.product())),
+        pair("version", Reply::bulk(imitated.version())),
         pair("proto", Reply::Integer(proto)),
         pair("id", Reply::Integer(call.client as i64)),
         pair("mode", Reply::bulk("standalone")),

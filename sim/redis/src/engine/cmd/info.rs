@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::VERSION;
+use crate::Imitated;
 use crate::engine::command::Call;
 use crate::engine::state::State;
 use crate::engine::tracking;
@@ -85,12 +85,20 @@ fn server(state: &State, wall_us: u64, text: &mut String) {
     /// Nodes are no processes; the number is that of the first process of a machine.
     const PROCESS_ID: u32 = 1;
     let uptime_s = state.uptime_s(wall_us);
+    let valkey = match state.imitated {
+        Imitated::Valkey9_0 => format!(
+            "server_name:valkey\r\nvalkey_version:{}\r\n",
+            state.imitated.version()
+        ),
+        Imitated::Redis7_0 | Imitated::Redis8_4 => String::new(),
+    };
     let _ = write!(
         text,
-        "redis_version:{VERSION}\r\nredis_git_sha1:00000000\r\nredis_git_dirty:0\r\n\
+        "redis_version:{}\r\n{valkey}redis_git_sha1:00000000\r\nredis_git_dirty:0\r\n\
          redis_mode:standalone\r\narch_bits:64\r\nprocess_id:{PROCESS_ID}\r\nrun_id:{}\r\n\
          tcp_port:{}\r\nuptime_in_seconds:{uptime_s}\r\nuptime_in_days:{}\r\nhz:{hz}\r\n\
          configured_hz:{hz}\r\n",
+        state.imitated.redis_version(),
         state.run_id,
         state.config.port(),
         uptime_s / (24 * 60 * 60),

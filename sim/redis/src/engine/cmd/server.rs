@@ -18,12 +18,14 @@ pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
 
 /// `COMMAND`: the table entries of all commands.
 pub(in crate::engine) fn command(call: &mut Call<'_>) -> Answer {
-    Ok(Reply::Array(call.table.0.iter().map(describe).collect()))
+    Ok(Reply::Array(
+        call.table.all().into_iter().map(describe).collect(),
+    ))
 }
 
 /// `COMMAND COUNT`.
 pub(in crate::engine) fn command_count(call: &mut Call<'_>) -> Answer {
-    Ok(Reply::Integer(call.table.0.len() as i64))
+    Ok(Reply::Integer(call.table.all().len() as i64))
 }
 
 /// `COMMAND LIST [FILTERBY MODULE name | ACLCAT category | PATTERN pattern]`, including
@@ -32,7 +34,7 @@ pub(in crate::engine) fn command_list(call: &mut Call<'_>) -> Answer {
     let listed = Listed::parse(&call.args[2..])?;
     let with_subcommands =
         |command: &'static Command| std::iter::once(command).chain(command.subcommands);
-    let all = call.table.0.iter().flat_map(with_subcommands);
+    let all = call.table.all().into_iter().flat_map(with_subcommands);
     let names = all
         .filter(|command| listed.contains(command))
         .map(|command| Reply::bulk(command.name));

@@ -3,17 +3,20 @@
 use bytes::Bytes;
 
 use super::SYNTAX;
+use super::comparison::Comparison;
 use super::expire::{Base, Time, Unit};
 use super::get::get;
+use crate::Imitated;
 use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::keyspace::Entry;
 use crate::store::value::Value;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`.
+/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`. Later servers
+/// have conditions on the value too, see [`Comparison`].
 pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
-    let options = Options::parse(&call.args[3..])?;
+    let options = Options::parse(&call.args[3..], call.state.imitated)?;
     let now_ms = call.now_ms();
     let expires_at_ms = match &options.expiry {
         Expiry::At(time) => Some(time.positive_unix_ms(now_ms, "set")?),
@@ -32,6 +35,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
         Condition::None => false,
         Condition::Absent => exists,
         Condition::Present => !exists,
+        Condition::Compared(with) => !with.holds(call.read::<Bytes>(key)?.map(|text| &text[..])),
     };
     if refused {
         return Ok(old_value.unwrap_or(Reply::Nil));
@@ -49,9 +53,16 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     if let Expiry::At(time) = &options.expiry {
         call.notify(Class::Generic, "expire", key);
         // A command that already has PXAT is propagated unchanged.
-        if let Some(when) = expires_at_ms.filter(|_| !time.is_unix_ms()) {
+        if let Some(when) = expires_at_ms.filter(|_| !time.is_unix_ms() || options.compares()) {
             propagate_with_time(call, key, value, when);
         }
+    } else if options.compares() {
+        // A replica may be of an earlier version.
+        let keep: &[&[u8]] = match options.expiry {
+            Expiry::Keep => &[b"KEEPTTL"],
+            Expiry::At(_) | Expiry::None => &[],
+        };
+        call.propagate_as(&[&[b"SET", key, value], keep].concat());
     } else if options.get {
         let is_get = |word: &[u8]| word.eq_ignore_ascii_case(b"get");
         let options = call.args[3..].iter().copied().filter(|word| !is_get(word));
@@ -100,18 +111,20 @@ fn propagate_with_time(call: &mut Call<'_>, key: &[u8], value: &[u8], when: i64)
 }
 
 struct Options<'a> {
-    condition: Condition,
+    condition: Condition<'a>,
     expiry: Expiry<'a>,
     get: bool,
 }
 
 #[derive(PartialEq)]
-enum Condition {
+enum Condition<'a> {
     None,
     /// NX.
     Absent,
     /// XX.
     Present,
+    /// IFEQ and the like.
+    Compared(Comparison<'a>),
 }
 
 enum Expiry<'a> {
@@ -119,6 +132,17 @@ enum Expiry<'a> {
     /// KEEPTTL.
     Keep,
     At(Time<'a>),
+}
+
+impl Condition<'_> {
+    /// The same option may be repeated; the last one counts.
+    fn may_become(&self, new: &Comparison<'_>) -> bool {
+        match self {
+            Condition::None => true,
+            Condition::Absent | Condition::Present => false,
+            Condition::Compared(comparison) => comparison.is_like(new),
+        }
+    }
 }
 
 impl Expiry<'_> {
@@ -133,9 +157,14 @@ impl Expiry<'_> {
 }
 
 impl<'a> Options<'a> {
+    /// Whether its condition is about the value.
+    fn compares(&self) -> bool {
+        matches!(self.condition, Condition::Compared(_))
+    }
+
     /// `parseExtendedStringArgumentsOrReply`. The first option that contradicts an
     /// earlier one is a syntax error.
-    fn parse(mut args: &[&'a [u8]]) -> Result<Self, Error> {
+    fn parse(mut args: &[&'a [u8]], imitated: Imitated) -> Result<Self, Error> {
         let mut options = Options {
             condition: Condition::None,
             expiry: Expiry::None,
@@ -144,14 +173,20 @@ impl<'a> Options<'a> {
         while let [option, rest @ ..] = args {
             args = rest;
             let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
-            if is("nx") && options.condition != Condition::Present {
+            if is("nx") && options.condition != Condition::Present && !options.compares() {
                 options.condition = Condition::Absent;
-            } else if is("xx") && options.condition != Condition::Absent {
+            } else if is("xx") && options.condition != Condition::Absent && !options.compares() {
                 options.condition = Condition::Present;
             } else if is("get") {
                 options.get = true;
             } else if is("keepttl") && !matches!(options.expiry, Expiry::At(_)) {
                 options.expiry = Expiry::Keep;
+            } else if let [with, rest @ ..] = args
+                && let Some(comparison) = Comparison::of(option, with, imitated)
+                && options.condition.may_become(&comparison)
+            {
+                args = rest;
+                options.condition = Condition::Compared(comparison);
             } else if let [number, rest @ ..] = args
                 && let Some(time) = Time::option(option, number)
                 && options.expiry.may_become(&time)

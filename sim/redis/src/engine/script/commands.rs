@@ -9,6 +9,7 @@ use mlua::{Function, Lua, MultiValue, Value};
 use super::convert::{self, Arguments};
 use super::meter::Meter;
 use super::{Access, error, memory};
+use crate::Imitated;
 use crate::engine::command::{Call, Context, Table};
 use crate::engine::execute;
 use crate::engine::state::State;
@@ -39,7 +40,7 @@ impl Commands {
     pub(super) fn new(meter: &Meter) -> Self {
         let lent = Lent {
             table: Table::EMPTY,
-            state: State::new(0), // of no node; never used
+            state: State::new(0, Imitated::default()), // of no node; never used
             client: 0,
             wall_us: 0,
             access: Access::ReadOnly,
