@@ -6,7 +6,7 @@
 //! Expiry follows `src/db.c`: a key is expired from the millisecond after its deadline on. It
 //! is deleted when a client accesses it, or when `active_expiry` finds it.
 
-use std::collections::{BTreeSet, btree_map};
+use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use bytes::Bytes;
@@ -200,19 +200,17 @@ impl Db {
             self.take(key);
         }
         let space = &mut self.spaces[self.selected];
-        match space.keys.entry(Bytes::copy_from_slice(key)) {
-            btree_map::Entry::Occupied(entry) => {
-                let entry = entry.into_mut();
-                entry.usage.access(now_ms);
-                &mut entry.value
-            }
-            btree_map::Entry::Vacant(place) => {
-                self.changes.event(self.selected, Class::New, "new", key);
-                let mut entry = Entry::new(value(), None);
-                entry.usage = Usage::new(now_ms);
-                &mut place.insert(entry).value
-            }
+        // The key is copied only if it is new.
+        if !space.keys.contains_key(key) {
+            self.changes.event(self.selected, Class::New, "new", key);
+            let mut entry = Entry::new(value(), None);
+            entry.usage = Usage::new(now_ms);
+            let place = space.keys.entry(Bytes::copy_from_slice(key));
+            return &mut place.or_insert(entry).value;
         }
+        let entry = space.keys.get_mut(key).expect("it exists");
+        entry.usage.access(now_ms);
+        &mut entry.value
     }
 
     /// Records that a value changed in place. Deletes a collection that is now empty; returns

@@ -1,5 +1,7 @@
 //! Numbers as Redis reads and writes them.
 
+use bytes::{Bytes, BytesMut};
+
 /// `string2ll` of `src/util.c`: a decimal integer without plus sign, leading zeros or spaces.
 /// Any other text is invalid.
 pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
@@ -26,7 +28,16 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
 }
 
 /// Appends an integer in decimal.
-pub(crate) fn push_i64(out: &mut bytes::BytesMut, number: i64) {
+pub(crate) fn push_i64(out: &mut BytesMut, number: i64) {
+    with_digits(number, |digits| out.extend_from_slice(digits));
+}
+
+/// The number as text, in one allocation of its length.
+pub(crate) fn decimal(number: i64) -> Bytes {
+    with_digits(number, Bytes::copy_from_slice)
+}
+
+fn with_digits<T>(number: i64, take: impl FnOnce(&[u8]) -> T) -> T {
     // u64::MAX has 20 digits; a negative number has at most 19 and a sign.
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -43,7 +54,7 @@ pub(crate) fn push_i64(out: &mut bytes::BytesMut, number: i64) {
         at -= 1;
         digits[at] = b'-';
     }
-    out.extend_from_slice(&digits[at..]);
+    take(&digits[at..])
 }
 
 #[cfg(test)]

@@ -69,6 +69,12 @@ impl Call<'_> {
         }
     }
 
+    /// Like [`Call::changed_by`], for a command that leaves no collection empty.
+    pub(in crate::engine) fn filled_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
+        self.state.db.touch(key);
+        self.notify(class, event, key);
+    }
+
     /// Like [`Call::changed_by`], for a command that first notifies of the removed elements, then
     /// replies, and only then checks whether the key is empty.
     pub(in crate::engine) fn drawn_by(&mut self, class: Class, event: &'static str, key: &[u8]) {

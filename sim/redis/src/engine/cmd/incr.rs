@@ -1,11 +1,11 @@
 //! INCR, DECR, INCRBY, DECRBY. They keep the key's time to live.
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::{NOT_AN_INTEGER, integer};
 use crate::engine::command::Call;
 use crate::store::changes::Class;
-use crate::wire::number::{parse_i64, push_i64};
+use crate::wire::number::{decimal, parse_i64};
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `INCR key`.
@@ -34,20 +34,20 @@ pub(in crate::engine) fn decrby(call: &mut Call<'_>) -> Answer {
 
 fn add(call: &mut Call<'_>, increment: i64) -> Answer {
     let key = call.args[1];
-    let old = match call.read::<Bytes>(key)? {
-        Some(text) => parse_i64(text).ok_or(NOT_AN_INTEGER)?,
-        None => 0,
+    let new = match call.edit::<Bytes>(key)? {
+        Some(text) => {
+            let old = parse_i64(text).ok_or(NOT_AN_INTEGER)?;
+            let new = old
+                .checked_add(increment)
+                .ok_or(Error::of("ERR increment or decrement would overflow"))?;
+            *text = decimal(new);
+            new
+        }
+        None => {
+            *call.edit_or_create::<Bytes>(key)? = decimal(increment);
+            increment
+        }
     };
-    let new = old
-        .checked_add(increment)
-        .ok_or(Error::of("ERR increment or decrement would overflow"))?;
-    *call.edit_or_create::<Bytes>(key)? = decimal(new);
-    call.changed_by(Class::String, "incrby", key);
+    call.filled_by(Class::String, "incrby", key);
     Ok(Reply::Integer(new))
-}
-
-fn decimal(number: i64) -> Bytes {
-    let mut text = BytesMut::with_capacity(20);
-    push_i64(&mut text, number);
-    text.freeze()
 }

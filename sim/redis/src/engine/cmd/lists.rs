@@ -43,7 +43,7 @@ fn push_all(call: &mut Call<'_>, end: End) -> Answer {
     }
     let len = list.len();
     call.reply_goes_here();
-    call.changed_by(Class::List, end.push_event(), key);
+    call.filled_by(Class::List, end.push_event(), key);
     Ok(Reply::Integer(len as i64))
 }
 

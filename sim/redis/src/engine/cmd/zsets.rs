@@ -27,15 +27,26 @@ pub(in crate::engine) fn zincrby(call: &mut Call<'_>) -> Answer {
     )
 }
 
-fn add(call: &mut Call<'_>, options: Options) -> Answer {
+fn add<'a>(call: &mut Call<'a>, options: Options) -> Answer {
     let key = call.args[1];
     let (options, pairs) = options.parse(&call.args[2..])?;
-    let pairs: Result<Vec<(f64, &[u8])>, Error> = pairs
-        .chunks_exact(2)
-        .map(|pair| Ok((parse_f64(pair[0]).ok_or(NOT_A_FLOAT)?, pair[1])))
-        .collect();
-    let pairs = pairs?;
-    if call.read::<Zset>(key)?.is_none() && options.only_present {
+    let read = |pair: &[&'a [u8]]| Ok((parse_f64(pair[0]).ok_or(NOT_A_FLOAT)?, pair[1]));
+    // No score is set if one is invalid. Most calls have one pair, which needs no list.
+    let (one, several);
+    let pairs: &[(f64, &[u8])] = match pairs {
+        [_, _] => {
+            one = [read(pairs)?];
+            &one
+        }
+        pairs => {
+            several = pairs
+                .chunks_exact(2)
+                .map(read)
+                .collect::<Result<Vec<_>, Error>>()?;
+            &several
+        }
+    };
+    if options.only_present && call.read::<Zset>(key)?.is_none() {
         return Ok(options.reply(Outcome::default()));
     }
     let limits = call.state.db.limits.zset;
@@ -46,7 +57,7 @@ fn add(call: &mut Call<'_>, options: Options) -> Answer {
     });
     if outcome.added + outcome.updated > 0 {
         call.reply_goes_here();
-        call.changed_by(Class::SortedSet, options.event(), key);
+        call.filled_by(Class::SortedSet, options.event(), key);
     }
     added.map(|()| options.reply(outcome))
 }
@@ -77,15 +88,17 @@ impl Options {
     /// Parses the options; returns them and the pairs that follow.
     fn parse<'a>(mut self, mut args: &'a [&'a [u8]]) -> Result<(Self, &'a [&'a [u8]]), Error> {
         while let [option, rest @ ..] = args {
-            match option.to_ascii_lowercase().as_slice() {
-                b"nx" => self.only_absent = true,
-                b"xx" => self.only_present = true,
-                b"gt" => self.only_greater = true,
-                b"lt" => self.only_less = true,
-                b"ch" => self.count_changes = true,
-                b"incr" => self.increment = true,
-                _ => break,
-            }
+            let is = |name: &str| option.eq_ignore_ascii_case(name.as_bytes());
+            let given = match () {
+                () if is("nx") => &mut self.only_absent,
+                () if is("xx") => &mut self.only_present,
+                () if is("gt") => &mut self.only_greater,
+                () if is("lt") => &mut self.only_less,
+                () if is("ch") => &mut self.count_changes,
+                () if is("incr") => &mut self.increment,
+                () => break,
+            };
+            *given = true;
             args = rest;
         }
         if args.is_empty() || args.len() % 2 == 1 {
