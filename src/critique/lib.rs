@@ -112,7 +112,7 @@ mod tests {
 
     /// The letters of the debate's claims. B, M and P number statements of blog texts, problems of
     /// memory, and the problems of the matrix.
-    const LETTERS: &str = "KARVSJF";
+    const LETTERS: &str = "KARVLSJF";
 
     fn scenario(name: &str) -> Scenario {
         load(name, &[]).unwrap_or_else(|error| panic!("{error}"))

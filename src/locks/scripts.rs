@@ -11,6 +11,7 @@ macro_rules! scripts {
 scripts! {
     COMPARE_DELETE = include_str!("scripts/compare_delete.lua");
     COMPARE_EXPIRE = include_str!("scripts/compare_expire.lua");
+    COMPARE_SET = include_str!("scripts/compare_set.lua");
     RAISE_COUNTER = include_str!("scripts/raise_counter.lua");
     REDISSON_ACQUIRE = include_str!("scripts/redisson_acquire.lua");
     REDISSON_ACQUIRE_FENCED = include_str!("scripts/redisson_acquire_fenced.lua");

@@ -40,7 +40,8 @@ pub fn rule(lock: &LockSpec, topology: &Topology) -> Result<Rule, &'static str> 
         | Shipped::SetnxExpire(_)
         | Shipped::SetnxExpireRepair(_)
         | Shipped::SetnxExpireLua(_)
-        | Shipped::SetNxPx(_) => (1, Shape::Text),
+        | Shipped::SetNxPx(_)
+        | Shipped::LeaseGuard(_) => (1, Shape::Text),
         Shipped::Redlock(lock) => {
             let quorum = lock.quorum.map(|quorum| quorum as usize);
             (quorum.unwrap_or(nodes / 2 + 1), Shape::Text)

@@ -5,6 +5,7 @@ mod baselines;
 mod client;
 mod connections;
 mod getset;
+mod lease_guard;
 mod locker;
 mod nonsense;
 mod redisson;

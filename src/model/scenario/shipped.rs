@@ -83,6 +83,8 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "kleppmann/k8-written-back",
     "kleppmann/k9",
     "kleppmann/k9-back",
+    "lease-guard/beyond",
+    "lease-guard/within",
     "memory/evicted",
     "memory/evicted-polled",
     "memory/full",
