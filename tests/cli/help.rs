@@ -134,6 +134,8 @@ fn shells_complete_commands_and_names() {
         [
             "redis-docs/r5",
             "redis-docs/r5-compared",
+            "redis-docs/r5-delex",
+            "redis-docs/r5-delifeq",
             "redis-docs/r5-get-del"
         ]
     );
