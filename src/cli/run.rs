@@ -57,7 +57,7 @@ pub(super) enum On {
     /// Any number of runs in virtual time
     #[value(name = "simulator", alias = "world")]
     World,
-    /// redis-servers that Locklab starts on this machine, in real time
+    /// Servers that Locklab starts on this machine, in real time: Redis, or ZooKeeper for `consensus`
     Redis,
 }
 

@@ -89,6 +89,8 @@ pub(super) fn configure(
         // All clients of a scenario may come from one address.
         "maxClientCnxns=0".into(),
         "admin.enableServer=false".into(),
+        // A service of one member elects its leader too.
+        "standaloneEnabled=false".into(),
         "4lw.commands.whitelist=".into(),
     ];
     for (place, name) in (1..).zip(members) {
