@@ -300,6 +300,11 @@ impl<'a> Testbed<'a> {
         self.collector.records().push(record);
     }
 
+    /// Whether a host runs a member of ZooKeeper.
+    pub(super) fn is_member(&self, host: &Name) -> bool {
+        self.plan.kind == ServerKind::ZooKeeper && self.plan.servers.contains_key(host)
+    }
+
     /// Sends a command to this process, unless it is dead.
     pub(super) fn send(&mut self, who: &ProcessId, command: &Command) {
         if let Some(child) = self.child(who) {
