@@ -4,10 +4,12 @@
 mod baselines;
 mod client;
 mod connections;
+mod external;
 mod getset;
 mod lease_guard;
 mod locker;
 mod nonsense;
+mod parameters;
 mod redisson;
 mod redisson_fair;
 mod redisson_many;

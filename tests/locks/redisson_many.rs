@@ -27,7 +27,7 @@ async fn try_lock(lock: &Rc<dyn DynLock>, wait_ms: u64) -> Result<Grant, LockErr
 }
 
 /// Puts another client's lock on these nodes.
-async fn occupy<E: Env>(env: &E, nodes: &[Name]) {
+pub async fn occupy<E: Env>(env: &E, nodes: &[Name]) {
     for node in nodes {
         call(env, node, &["HSET", "lock", "somebody:1", "1"]).await;
         call(env, node, &["PEXPIRE", "lock", "60000"]).await;
