@@ -9,7 +9,7 @@ use locklab_model::scenario::load;
 use locklab_runner::batch::{self, BatchOptions, Job};
 use locklab_runner::prediction::{compare, worst};
 
-/// The environment variable with the scenario.
+/// The environment variable with the scenarios, separated by spaces.
 const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
 
 /// The scenario of `cargo test`, which runs them all elsewhere.
@@ -19,17 +19,31 @@ const EXAMPLE: &str = "kleppmann/k1";
 /// rates.
 const MAX_SEEDS: u64 = 120;
 
+/// The environment variable with another number of runs; `cargo xtask mutants` sets it.
+const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
+
 #[test]
 fn a_scenario_is_as_predicted() {
-    let name = env::var(SCENARIO).unwrap_or_else(|_| EXAMPLE.to_owned());
-    let scenario = load(&name, &[]).expect("it ships");
+    let names = env::var(SCENARIO).unwrap_or_else(|_| EXAMPLE.to_owned());
+    let seeds = env::var(SEEDS).ok().and_then(|seeds| seeds.parse().ok());
+    for name in names.split(' ') {
+        check(name, seeds.unwrap_or(MAX_SEEDS));
+    }
+}
+
+fn check(name: &str, max_seeds: u64) {
+    let scenario = load(name, &[]).expect("it ships");
     let job = Job {
         scenario: scenario.clone(),
         parameters: Vec::new(),
-        seeds: 0..scenario.usual_seeds().min(MAX_SEEDS),
+        seeds: 0..scenario.usual_seeds().min(max_seeds),
     };
     let stop = AtomicBool::new(false);
     let cells = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run panics");
     let cell = cells[0].as_ref().expect("it was finished");
-    assert_ne!(worst(&compare(&scenario, cell)), Judgement::Differs);
+    assert_ne!(
+        worst(&compare(&scenario, cell)),
+        Judgement::Differs,
+        "{name}"
+    );
 }

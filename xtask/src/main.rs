@@ -43,9 +43,12 @@ Usage: cargo xtask <chore>
                    Run every scenario twice, and in several processes, and compare
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
-  mutants [--sample | --shard K/N]
-                   Change the code that judges and what it judges by, and see whether a
-                   test notices; of the changes only the K-th of N shards, or a random one
+  mutants [--minutes N] [SUBJECT…]
+                   Change the code of locks, injectors, world and judging (or of these) one
+                   place at a time, see whether a scenario or a test notices, and write
+                   reports/mutants; run it again to resume
+  mutants --sample [K/N]
+                   Try the K-th of N samples, or a random one, and compare with that
   plants [--all | --long | NAME…]
                    Plant mistakes, and see whether the scenario or test of each catches
                    it: those that the last commits may concern and a share of the others,
@@ -81,9 +84,14 @@ fn main() -> ExitCode {
         ["determinism", "--long"] => determinism::run(determinism::MANY),
         ["published"] => published::run(),
         ["deny"] => deny::run(),
-        ["mutants"] => mutants::run(mutants::Shard::WHOLE),
-        ["mutants", "--sample"] => mutants::sample(),
-        ["mutants", "--shard", shard] => mutants::Shard::parse(shard).and_then(mutants::run),
+        ["mutants", "--sample"] => mutants::sample(mutants::Sample::any()),
+        ["mutants", "--sample", sample] => mutants::Sample::parse(sample).and_then(mutants::sample),
+        ["mutants", "--minutes", minutes, ref names @ ..] => {
+            mutants::minutes(minutes).and_then(|within| mutants::publish(names, Some(within)))
+        }
+        ["mutants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
+            mutants::publish(names, None)
+        }
         ["plants"] => plants::run(plants::Which::Recent),
         ["plants", "--all"] => plants::run(plants::Which::Simulated),
         ["plants", "--long"] => plants::run(plants::Which::All),

@@ -16,8 +16,13 @@ mod tree;
 mod trial;
 
 pub use choice::Which;
-pub use data::FOLDER;
 use data::Plant;
+pub use data::{Binary, FOLDER};
+pub use tree::write as write_tree;
+pub use trial::{SCENARIO, executable};
+
+/// The folder of the copy.
+const TREE: &str = "target/plants/tree";
 
 /// Plants mistakes, and looks whether their catchers notice.
 ///
@@ -38,7 +43,7 @@ pub fn run(which: Which) -> Result<()> {
         Ok(changed) => changed,
         Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
     };
-    let tree = tree::write(&files, &changed)?;
+    let tree = tree::write(TREE, &files, &changed)?;
     let wrong = trial::run(&choice.plants, &plants, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));

@@ -12,11 +12,13 @@ use crate::tool::{cargo, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
-/// The results of real runs, and a page that says on which machine it was made.
-const UNREPEATABLE: [&str; 4] = [
+/// The results of real runs, a page that says on which machine it was made, and the mutants, which
+/// `cargo xtask mutants --sample` compares.
+const UNREPEATABLE: [&str; 5] = [
     "reports/calibrate/",
     "reports/confirm/",
     "reports/critique/",
+    "reports/mutants/",
     "reports/throughput/",
 ];
 /// The results made anew, to be looked at or copied.

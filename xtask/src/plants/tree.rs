@@ -1,4 +1,4 @@
-//! A copy of the tree in which the switches are, at `target/plants/tree`.
+//! A copy of the tree in which the switches are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,19 +8,16 @@ use anyhow::{Context, Result};
 
 use crate::source::{self, File};
 
-/// The folder of the copy.
-const TREE: &str = "target/plants/tree";
-
-/// Writes the files of the repository, except those of `changed`, which have that text. A file that
+/// Writes the files of the repository into this folder, except those of `changed`, which have that text. A file that
 /// is as it should be stays untouched, so that Cargo builds only what has changed. Returns the
 /// absolute path of the copy.
 ///
 /// # Errors
 ///
 /// If the files cannot be read or written.
-pub fn write(files: &[File], changed: &BTreeMap<String, String>) -> Result<PathBuf> {
-    let tree = Path::new(TREE);
-    fs::create_dir_all(tree).with_context(|| format!("create {TREE}"))?;
+pub fn write(folder: &str, files: &[File], changed: &BTreeMap<String, String>) -> Result<PathBuf> {
+    let tree = Path::new(folder);
+    fs::create_dir_all(tree).with_context(|| format!("create {folder}"))?;
     let texts: BTreeMap<&str, &str> = files.iter().map(|f| (&*f.path, &*f.text)).collect();
     let mut wanted = BTreeSet::new();
     for path in source::paths()? {
@@ -39,15 +36,16 @@ pub fn write(files: &[File], changed: &BTreeMap<String, String>) -> Result<PathB
         }
     }
     remove_others(tree, &wanted)?;
-    fs::canonicalize(tree).with_context(|| format!("find {TREE}"))
+    fs::canonicalize(tree).with_context(|| format!("find {folder}"))
 }
 
 /// The manifest of the workspace without warnings: switches leave needless braces, and mistakes
-/// leave things unused.
+/// leave things unused, or calculate what does not fit.
 fn without_warnings(manifest: &str) -> String {
     let (table, silent) = (
         "[workspace.lints.rust]\n",
-        "warnings = { level = \"allow\", priority = -1 }\n",
+        "warnings = { level = \"allow\", priority = -1 }\narithmetic_overflow = \"allow\"\n\
+         unconditional_panic = \"allow\"\n",
     );
     manifest.replace(table, &format!("{table}{silent}"))
 }

@@ -14,8 +14,8 @@ use super::data::{Binary, Catcher, Plant};
 use super::switch::VARIABLE;
 use crate::tool::cargo;
 
-/// The environment variable with the scenario that `tests/plants/main.rs` runs.
-const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
+/// The environment variable with the scenarios that `tests/plants/main.rs` runs.
+pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
 
 /// The folder in which catchers run. A random test that fails saves its case below it.
 const WORK: &str = "target/plants/work";
@@ -151,7 +151,7 @@ fn build(
 }
 
 /// The binary of tests of which this line of Cargo's tells.
-fn executable(line: &str) -> Option<(Binary, PathBuf)> {
+pub fn executable(line: &str) -> Option<(Binary, PathBuf)> {
     #[derive(Deserialize)]
     struct Artifact {
         package_id: String,

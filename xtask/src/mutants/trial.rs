@@ -1,0 +1,320 @@
+//! Tries mutants: with each, the scenarios that reach it run in one process, and the tests that reach it
+//! in one process for each binary. A trial that takes too long has noticed it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::plants::{Binary, SCENARIO};
+use crate::steps::SEED;
+
+/// The folder in which all runs.
+const WORK: &str = "target/mutants/work";
+
+/// The seeds of each scenario, the same for each mutant. With so many, a rate of 0 differs from one of
+/// 48 %, by its 99.9 % interval.
+pub const SEEDS: u64 = 12;
+
+/// A trial has noticed a mutant if it takes this many times longer than without any, and a while more,
+/// since a busy machine may stop for a while.
+const SLOWER: u32 = 5;
+const LONGER: Duration = Duration::from_secs(10);
+
+/// What takes longer than this without a mutant is left out.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The distance between mutants that are tried one after the other.
+const STRIDE: usize = 13;
+
+/// The seed of random tests: that of CI.
+const FIXED_SEED: &str = "20160208";
+
+/// What reaches a mutant, each with the time that it takes without one.
+#[derive(Debug, Clone, Default)]
+struct Reaches {
+    scenarios: Vec<(Duration, String)>,
+    /// By binary.
+    tests: BTreeMap<Binary, Vec<(Duration, String)>>,
+}
+
+/// What came of a mutant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How many scenarios reach it.
+    pub scenarios: usize,
+    /// Whether one of them notices it.
+    pub by_scenario: bool,
+    /// How many tests reach it.
+    pub tests: usize,
+    /// Whether one of them notices it.
+    pub by_test: bool,
+}
+
+/// What can notice a mutant.
+pub struct Trials<'a> {
+    pub binaries: &'a BTreeMap<Binary, PathBuf>,
+    /// The binary that runs scenarios.
+    pub runner: &'a Binary,
+    pub scenarios: Vec<String>,
+    /// The file with the outcomes so far, a line each.
+    pub ledger: PathBuf,
+    /// No trial begins after this.
+    pub until: Option<Instant>,
+}
+
+/// A line of the ledger.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    mutant: usize,
+    outcome: Outcome,
+}
+
+impl Trials<'_> {
+    /// Tries these mutants; those of the ledger are done.
+    ///
+    /// # Errors
+    ///
+    /// If a process cannot be started, or the ledger not be written.
+    pub fn run(&self, mutants: &[usize]) -> Result<BTreeMap<usize, Outcome>> {
+        fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
+        let mut done = self.read();
+        let mut open: Vec<usize> = mutants
+            .iter()
+            .filter(|it| !done.contains_key(it))
+            .copied()
+            .collect();
+        // Those of all files in turn, so that those of a run that ends early are a sample.
+        open.sort_by_key(|mutant| (mutant % STRIDE, *mutant));
+        if !open.is_empty() {
+            let reaches = self.reaches()?;
+            println!("{} mutants to try, {} tried before", open.len(), done.len());
+            let fresh = Mutex::new(Vec::new());
+            let ledger = fs::OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(&self.ledger);
+            let ledger = Mutex::new(ledger.context("open the ledger")?);
+            parallel(&open, |mutant| {
+                if self.until.is_some_and(|until| Instant::now() > until) {
+                    return Ok(());
+                }
+                let none = Reaches::default();
+                let outcome = self.try_one(mutant, reaches.get(&mutant).unwrap_or(&none))?;
+                let line = serde_json::to_string(&Line { mutant, outcome })? + "\n";
+                ledger
+                    .lock()
+                    .expect("nobody panics here")
+                    .write_all(line.as_bytes())?;
+                fresh
+                    .lock()
+                    .expect("nobody panics here")
+                    .push((mutant, outcome));
+                Ok(())
+            })?;
+            done.extend(fresh.into_inner().expect("nobody panics here"));
+        }
+        done.retain(|mutant, _| mutants.contains(mutant));
+        Ok(done)
+    }
+
+    /// The outcomes in the ledger. A line that was cut off is none.
+    fn read(&self) -> BTreeMap<usize, Outcome> {
+        let text = fs::read_to_string(&self.ledger).unwrap_or_default();
+        let lines = text
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        lines.map(|line| (line.mutant, line.outcome)).collect()
+    }
+
+    fn try_one(&self, mutant: usize, reaches: &Reaches) -> Result<Outcome> {
+        let chosen = mutant.to_string();
+        let passes = |mut command: Command, all: &[(Duration, String)]| -> Result<bool> {
+            command.env("LOCKLAB_MUTANT", &chosen);
+            let usual: Duration = all.iter().map(|(took, _)| *took).sum();
+            Ok(finish(&mut command, LONGER + usual * SLOWER)? == End::Passed)
+        };
+        let mut outcome = Outcome {
+            scenarios: reaches.scenarios.len(),
+            by_scenario: false,
+            tests: reaches.tests.values().map(Vec::len).sum(),
+            by_test: false,
+        };
+        if !reaches.scenarios.is_empty() {
+            let command = self.of_scenarios(&names(&reaches.scenarios));
+            outcome.by_scenario = !passes(command, &reaches.scenarios)?;
+        }
+        for (binary, tests) in &reaches.tests {
+            if !outcome.by_test {
+                outcome.by_test = !passes(self.of_tests(binary, &names(tests)), tests)?;
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn of_scenarios(&self, names: &[String]) -> Command {
+        let mut command = command(&self.binaries[self.runner]);
+        command.env(SCENARIO, names.join(" "));
+        command.env("LOCKLAB_PLANT_SEEDS", SEEDS.to_string());
+        command
+    }
+
+    fn of_tests(&self, binary: &Binary, names: &[String]) -> Command {
+        let mut command = command(&self.binaries[binary]);
+        command.args(["--exact", "--test-threads", "1"]).args(names);
+        command
+    }
+
+    /// What reaches each mutant. What fails or takes long without any mutant is left out.
+    fn reaches(&self) -> Result<BTreeMap<usize, Reaches>> {
+        #[derive(Clone)]
+        enum What {
+            Scenario(String),
+            Test(Binary, String),
+        }
+        let mut all: Vec<What> = self.scenarios.iter().cloned().map(What::Scenario).collect();
+        for binary in self.binaries.keys().filter(|binary| *binary != self.runner) {
+            let listed = command(&self.binaries[binary])
+                .args(["--list", "--format", "terse"])
+                .stdout(Stdio::piped())
+                .output()?;
+            let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+            let names = listed
+                .lines()
+                .filter_map(|line| line.strip_suffix(": test"));
+            all.extend(names.map(|name| What::Test(binary.clone(), name.to_owned())));
+        }
+        let found = Mutex::new(BTreeMap::<usize, Reaches>::new());
+        let left_out = Mutex::new(Vec::new());
+        let numbers: Vec<usize> = (0..all.len()).collect();
+        parallel(&numbers, |number| {
+            let what = &all[number];
+            let log = Path::new(WORK).join(format!("reached-{number}"));
+            let _ = fs::remove_file(&log);
+            let (mut command, name) = match what {
+                What::Scenario(name) => (self.of_scenarios(std::slice::from_ref(name)), name),
+                What::Test(binary, name) => {
+                    (self.of_tests(binary, std::slice::from_ref(name)), name)
+                }
+            };
+            command.env(
+                "LOCKLAB_MUTANT_REACHED",
+                fs::canonicalize(WORK)?.join(format!("reached-{number}")),
+            );
+            let begun = Instant::now();
+            if finish(&mut command, LONGEST)? != End::Passed {
+                left_out
+                    .lock()
+                    .expect("nobody panics here")
+                    .push(name.clone());
+                return Ok(());
+            }
+            let took = begun.elapsed();
+            let text = fs::read_to_string(&log).unwrap_or_default();
+            let reached: BTreeSet<usize> =
+                text.lines().filter_map(|line| line.parse().ok()).collect();
+            let mut found = found.lock().expect("nobody panics here");
+            for mutant in reached {
+                let reaches = found.entry(mutant).or_default();
+                match what {
+                    What::Scenario(name) => reaches.scenarios.push((took, name.clone())),
+                    What::Test(binary, name) => {
+                        let tests = reaches.tests.entry(binary.clone()).or_default();
+                        tests.push((took, name.clone()));
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        let left_out = left_out.into_inner().expect("nobody panics here");
+        if !left_out.is_empty() {
+            println!(
+                "left out, since they fail or take long without a mutant: {}",
+                left_out.join(", ")
+            );
+        }
+        ensure!(
+            left_out.len() < all.len(),
+            "nothing passes without a mutant"
+        );
+        Ok(found.into_inner().expect("nobody panics here"))
+    }
+}
+
+/// The shortest first, since the first that notices a mutant ends its process.
+fn names(all: &[(Duration, String)]) -> Vec<String> {
+    let mut all = all.to_vec();
+    all.sort();
+    all.into_iter().map(|(_, name)| name).collect()
+}
+
+/// A quiet process that gives way to all others.
+fn command(binary: &Path) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(binary).current_dir(WORK);
+    command.env(SEED, FIXED_SEED).env("RUST_BACKTRACE", "0");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Passed,
+    Failed,
+    TookLong,
+}
+
+fn finish(command: &mut Command, limit: Duration) -> Result<End> {
+    let mut process = command
+        .spawn()
+        .with_context(|| format!("start {command:?}"))?;
+    let begun = Instant::now();
+    while begun.elapsed() < limit {
+        if let Some(status) = process.try_wait()? {
+            return Ok(if status.success() {
+                End::Passed
+            } else {
+                End::Failed
+            });
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    end(&mut process)?;
+    Ok(End::TookLong)
+}
+
+fn end(process: &mut Child) -> Result<()> {
+    process.kill().context("end a process that takes long")?;
+    process.wait()?;
+    Ok(())
+}
+
+/// Does this with each number, several at a time.
+fn parallel(numbers: &[usize], work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        work(*number)?;
+                    }
+                    Ok(())
+                })
+            })
+            .collect();
+        let mut ends = workers.into_iter().map(|worker| worker.join());
+        ends.try_for_each(|end| end.expect("nobody panics here"))
+    })
+}
