@@ -62,6 +62,12 @@ fn a_name_is_registered_once() {
         let text = format!("name = \"of-a-test\"\nttl_ms = {ttl_ms}");
         toml::from_str(&text).expect("it is registered")
     };
+    let error = toml::from_str::<LockSpec>("name = \"of-a-tset\"").expect_err("there is none");
+    let said = error.to_string();
+    assert!(
+        said.contains("`redlock`") && said.contains("`of-a-test`"),
+        "{said}"
+    );
     assert_eq!(read(7), read(7));
     assert_ne!(read(7), read(8));
     assert_eq!(read(7).bound(&Topology::default()).by_clock_ms, 7);

@@ -197,7 +197,8 @@ pub fn minutes(text: &str) -> Result<Duration> {
 ///
 /// # Errors
 ///
-/// If a mutant survives that is no published survivor, or one does not that has a reason to.
+/// If a mutant survives that was noticed when the results were published, or one does not that has a
+/// reason to.
 pub fn sample(sample: Sample) -> Result<()> {
     println!(
         "    cargo xtask mutants --sample {}/{}",
@@ -209,12 +210,16 @@ pub fn sample(sample: Sample) -> Result<()> {
         if published.files.keys().any(|file| subject.has(file)) {
             let results = try_subject(subject, sample, None)?;
             survived.extend(results.survivors());
-            for (file, of) in &results.files {
-                tried.extend(of.mutants.iter().map(|it| format!("{file}: {}", it.change)));
-            }
+            tried.extend(results.names());
         }
     }
-    let reasons = reasons()?.into_keys().collect();
+    let reasons: BTreeSet<String> = reasons()?.into_keys().collect();
+    let before: BTreeSet<String> = published.names().collect();
+    let (survived, fresh) = survived.into_iter().partition(|name| before.contains(name));
+    let fresh: BTreeSet<String> = fresh;
+    for name in &fresh {
+        println!("not published yet, and nothing notices it: {name}");
+    }
     judge(
         &reasons,
         &published.survivors().collect(),
@@ -372,19 +377,16 @@ fn reasons_of(list: &str) -> BTreeMap<String, String> {
     reasons
 }
 
-/// A name may stand for several mutants: the same change in several lines of one function.
+/// Compares the survivors with those that are known, published or with a reason. A name may stand for
+/// several mutants: the same change in several lines of one function.
 fn judge(
     reasons: &BTreeSet<String>,
     published: &BTreeSet<String>,
     tried: &BTreeSet<String>,
     survived: &BTreeSet<String>,
 ) -> Result<()> {
-    let is_known = |name: &&String| reasons.contains(*name) || published.contains(*name);
-    let new: Vec<String> = survived
-        .iter()
-        .filter(|name| !is_known(name))
-        .cloned()
-        .collect();
+    let is_new = |name: &&String| !reasons.contains(*name) && !published.contains(*name);
+    let new: Vec<String> = survived.iter().filter(is_new).cloned().collect();
     if !new.is_empty() {
         bail!(
             "nothing notices these changes any more:\n{}\nAdd a scenario or a test, or list them in \
@@ -395,7 +397,9 @@ fn judge(
     let is_noticed = |name: &&String| {
         tried.contains(*name) && !survived.contains(*name) && !published.contains(*name)
     };
-    let noticed: Vec<String> = reasons.iter().filter(is_noticed).cloned().collect();
+    let noticed: Vec<&str> = { reasons.iter().filter(is_noticed) }
+        .map(|it| &**it)
+        .collect();
     if !noticed.is_empty() {
         bail!(
             "these changes are noticed: delete them from {SURVIVORS}:\n{}",

@@ -88,6 +88,14 @@ impl Results {
             .push(of);
     }
 
+    /// All that were tried, by their names.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.files.iter().flat_map(|(file, of)| {
+            let changes = of.mutants.iter().map(|mutant| &mutant.change);
+            changes.map(move |change| format!("{file}: {change}"))
+        })
+    }
+
     /// The survivors, by the names that `xtask/survivors.txt` has.
     pub fn survivors(&self) -> impl Iterator<Item = String> {
         self.files.iter().flat_map(|(file, of)| {
