@@ -159,15 +159,15 @@ const SAFETY: Part = Part {
     measures: &[
         (
             Measure::Violations(Property::Belief),
-            "B∞: two clients believe that they hold the lock",
+            "belief: two clients believe that they hold the lock",
         ),
         (
             Measure::Violations(Property::Lease),
-            "Bd: the same, each within its lease by its own clock",
+            "lease: the same, each within its lease by its own clock",
         ),
         (
             Measure::Violations(Property::Resource),
-            "R: the resource accepts what it should not have",
+            "resource: it accepts what it should not have",
         ),
         (
             Measure::Violations(Property::ForeignRelease),

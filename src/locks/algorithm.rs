@@ -108,8 +108,7 @@ pub struct CatalogueEntry {
     pub source: &'static str,
     /// Its parameters with their defaults and meanings.
     pub parameters: &'static [Parameter],
-    /// The forms that the matrix tests against the problems; empty for a lock without a row there,
-    /// whose entry says why. Each has a label that
+    /// The forms that the matrix tests against the problems. Each has a label that
     /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],

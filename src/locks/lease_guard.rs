@@ -223,9 +223,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     summary: "one node, the end of the lease as value; clients compare it with a clock of bounded error",
     source: "Davis, Demirbas, Deng, \"LeaseGuard: Raft Leases Done Right\" (2025), the end of a lease alone",
     parameters: Params::PARAMETERS,
-    // No row in the matrix, whose problems leave the clocks exact: there it differs from other leases by
-    // the uncertainty alone.
-    forms: &[],
+    forms: &[("", "ttl_ms = LEASE")],
     mutants: &[(
         "uncertainty_ms=0",
         "a client takes its clock to be exact, so two that disagree hold the lock at the same time",

@@ -254,8 +254,7 @@ mod tests {
     #[test]
     fn every_catalogue_form_parses_as_its_lock() {
         for entry in CATALOGUE {
-            let is_in_matrix = !entry.forms.is_empty();
-            assert_eq!(is_in_matrix, entry.name != "lease-guard", "{}", entry.name);
+            assert!(!entry.forms.is_empty(), "{} has no form", entry.name);
             for (form, parameters) in entry.forms {
                 let parameters = parameters.replace("LEASE", "1000");
                 let text = format!("name = \"{}\"\n{parameters}", entry.name);
