@@ -62,7 +62,10 @@ fn a_plain_del_is_caught() {
     let failed = std::panic::catch_unwind(|| lab.assert(&[&file.to_string_lossy()]));
     let told = failed.expect_err("a verdict differs");
     let told = told.downcast_ref::<String>().expect("a text");
-    assert!(told.contains("\n    replay  cargo run --quiet -- run "), "{told}");
+    assert!(
+        told.contains("\n    replay  cargo run --quiet -- run "),
+        "{told}"
+    );
     assert!(!told.contains("<br>"), "{told}");
 
     let check = out.join("check");
