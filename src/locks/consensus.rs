@@ -13,7 +13,7 @@
 //! ended, but a client that is partitioned or paused does not get this notification.
 //!
 //! The service is that of the simulator, or ZooKeeper in a real run: [`Env::coordination`] says which. The
-//! steps above are the same code for both. What differs is the session ([`session`]): its
+//! steps above are the same code for both. What differs is the session (`session.rs`): its
 //! protocol, and how a request whose answer is lost is repeated without being executed twice.
 
 use std::cell::RefCell;

@@ -286,6 +286,9 @@ impl Place {
         let options = [
             "--port",
             &port,
+            // On all addresses it could not start beside a real run with this port on one of them.
+            "--bind",
+            "127.0.0.1",
             "--save",
             "",
             "--repl-diskless-sync-delay",
@@ -306,7 +309,7 @@ impl Place {
         let path = self.folder.join(format!("redis-{port}.conf"));
         let more = more.join(" ").replace("--", "");
         let text = format!(
-            "port {port}\nsave \"\"\nrepl-diskless-sync-delay 0\ndir {}\n{more}\n",
+            "port {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\ndir {}\n{more}\n",
             self.folder.display()
         );
         fs::write(&path, text).expect("a file");
@@ -323,7 +326,7 @@ impl Place {
     fn sentinel(&self, port: u16, master: u16, down_after_ms: i64, quorum: usize) -> Process {
         let config = self.folder.join(format!("sentinel-{port}.conf"));
         let text = format!(
-            "port {port}\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {quorum}\n\
+            "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor mymaster 127.0.0.1 {master} {quorum}\n\
              sentinel down-after-milliseconds mymaster {down_after_ms}\n\
              sentinel failover-timeout mymaster {FAILOVER_TIMEOUT_MS}\n",
             self.folder.display()
