@@ -155,7 +155,7 @@ params! {
         /// How long to wait for one node, connection included, in milliseconds.
         node_timeout_ms: u64 = (redlock::NODE_TIMEOUT_MS => "50"),
             "how long to wait for one node, connection included";
-        /// Whether to ask the nodes in turn or in parallel.
+        /// Whether to ask the nodes in parallel or in turn.
         order: Order = (Order::Parallel => "parallel"),
             "parallel | sequential: ask the nodes all at once or in turn";
         /// Wait before the next attempt, in milliseconds.
