@@ -35,6 +35,11 @@ const WAITING: &[&str] = &[
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
 
+/// The workspace without this program, whose tests are built apart. With it, a dependency of proc macros would be
+/// one of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
+/// more for the doc tests and the planted mistakes.
+const PRODUCT: &str = "--workspace --exclude xtask";
+
 /// A test binary as cargo has built it.
 #[derive(Debug, PartialEq, Eq)]
 struct Binary {
@@ -61,8 +66,10 @@ fn simulates_much(target: &str) -> bool {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run() -> Result<()> {
-    execute_all(build(&debug()?)?)?;
-    let status = cargo("test --quiet --workspace --doc").status();
+    let mut binaries = build(&debug()?)?;
+    binaries.extend(build("test --package xtask --no-run")?);
+    execute_all(binaries)?;
+    let status = cargo(&format!("test --quiet {PRODUCT} --doc")).status();
     let status = status.context("cargo did not start")?;
     ensure!(status.success(), "doc tests: {status}");
     Ok(())
@@ -83,7 +90,7 @@ pub fn run_in_release() -> Result<()> {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_release_tests_in_debug() -> Result<()> {
-    let mut binaries = build("test --workspace --no-run")?;
+    let mut binaries = build(&format!("test {PRODUCT} --no-run"))?;
     binaries.retain(|binary| simulates_much(binary.target()));
     execute_all(binaries)
 }
@@ -133,7 +140,7 @@ pub fn debug() -> Result<String> {
     let names = test_targets(&metadata);
     let names = names.iter().filter(|name| !simulates_much(name));
     let names: String = names.map(|name| format!(" --test {name}")).collect();
-    Ok(format!("test --workspace --no-run --lib --bins{names}"))
+    Ok(format!("test {PRODUCT} --no-run --lib --bins{names}"))
 }
 
 /// The names of all integration tests.

@@ -44,7 +44,7 @@ pub fn run(which: Which) -> Result<()> {
         Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
     };
     let tree = tree::write(TREE, &files, &changed)?;
-    let wrong = trial::run(&choice.plants, &plants, &tree)?;
+    let wrong = trial::run(&choice.plants, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));
     }

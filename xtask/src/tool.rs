@@ -18,6 +18,13 @@ pub fn cargo(line: &str) -> Command {
     cargo
 }
 
+/// Lets cargo keep what it compiles of a copy of this workspace apart from the workspace itself, and share the
+/// dependencies. Otherwise both have the same file names, and each overwrites the other's libraries: Cargo names a
+/// file by the place of its package within the workspace, and by the wrapper of the compiler. This one does nothing.
+pub fn set_apart(cargo: &mut Command) -> &mut Command {
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "env")
+}
+
 /// A command that gives way to others, where the system knows how. Tests that heed real time run
 /// beside it.
 pub fn patient(program: impl AsRef<OsStr>) -> Command {

@@ -14,7 +14,7 @@ use super::generate::Mutant;
 use super::nest::{Place, nested};
 use crate::plants::{Binary, executable, write_tree};
 use crate::source::File;
-use crate::tool::cargo;
+use crate::tool::{cargo, set_apart};
 
 /// The folder of the copy.
 const TREE: &str = "target/mutants/tree";
@@ -198,6 +198,7 @@ fn compile<'a>(tree: &Path, packages: impl Iterator<Item = &'a String>) -> Resul
         command.args(["--package", package]);
     }
     command.current_dir(tree).env("CARGO_TARGET_DIR", target()?);
+    set_apart(&mut command);
     let checked = command
         .stderr(Stdio::null())
         .output()
@@ -294,6 +295,7 @@ fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>>
         };
     }
     command.current_dir(tree).env("CARGO_TARGET_DIR", target()?);
+    set_apart(&mut command);
     let built = command
         .stderr(Stdio::inherit())
         .output()

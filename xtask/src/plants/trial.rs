@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::data::{Binary, Catcher, Plant};
 use super::switch::VARIABLE;
-use crate::tool::cargo;
+use crate::tool::{cargo, set_apart};
 
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
@@ -29,13 +29,13 @@ type Trial<'a> = (Option<&'a Plant>, Catcher);
 /// # Errors
 ///
 /// If the copy cannot be built, or a catcher not be started.
-pub fn run(plants: &[&Plant], all: &[Plant], tree: &Path) -> Result<Vec<String>> {
+pub fn run(plants: &[&Plant], tree: &Path) -> Result<Vec<String>> {
     let mut mistaken: Vec<Trial> = Vec::new();
     for &plant in plants {
         mistaken.push((Some(plant), plant.caught_by()?));
     }
     let catchers: BTreeSet<Catcher> = mistaken.iter().map(|trial| trial.1.clone()).collect();
-    let binaries = build(&catchers, &packages(all)?, tree)?;
+    let binaries = build(&catchers, tree)?;
     fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
     let sound = catchers.into_iter().map(|catcher| (None, catcher));
     let trials: Vec<Trial> = sound.chain(mistaken).collect();
@@ -109,26 +109,37 @@ fn show(catcher: &Catcher) -> String {
     }
 }
 
-/// The packages of all catchers. Cargo gets them all for any choice, since the features of the
-/// dependencies follow from the packages: otherwise another choice would build them anew.
-fn packages(plants: &[Plant]) -> Result<BTreeSet<String>> {
-    let package = |plant: &Plant| Ok(binary(&plant.caught_by()?).package);
-    plants.iter().map(package).collect()
-}
+/// The package that depends on all others. Cargo always gets it, since the features of the dependencies follow
+/// from the packages: without it they would be compiled anew for another choice.
+const ALL: &str = "locklab";
 
 /// Builds the binaries of these catchers in the copy; returns their paths. They share the
 /// dependencies with the other builds of the repository.
-fn build(
-    catchers: &BTreeSet<Catcher>,
-    packages: &BTreeSet<String>,
-    tree: &Path,
-) -> Result<BTreeMap<Binary, PathBuf>> {
+fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
     let wanted: BTreeSet<Binary> = catchers.iter().map(binary).collect();
-    let mut command = cargo("test --no-run --message-format json-render-diagnostics");
-    let tests: BTreeSet<Option<&str>> = wanted.iter().map(|b| b.test.as_deref()).collect();
-    for package in packages {
-        command.args(["--package", package]);
+    // Apart, since with `--lib` cargo builds the unit tests of every package that it gets.
+    let (unit_tests, integration_tests): (Vec<_>, Vec<_>) =
+        wanted.iter().partition(|binary| binary.test.is_none());
+    let mut found = BTreeMap::new();
+    for wanted in [unit_tests, integration_tests] {
+        if !wanted.is_empty() {
+            found.append(&mut build_together(&wanted, tree)?);
+        }
     }
+    for binary in &wanted {
+        ensure!(found.contains_key(binary), "cargo built no {binary:?}");
+    }
+    Ok(found)
+}
+
+/// Builds these binaries, in one call of cargo.
+fn build_together(wanted: &[&Binary], tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
+    let mut command = cargo("test --no-run --message-format json-render-diagnostics");
+    command.args(["--package", ALL]);
+    for binary in wanted {
+        command.args(["--package", &binary.package]);
+    }
+    let tests: BTreeSet<Option<&str>> = wanted.iter().map(|b| b.test.as_deref()).collect();
     for test in tests {
         match test {
             Some(test) => command.args(["--test", test]),
@@ -137,17 +148,14 @@ fn build(
     }
     let target = env::current_dir()?.join("target");
     command.current_dir(tree).env("CARGO_TARGET_DIR", target);
+    set_apart(&mut command);
     let built = command.stderr(Stdio::inherit()).output();
     let built = built.context("start cargo")?;
     if !built.status.success() {
         bail!("{} does not compile; it has the switches", tree.display());
     }
     let said = String::from_utf8_lossy(&built.stdout);
-    let found: BTreeMap<Binary, PathBuf> = said.lines().filter_map(executable).collect();
-    for binary in &wanted {
-        ensure!(found.contains_key(binary), "cargo built no {binary:?}");
-    }
-    Ok(found)
+    Ok(said.lines().filter_map(executable).collect())
 }
 
 /// The binary of tests of which this line of Cargo's tells.
