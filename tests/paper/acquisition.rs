@@ -62,7 +62,7 @@ fn a_delay_during_acquisition_breaks_no_lease_that_is_looked_at_again() {
         let job = Job {
             scenario,
             parameters: vec![],
-            seeds: 0..RUNS,
+            seeds: 0..super::some_of(RUNS),
         };
         let stop = AtomicBool::new(false);
         let cells = run(&[job], &BatchOptions::quiet(2, &stop)).expect("no panic");

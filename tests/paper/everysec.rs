@@ -3,7 +3,7 @@
 
 use locklab_check::Property;
 
-use super::{agrees, printed};
+use super::{agrees, printed, some_of};
 
 /// Runs of each point: 3.29 standard errors are then at most 4.3 percentage points.
 const RUNS: u64 = 1500;
@@ -21,7 +21,7 @@ fn paper(node_timeout: f64, latency: f64, delay: f64) -> f64 {
 #[track_caller]
 fn check(sets: &[&str], expected: f64) {
     for property in [Property::Lease, Property::Resource] {
-        let rate = printed("redis-docs/r12-everysec", sets, property, RUNS);
+        let rate = printed("redis-docs/r12-everysec", sets, property, some_of(RUNS));
         let told = rate.describe("runs");
         assert!(
             agrees(rate, expected),
@@ -69,6 +69,7 @@ fn after_a_second_nothing_is_lost() {
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let sets = ["fault.power.delay_ms=302"];
-    let rate = printed("redis-docs/r12-everysec", &sets, Property::Lease, RUNS);
+    let runs = some_of(RUNS);
+    let rate = printed("redis-docs/r12-everysec", &sets, Property::Lease, runs);
     assert!(!agrees(rate, paper(50.0, 2.0, 402.0)));
 }
