@@ -5,7 +5,7 @@ use roxmltree::Document;
 use locklab_check::Property;
 use locklab_evidence::Tally;
 use locklab_report::{
-    Drawing, Error,
+    Drawing, Error, Sheet,
     chart::{self, ChartOptions, RateAxis},
     pdf, png, svg as written,
 };
@@ -111,7 +111,7 @@ fn locks() -> Sweep {
 }
 
 fn drawing(sweep: &Sweep, options: &ChartOptions) -> Drawing {
-    chart::draw(sweep, options).expect("the sweep has judged runs")
+    chart::draw(sweep, options, &Sheet::SCREEN).expect("the sweep has judged runs")
 }
 
 fn svg(sweep: &Sweep, options: &ChartOptions) -> String {
@@ -161,7 +161,11 @@ fn forty_series_have_forty_panels() {
             cell(&parameters, &[(Property::Lease, tally(series, 200, 0))])
         })
     });
-    let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
+    let crowded = svg(
+        &sweep("Many", cells.collect()),
+        &ChartOptions::default(),
+        &Sheet::SCREEN,
+    );
     for series in 0..40 {
         let heading = format!("lock-with-a-long-name-{series}\n");
         assert_eq!(crowded.matches(&heading).count(), 1, "{heading}");
@@ -201,7 +205,11 @@ fn markers_at_one_place_are_moved_apart() {
             ];
             cell(&[("n", n)], &tallies)
         });
-        let drawn = svg(&sweep("Two", cells.into()), &ChartOptions::default());
+        let drawn = svg(
+            &sweep("Two", cells.into()),
+            &ChartOptions::default(),
+            &Sheet::SCREEN,
+        );
         let circles = drawn.split("<circle cx=\"").skip(2);
         let columns = circles.map(|rest| rest.split('"').next().expect("a number").to_owned());
         columns.collect::<Vec<String>>()
@@ -219,7 +227,7 @@ fn the_title_names_the_overrides() {
         overrides: vec!["lock.ttl_ms=500".into(), "workload.rounds=2".into()],
         ..pauses()
     };
-    let drawn = svg(&sweep, &ChartOptions::default());
+    let drawn = svg(&sweep, &ChartOptions::default(), &Sheet::SCREEN);
     assert!(
         drawn.contains("\nwith lock.ttl_ms=500, workload.rounds=2\n"),
         "{drawn}"
@@ -232,7 +240,7 @@ fn a_sweep_over_nothing_still_has_its_chart() {
         "One <cell> & \"no\" \u{1}parameter",
         vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
     );
-    let drawn = svg(&single, &ChartOptions::default());
+    let drawn = svg(&single, &ChartOptions::default(), &Sheet::SCREEN);
     Document::parse(&drawn).expect("it is well-formed");
     assert!(drawn.contains("no deadlock"), "{drawn}");
     assert!(
@@ -247,7 +255,7 @@ fn a_sweep_without_judged_runs_is_an_error() {
         "Nothing",
         vec![cell(&[("n", "1")], &[(Property::Lease, tally(0, 0, 7))])],
     );
-    let error = chart::draw(&nothing, &ChartOptions::default());
+    let error = chart::draw(&nothing, &ChartOptions::default(), &Sheet::SCREEN);
     assert!(
         matches!(error, Err(Error::NothingJudged { .. })),
         "{error:?}"
@@ -265,7 +273,7 @@ fn png_is_twice_as_dense_as_the_drawing() {
 #[test]
 fn every_chart_is_painted() {
     for sweep in [pauses(), drifts(), locks()] {
-        let drawing = drawing(&sweep, &ChartOptions::default());
+        let drawing = drawing(&sweep, &ChartOptions::default(), &Sheet::SCREEN);
         let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
         assert!(png.len() > 20_000, "{} bytes", png.len());
         assert!(pdf.len() > 10_000, "{} bytes", pdf.len());

@@ -35,6 +35,7 @@ mod matrix;
 mod merge;
 mod new;
 mod number;
+mod paper;
 mod replay;
 mod reproduce;
 mod results_file;
@@ -48,6 +49,7 @@ mod timer;
 mod view;
 
 use self::many::Many;
+use self::paper::Paper;
 use self::timer::Timer;
 use locklab_experiments::bug::Bug;
 use locklab_experiments::output::{self, status};
@@ -174,6 +176,8 @@ struct Out {
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', hide_possible_values = true,
           value_parser = format_parser(), default_values = ["svg", "png"])]
     format: Vec<Format>,
+    #[command(flatten)]
+    paper: Paper,
 }
 
 fn format_parser() -> impl TypedValueParser<Value = Format> {
@@ -187,7 +191,8 @@ fn format_parser() -> impl TypedValueParser<Value = Format> {
 impl Out {
     /// The folder, which is created if it does not exist.
     fn store(&self) -> anyhow::Result<Store> {
-        Store::at(&self.out, &self.format)
+        let sheet = self.paper.sheet()?;
+        Ok(Store::at(&self.out, &self.format)?.on(sheet))
     }
 }
 

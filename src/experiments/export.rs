@@ -108,7 +108,7 @@ impl Exporter for Picture {
     fn export(&self, form: &Form, section: &Section) -> anyhow::Result<Vec<File>> {
         let (drawing, provenance) = match form {
             Form::Table(table) => match &section.provenance {
-                Some(provenance) => (table::draw(table), provenance),
+                Some(provenance) => (table::draw(table, &section.folder.sheet), provenance),
                 None => return Ok(vec![]),
             },
             Form::Chart(drawing, provenance) => (drawing.clone(), provenance),

@@ -7,7 +7,7 @@ use locklab_check::{Property, Verdict, Violation};
 
 use locklab_history::leases;
 use locklab_model::scenario::Scenario;
-use locklab_report::{Drawing, Provenance, spacetime};
+use locklab_report::{Drawing, Provenance, Sheet, spacetime};
 use locklab_results::recording::{self, Environment, Recording, server_name};
 use locklab_runner::recorded;
 
@@ -50,7 +50,7 @@ pub fn keep(
     property: Property,
 ) -> anyhow::Result<Evidence> {
     let recording = store.write(&format!("{stem}.jsonl"), &recording::write(run))?;
-    let (picture, provenance) = drawing(scenario, run, property)?;
+    let (picture, provenance) = drawing(scenario, run, property, &store.sheet)?;
     let drawing = provenance.stamp(picture);
     let mut last = PathBuf::new();
     for (name, contents) in export::pictures(stem, &drawing, &store.formats)? {
@@ -64,11 +64,12 @@ pub fn keep(
     })
 }
 
-/// The drawing of a run, and where it comes from.
+/// The drawing of a run on this paper, and where it comes from.
 pub fn drawing(
     scenario: &Scenario,
     run: &Recording,
     property: Property,
+    sheet: &Sheet,
 ) -> anyhow::Result<(Drawing, Provenance)> {
     let title = match &scenario.claim {
         Some(claim) => format!("{claim}: {}", scenario.title),
@@ -86,7 +87,7 @@ pub fn drawing(
         leases::leases(&run.history, contents, &scenario.topology)
     });
     let violation = violation_of(run, property);
-    let picture = spacetime::draw(&run.history, &title, violation, &leases)?;
+    let picture = spacetime::draw(&run.history, &title, violation, &leases, sheet)?;
     let provenance = Provenance {
         subject: scenario.name.clone(),
         overrides: scenario.overrides.clone(),
@@ -139,7 +140,8 @@ mod tests {
         let run = judged::run(&scenario, 0, Keep::MESSAGES).expect("it ends");
         let mut recording = judged::recording(&scenario, 0, run, Environment::World);
         change(&mut recording);
-        let (picture, _) = drawing(&scenario, &recording, Property::Lease).expect("it is drawn");
+        let (picture, _) =
+            drawing(&scenario, &recording, Property::Lease, &Sheet::SCREEN).expect("it is drawn");
         let drawn = svg(&picture);
         drawn.contains(">lock → c1<") && drawn.contains(">expired<")
     }

@@ -8,6 +8,7 @@ use serde_json::json;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::format::Format;
+use locklab_report::Sheet;
 
 /// A writable folder for results.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub struct Store {
     folder: PathBuf,
     /// The formats of pictures.
     pub formats: Vec<Format>,
+    /// Their paper.
+    pub sheet: Sheet,
 }
 
 impl Store {
@@ -39,12 +42,20 @@ impl Store {
         Ok(Self {
             folder: folder.to_owned(),
             formats: formats.to_vec(),
+            sheet: Sheet::SCREEN,
         })
+    }
+
+    /// The same folder, with pictures on this paper.
+    #[must_use]
+    pub fn on(self, sheet: Sheet) -> Self {
+        Self { sheet, ..self }
     }
 
     /// The subfolder of this name.
     pub fn below(&self, name: &str) -> anyhow::Result<Self> {
-        Self::at(&self.folder.join(name), &self.formats)
+        let below = Self::at(&self.folder.join(name), &self.formats)?;
+        Ok(below.on(self.sheet))
     }
 
     /// The subfolder for a scenario with these overrides: see `folder_of`.

@@ -202,7 +202,7 @@ impl Experiment for Sweep {
             properties: charted(&self.options.properties, &self.base),
             rate_axis: self.options.rate_axis,
         };
-        match chart::draw(&sweep, &chart_options) {
+        match chart::draw(&sweep, &chart_options, &folder.sheet) {
             Ok(picture) => forms.push(Form::Chart(picture, provenance(&sweep))),
             Err(error @ Error::NothingJudged { .. }) => lines.push(format!("  no chart: {error}")),
             Err(error) => return Err(error.into()),

@@ -21,7 +21,7 @@ mod measure;
 mod pen;
 mod plot;
 
-use super::{Drawing, Error};
+use super::{Drawing, Error, Sheet};
 use locklab_check::Property;
 use locklab_results::Sweep;
 
@@ -50,6 +50,6 @@ pub enum RateAxis {
 /// # Errors
 ///
 /// [`Error::NothingJudged`] if no cell has a judged run of the properties.
-pub fn draw(sweep: &Sweep, options: &ChartOptions) -> Result<Drawing, Error> {
-    draw::drawing(&plot::plot(sweep, options)?)
+pub fn draw(sweep: &Sweep, options: &ChartOptions, sheet: &Sheet) -> Result<Drawing, Error> {
+    draw::drawing(&plot::plot(sweep, options)?, sheet)
 }

@@ -7,12 +7,15 @@ mod look;
 pub(super) use length::{Length, Percent, Point};
 pub(super) use look::{Colour, Fill, Ink, Look, Stroke};
 
+use super::sheet::Sheet;
+
 /// A picture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawing {
     pub(super) width: Length,
     /// The height without the footer.
     pub(super) height: Length,
+    pub(super) sheet: Sheet,
     pub(super) dialect: Dialect,
     pub(super) items: Vec<Item>,
     pub(super) footer: Option<Footer>,
@@ -152,6 +155,7 @@ impl Drawing {
         Drawing {
             width: Length::of(width),
             height: Length::default(),
+            sheet: Sheet::SCREEN,
             dialect: Dialect::Compact,
             items: Vec::new(),
             footer: None,
@@ -165,6 +169,12 @@ impl Drawing {
             dialect: Dialect::Plotters,
             ..Drawing::new(f64::from(width))
         }
+    }
+
+    /// The drawing on this paper, to whose width it is scaled.
+    pub(super) fn on(self, sheet: &Sheet) -> Self {
+        let sheet = sheet.fitted(self.width.units());
+        Drawing { sheet, ..self }
     }
 
     /// Sets the height, and puts white paper under everything.

@@ -12,6 +12,7 @@ mod palette;
 mod pdf;
 mod provenance;
 mod raster;
+mod sheet;
 pub mod spacetime;
 mod svg;
 pub mod table;
@@ -22,6 +23,7 @@ pub use drawing::Drawing;
 pub use pdf::pdf;
 pub use provenance::{PRODUCER, Provenance};
 pub use raster::png;
+pub use sheet::{Heading, Sheet};
 pub use svg::svg;
 
 /// Why a picture could not be drawn.

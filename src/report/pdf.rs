@@ -1,4 +1,4 @@
-//! Writes drawings as PDF, for papers: vectors, at the size of the drawing in points.
+//! Writes drawings as PDF, for papers: vectors, at the size of the drawing's sheet.
 //!
 //! Text is text, which can be selected and found; the font is in the file (`pdf/letters.rs`).
 
@@ -30,7 +30,11 @@ const COMPRESSION: u8 = 6;
 /// [`Error::Pdf`] if it has no size, or is longer than a page can be; [`Error::Pattern`] if a shape
 /// is filled with a pattern that it does not have.
 pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
-    let (width, height) = (drawing.width.f32(), drawing.whole_height().f32());
+    let unit = drawing.sheet.unit.points() as f32;
+    let (width, height) = (
+        drawing.width.f32() * unit,
+        drawing.whole_height().f32() * unit,
+    );
     if !(0.0 < width && width <= LONGEST && 0.0 < height && height <= LONGEST) {
         return Err(Error::Pdf(format!("a page of {width} × {height} points")));
     }
@@ -39,7 +43,7 @@ pub fn pdf(drawing: &Drawing) -> Result<Vec<u8>, Error> {
     let (catalog, pages, page, contents, info) = (next(), next(), next(), next(), next());
     let font = [next(), next(), next(), next(), next()];
     // PDF counts upwards from the lower edge.
-    let upright = Transform::from_row(1.0, 0.0, 0.0, -1.0, 0.0, height);
+    let upright = Transform::from_row(unit, 0.0, 0.0, -unit, 0.0, height);
     let mut used = Used::default();
     let mut content = Content::new();
     content.transform(matrix(upright));

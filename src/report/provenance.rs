@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::drawing::{
     Anchor, Colour, Drawing, Footer, Form, Length, Look, Point, Shape, TextStyle, printable,
 };
-use super::{font, palette};
+use super::{Heading, font, palette};
 
 /// The program, and its version.
 pub const PRODUCER: &str = concat!("Locklab ", env!("CARGO_PKG_VERSION"));
@@ -40,7 +40,8 @@ impl Provenance {
         parts.join(" · ")
     }
 
-    /// Adds a footer with the provenance to a picture, and the same as metadata.
+    /// Adds a footer with the provenance to a picture, and the same as metadata; only the metadata where
+    /// the sheet has no heading.
     pub fn stamp(&self, mut drawing: Drawing) -> Drawing {
         let (width, top) = (drawing.width.units(), drawing.height.units());
         let lines = font::wrap(&self.line(), SIZE, width - 2.0 * MARGIN);
@@ -67,6 +68,13 @@ impl Provenance {
             }
             shapes.push(shape);
         }
+        let height = match drawing.sheet.heading {
+            Heading::Drawn => height,
+            Heading::Omitted => {
+                shapes.clear();
+                Length::default()
+            }
+        };
         let data = serde_json::json!({ "producer": PRODUCER, "provenance": self });
         drawing.footer = Some(Footer {
             description: printable(&self.line()),

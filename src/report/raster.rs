@@ -11,10 +11,8 @@ use super::Error;
 use super::drawing::{Colour, Drawing, Fill, Hatch, Ink, Length, Shape, Stroke as Edge};
 use super::outline;
 
-/// Pixels per unit of the drawing: sharp on a dense screen and in print.
-const SCALE: f32 = 2.0;
-
-/// The drawing as PNG, two pixels for each unit of it; its description becomes a text chunk.
+/// The drawing as PNG, two pixels for each unit of it, or 300 dots an inch of paper; its description
+/// becomes a text chunk.
 ///
 /// # Errors
 ///
@@ -48,40 +46,39 @@ fn encode(drawn: Pixmap, description: Option<String>) -> Result<Vec<u8>, png::En
 type Tiles = BTreeMap<String, (Pixmap, Transform)>;
 
 fn draw(drawing: &Drawing) -> Result<Pixmap, Error> {
+    let scale = drawing.sheet.unit.pixels() as f32;
     let tile = |hatch: &Hatch| {
         let turned = Transform::from_rotate(f32::from(hatch.turn));
-        let place = turned.pre_scale(1.0 / SCALE, 1.0 / SCALE);
-        let tile = painted(
-            (hatch.side, hatch.side),
-            hatch.tile().iter(),
-            &Tiles::default(),
-        )?;
+        let place = turned.pre_scale(1.0 / scale, 1.0 / scale);
+        let size = (hatch.side, hatch.side);
+        let tile = painted(size, scale, hatch.tile().iter(), &Tiles::default())?;
         Ok((hatch.id.clone(), (tile, place)))
     };
     let tiles: Tiles = (drawing.hatches().map(tile)).collect::<Result<_, Error>>()?;
     let size = (drawing.width, drawing.whole_height());
-    painted(size, drawing.shapes(), &tiles)
+    painted(size, scale, drawing.shapes(), &tiles)
 }
 
 fn painted<'s>(
     (width, height): (Length, Length),
+    scale: f32,
     shapes: impl Iterator<Item = &'s Shape>,
     tiles: &Tiles,
 ) -> Result<Pixmap, Error> {
-    let pixels = |length: Length| (length.f32() * SCALE) as u32;
+    let pixels = |length: Length| (length.f32() * scale) as u32;
     let mut pixmap = Pixmap::new(pixels(width), pixels(height))
         .ok_or_else(|| Error::Raster("the drawing has no size, or is too large".to_owned()))?;
     for shape in shapes {
-        paint(shape, tiles, &mut pixmap)?;
+        paint(shape, scale, tiles, &mut pixmap)?;
     }
     Ok(pixmap)
 }
 
-fn paint(shape: &Shape, tiles: &Tiles, pixmap: &mut Pixmap) -> Result<(), Error> {
+fn paint(shape: &Shape, scale: f32, tiles: &Tiles, pixmap: &mut Pixmap) -> Result<(), Error> {
     let Some((path, place)) = outline::of(shape) else {
         return Ok(());
     };
-    let place = place.post_scale(SCALE, SCALE);
+    let place = place.post_scale(scale, scale);
     let stroke = |pixmap: &mut Pixmap, edge: &Edge, line_join: LineJoin| {
         let stroke = Stroke {
             width: edge.width.unwrap_or(1.0) as f32,

@@ -28,7 +28,7 @@ pub mod window;
 
 use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US, fractional_ms_from_ns};
 
-use super::{Drawing, Error};
+use super::{Drawing, Error, Sheet};
 use locklab_check::Violation;
 use locklab_history::History;
 use locklab_history::leases::Lease;
@@ -46,9 +46,10 @@ pub fn draw(
     title: &str,
     violation: Option<&Violation>,
     leases: &[Lease],
+    sheet: &Sheet,
 ) -> Result<Drawing, Error> {
     let scene = scene::Scene::of(history, violation, leases).ok_or(Error::EmptyHistory)?;
-    Ok(draw::drawing(&scene, title))
+    Ok(draw::drawing(&scene, title, sheet))
 }
 
 /// A duration as readable text, with at most three digits if that is precise enough.

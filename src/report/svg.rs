@@ -5,11 +5,19 @@ mod plotters;
 
 use super::drawing::{Dialect, Drawing, Item};
 use super::font;
+use super::sheet::Unit;
 
 /// The drawing as SVG.
 pub fn svg(drawing: &Drawing) -> String {
     let (width, height) = (drawing.width, drawing.whole_height());
-    let size = format!(r#"width="{width}" height="{height}" viewBox="0 0 {width} {height}""#);
+    let size = match drawing.sheet.unit {
+        Unit::Pixel => format!(r#"width="{width}" height="{height}""#),
+        Unit::Points(points) => {
+            let [wide, high] = [width, height].map(|length| length.units() * points);
+            format!(r#"width="{wide:.2}pt" height="{high:.2}pt""#)
+        }
+    };
+    let size = format!(r#"{size} viewBox="0 0 {width} {height}""#);
     const XML: &str = r#"xmlns="http://www.w3.org/2000/svg""#;
     let mut text = match drawing.dialect {
         Dialect::Compact => format!("<svg {XML} {size} font-family=\"{}\">\n", font::FAMILY),

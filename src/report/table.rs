@@ -3,8 +3,8 @@
 use std::mem::discriminant;
 
 use super::drawing::{Anchor, Colour, Drawing, Look as Paint, Percent, Stroke, TextStyle};
-use super::font;
 use super::palette::{FAINT, INK, MUTED, VIOLATION};
+use super::{Heading, Sheet, font};
 use locklab_results::table::{Field, Look, Table};
 
 /// Dimensions in units of the drawing.
@@ -19,18 +19,22 @@ const SAMPLE: f64 = 28.0;
 /// The number of characters of a heading that fit on one line of a column.
 const HEADING_LETTERS: usize = 17;
 
-/// Draws the table.
-pub fn draw(table: &Table) -> Drawing {
+/// Draws the table, scaled to the width of the sheet.
+pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
     let headings: Vec<Vec<String>> = table.columns.iter().map(|text| wrap(text)).collect();
     let lines = headings.iter().map(Vec::len).max().unwrap_or(0);
-    let top = MARGIN + TITLE_HEIGHT + lines as f64 * LINE_HEIGHT + 8.0;
+    let title = match sheet.heading {
+        Heading::Drawn => Some(&table.title),
+        Heading::Omitted => None,
+    };
+    let above = title.map_or(0.0, |_| TITLE_HEIGHT);
+    let top = MARGIN + above + lines as f64 * LINE_HEIGHT + 8.0;
     let width = 2.0 * MARGIN + LABEL_WIDTH + table.columns.len() as f64 * COLUMN_WIDTH;
     let mut drawing = Drawing::new(width);
-    drawing.text(
-        (MARGIN, MARGIN + 14.0),
-        &table.title,
-        text(15.0, INK, Anchor::Start),
-    );
+    if let Some(title) = title {
+        let style = text(15.0, INK, Anchor::Start);
+        drawing.text((MARGIN, MARGIN + 14.0), title, style);
+    }
     for (column, heading) in headings.iter().enumerate() {
         let first = top - 8.0 - heading.len() as f64 * LINE_HEIGHT;
         for (line, words) in heading.iter().enumerate() {
@@ -63,7 +67,7 @@ pub fn draw(table: &Table) -> Drawing {
         }
         y += 4.0;
     }
-    drawing.finish(y + 4.0)
+    drawing.on(sheet).finish(y + 4.0)
 }
 
 /// The meanings of the looks that occur, with a sample of each; returns the lower end.
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn legend_explains_the_symbols_in_use() {
-        let drawn = svg(&draw(&Table {
+        let table = Table {
             title: "t".into(),
             rows_are: "lock",
             columns: vec!["a".into()],
@@ -187,7 +191,8 @@ mod tests {
                 label: "l".into(),
                 fields: vec![Field::plain("50 %", Look::Violated(0.5))],
             }],
-        }));
+        };
+        let drawn = svg(&draw(&table, &Sheet::SCREEN));
         assert!(drawn.contains(">violated<"), "{drawn}");
         assert!(!drawn.contains(">holds<") && !drawn.contains(">too few runs<"));
         assert!(drawn.contains("two.<") && !drawn.contains(NOTE), "{drawn}");

@@ -77,12 +77,13 @@ fn check(kind: &str, drawing: &Drawing) {
     let filled = painted("f") + texts;
     assert_eq!((filled, painted("S")), (fills, lines), "{kind}");
 
+    let pixels = drawing.sheet.unit.pixels() as f32;
     let png = png(&drawing).expect("it is painted");
     let size =
         [16, 20].map(|at| u32::from_be_bytes([png[at], png[at + 1], png[at + 2], png[at + 3]]));
     assert_eq!(
         size,
-        [(width * 2.0) as u32, (height * 2.0) as u32],
+        [(width * pixels) as u32, (height * pixels) as u32],
         "{kind}"
     );
 }
@@ -119,6 +120,12 @@ fn sweep(counts: [u32; 2], values: fn(u32) -> String) -> Sweep {
     }
 }
 
+/// A screen, and a column of a paper.
+fn sheets() -> [Sheet; 2] {
+    let column = Sheet::print(241.0, 8.0, Heading::Omitted);
+    [Sheet::SCREEN, column.expect("it has room")]
+}
+
 #[test]
 fn every_kind_of_chart_is_painted() {
     let number = |value: u32| value.to_string();
@@ -130,8 +137,13 @@ fn every_kind_of_chart_is_painted() {
         ("chart of panels", sweep([3, 20], word)),
         ("heat map", sweep([6, 5], number)),
     ] {
-        let drawn = chart::draw(&sweep, &ChartOptions::default());
-        check(kind, &drawn.expect("something to draw"));
+        for sheet in sheets() {
+            let drawn = chart::draw(&sweep, &ChartOptions::default(), &sheet);
+            let drawn = drawn.expect("something to draw");
+            // Otherwise its text would be scaled to another size.
+            assert_eq!(drawn.width.units(), f64::from(sheet.width), "{kind}");
+            check(kind, &drawn);
+        }
     }
     let mut loss = sweep([5, 1], number);
     for cell in &mut loss.cells {
@@ -142,7 +154,7 @@ fn every_kind_of_chart_is_painted() {
         });
         cell.loss = Some(lost);
     }
-    let drawn = chart::draw(&loss, &ChartOptions::default());
+    let drawn = chart::draw(&loss, &ChartOptions::default(), &Sheet::SCREEN);
     check("chart of losses", &drawn.expect("something to draw"));
 }
 
@@ -162,8 +174,12 @@ fn random_diagrams_are_painted() {
             what: "any".into(),
         };
         let violation = (number % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Any run", violation, &[]) {
-            Ok(drawing) => check("diagram", &drawing),
+        let sheet = sheets()[(number / 2 % 2) as usize];
+        match spacetime::draw(&history, "Any run", violation, &[], &sheet) {
+            Ok(drawing) => {
+                assert_eq!(drawing.width.units(), f64::from(sheet.width));
+                check("diagram", &drawing);
+            }
             Err(error) => {
                 assert!(matches!(error, Error::EmptyHistory), "{error}");
                 continue;
@@ -196,7 +212,9 @@ fn a_table_of_every_look_is_painted() {
         legend: looks.into(),
         notes: vec!["A note.".into()],
     };
-    check("table", &table::draw(&table));
+    for sheet in sheets() {
+        check("table", &table::draw(&table, &sheet));
+    }
 }
 
 /// Only its name says which pattern a shape is filled with.

@@ -8,14 +8,14 @@ use locklab_history::{
     Phase, Record,
     leases::{End, Lease},
 };
-use locklab_report::{Error, pdf, png, spacetime, svg as written};
+use locklab_report::{Error, Sheet, pdf, png, spacetime, svg as written};
 
 mod stories;
 
 use stories::{HistoryBuilder, jump, late_replies, late_write, pause};
 
 fn svg(history: &History, title: &str, violation: Option<&Violation>) -> String {
-    let drawing = spacetime::draw(history, title, violation, &[]);
+    let drawing = spacetime::draw(history, title, violation, &[], &Sheet::SCREEN);
     written(&drawing.expect("the history is not empty"))
 }
 
@@ -74,8 +74,8 @@ fn every_picture_is_painted() {
         late_write(),
         late_replies(),
     ] {
-        let drawing =
-            spacetime::draw(&history, "Painted", Some(&violation), &[]).expect("not empty");
+        let drawing = spacetime::draw(&history, "Painted", Some(&violation), &[], &Sheet::SCREEN)
+            .expect("not empty");
         let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
         assert!(png.len() > 20_000, "{} bytes", png.len());
         assert!(pdf.len() > 10_000, "{} bytes", pdf.len());
@@ -246,7 +246,7 @@ fn any_history_makes_a_well_formed_picture() {
     for seed in 0..300 {
         let (history, violation) = nonsense(seed);
         let violation = (seed % 2 == 0).then_some(&violation);
-        match spacetime::draw(&history, "Nonsense", violation, &[]) {
+        match spacetime::draw(&history, "Nonsense", violation, &[], &Sheet::SCREEN) {
             Ok(drawing) => {
                 let text = written(&drawing);
                 assert!(
@@ -283,7 +283,7 @@ fn a_long_run_without_a_violation_still_fits_the_page() {
 
 #[test]
 fn an_empty_history_is_an_error() {
-    let drawn = spacetime::draw(&History::default(), "Nothing", None, &[]);
+    let drawn = spacetime::draw(&History::default(), "Nothing", None, &[], &Sheet::SCREEN);
     assert!(matches!(drawn, Err(Error::EmptyHistory)));
 }
 
@@ -314,7 +314,13 @@ fn lanes_of_nodes_show_what_they_hold_and_how_it_ended() {
     let (begin_ns, end_ns) = (violation.at_ns - 5_000_000, violation.at_ns - 1_000_000);
     let drawn = |end| {
         let leases = [lease(&node, &owner, (begin_ns, end_ns), end)];
-        let drawing = spacetime::draw(&history, "Redlock", Some(&violation), &leases);
+        let drawing = spacetime::draw(
+            &history,
+            "Redlock",
+            Some(&violation),
+            &leases,
+            &Sheet::SCREEN,
+        );
         written(&drawing.expect("the history is not empty"))
     };
     let says = |drawn: &str, text: &str| drawn.contains(&format!(">{text}<"));
@@ -344,7 +350,13 @@ fn only_the_locks_own_key_has_a_bar() {
         key: "lock:queue",
         ..own.clone()
     };
-    let drawing = spacetime::draw(&history, "Redlock", Some(&violation), &[queue, own]);
+    let drawing = spacetime::draw(
+        &history,
+        "Redlock",
+        Some(&violation),
+        &[queue, own],
+        &Sheet::SCREEN,
+    );
     let drawn = written(&drawing.expect("the history is not empty"));
     assert!(
         drawn.contains(">lock → c1<") && !drawn.contains("queue"),

@@ -8,7 +8,7 @@ use locklab_critique::{Claim, Critique};
 use locklab_evidence::{Finding as Found, Judgement, Tally};
 use locklab_real::comparison::{Finding, RateRow};
 use locklab_report::chart::{self, ChartOptions};
-use locklab_report::{Error, svg};
+use locklab_report::{Error, Sheet, svg};
 use locklab_runner::judged;
 use locklab_runner::prediction::Comparison;
 
@@ -291,7 +291,7 @@ fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
         .get(&headline)
         .map_or(0, |shortest| shortest.seed);
     let run = judged::record(scenario, seed)?;
-    let (picture, provenance) = pictures::drawing(scenario, &run, headline)?;
+    let (picture, provenance) = pictures::drawing(scenario, &run, headline, &Sheet::SCREEN)?;
     let caption = match pictures::violation_of(&run, headline) {
         Some(violation) => format!("Seed {seed}: {}.", violation.what),
         None => format!("Seed {seed}: a run in which {headline} is not violated."),
@@ -314,7 +314,7 @@ fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Optio
         properties: sweep::charted(&[], &observed.shown[name].scenario),
         ..ChartOptions::default()
     };
-    let picture = match chart::draw(swept, &options) {
+    let picture = match chart::draw(swept, &options, &Sheet::SCREEN) {
         Err(Error::NothingJudged { .. }) => return Ok(None),
         drawn => drawn?,
     };

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 
 use super::super::drawing::{Colour, Drawing};
-use super::super::{Error, font, palette};
+use super::super::{Error, Heading, Sheet, font, palette};
 use super::axis_scale::{Kind, Scale};
 use super::backend::Backend;
 use super::frame::{LEFT, RIGHT, axes, room};
@@ -12,29 +12,34 @@ use super::pen::{Area, Pixel, failed, fitting, style, text};
 use super::plot::{Body, Panel, Plot};
 use super::{heat, lines};
 
-const WIDTH: u32 = 1200;
-/// The height of the only panel, and of one among several.
+/// The height of the only panel, and of one among several, where the page is wide enough.
 const BODY: u32 = 560;
 const SMALL: u32 = 400;
+/// The narrowest panel beside another one.
+const NARROW: u32 = 400;
 /// The height of a panel's heading.
 const HEADING: u32 = 26;
 
 /// The chart.
-pub(super) fn drawing(plot: &Plot) -> Result<Drawing, Error> {
+pub(super) fn drawing(plot: &Plot, sheet: &Sheet) -> Result<Drawing, Error> {
     register_font(font::FAMILY, FontStyle::Normal, font::BYTES)
         .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
-    let header = Header::new(plot);
+    let width = sheet.width;
+    let header = Header::new(plot, sheet);
     let (columns, height) = match plot.panels.len() {
         1 => (1, BODY),
         2..=4 => (2, SMALL),
         _ => (3, SMALL),
     };
+    let columns = columns.min((width / NARROW) as usize).max(1);
+    // A narrow panel is no higher than wide.
+    let height = height.min(width / columns as u32);
     let rows = plot.panels.len().div_ceil(columns);
     let scale = heat::Colours::new(plot);
     let below = scale.as_ref().map_or(0, |_| heat::LEGEND_HEIGHT);
     let bottom = header.bottom as u32 + rows as u32 * height;
-    let size = (WIDTH, bottom + below);
-    let mut drawing = Drawing::chart(size);
+    let size = (width, bottom + below);
+    let mut drawing = Drawing::chart(size).on(sheet);
     {
         let root = Backend::new(&mut drawing, size).into_drawing_area();
         root.fill(&WHITE).map_err(failed)?;
@@ -82,19 +87,24 @@ struct Header {
 }
 
 impl Header {
-    fn new(plot: &Plot) -> Self {
-        let right = WIDTH as i32 - RIGHT;
+    fn new(plot: &Plot, sheet: &Sheet) -> Self {
+        let right = sheet.width as i32 - RIGHT;
         let mut y = 22;
         let mut texts = Vec::new();
         let with = match plot.overrides.as_str() {
             "" => String::new(),
             overrides => format!("with {overrides}"),
         };
-        for (words, size, ink, line_height) in [
+        let lines = [
             (&plot.title, 22.0, palette::INK, 28),
             (&with, 15.0, palette::INK, 22),
             (&plot.subtitle, 14.0, palette::MUTED, 20),
-        ] {
+        ];
+        let lines = match sheet.heading {
+            Heading::Drawn => &lines[..],
+            Heading::Omitted => &[],
+        };
+        for &(words, size, ink, line_height) in lines {
             for line in font::wrap(words, size, f64::from(right - LEFT)) {
                 texts.push(((LEFT, y), line, size, ink));
                 y += line_height;

@@ -8,13 +8,13 @@ use plotters::style::text_anchor::{HPos, VPos};
 
 use super::super::drawing::Colour;
 use super::super::{Error, font, palette};
-use super::frame::{Frame, LEFT};
-use super::pen::{Area, fill, ink, placed, style, text};
+use super::frame::{Frame, LEFT, RIGHT, room};
+use super::pen::{Area, fill, fitting, ink, placed, style, text};
 use super::plot::{Body, Heat, Plot};
 
 /// The height of the scale of colours below the maps.
 pub(super) const LEGEND_HEIGHT: u32 = 64;
-/// The width of that scale.
+/// The width of that scale, where there is so much room.
 const LENGTH: i32 = 360;
 /// A field without judged runs.
 const UNKNOWN: Colour = Colour::hex(0xd9d9d9);
@@ -77,14 +77,16 @@ impl Colours {
 
     /// The scale of the colours, with its title.
     pub(super) fn legend(&self, footer: &Area, plot: &Plot) -> Result<(), Error> {
+        let room = room(footer);
+        let length = LENGTH.min(room as i32);
         // Each reaches to the end, where the next covers it, so that no seam shines through.
-        for x in (0..LENGTH).step_by(3) {
-            let shade = self.of(self.top * f64::from(x) / f64::from(LENGTH - 1));
-            fill(footer, (LEFT + x, 6), (LEFT + LENGTH, 22), shade.mix(1.0))?;
+        for x in (0..length).step_by(3) {
+            let shade = self.of(self.top * f64::from(x) / f64::from(length - 1));
+            fill(footer, (LEFT + x, 6), (LEFT + length, 22), shade.mix(1.0))?;
         }
         for fifth in 0..=5 {
             let at = self.top * f64::from(fifth) / 5.0;
-            let place = (LEFT + LENGTH * fifth / 5, 28);
+            let place = (LEFT + length * fifth / 5, 28);
             let look = placed(12.0, palette::INK, HPos::Center, VPos::Top);
             text(footer, place, &at.to_string(), look)?;
         }
@@ -92,12 +94,13 @@ impl Colours {
             true => format!("{}; ? where no run could be judged", plot.rates),
             false => plot.rates.clone(),
         };
-        text(
-            footer,
-            (LEFT + LENGTH + 20, 6),
-            &title,
-            style(14.0, palette::INK),
-        )
+        // Beside the scale, or below it.
+        let (place, size) = match f64::from(length + 20 - RIGHT) + font::width(&title, 14.0) <= room
+        {
+            true => ((LEFT + length + 20, 6), 14.0),
+            false => ((LEFT, 44), fitting(&title, 14.0, room).max(9.0)),
+        };
+        text(footer, place, &title, style(size, palette::INK))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     super::{
+        Heading, Sheet,
         drawing::{Anchor, Colour, Drawing, Stroke, TextStyle},
         font, palette,
     },
@@ -16,17 +17,20 @@ use super::{
 };
 use locklab_evidence::thousands;
 
-const WIDTH: f64 = 1200.0;
 /// From the left edge to the life lines, and from their end to the right edge.
 const LEFT: f64 = 100.0;
 const RIGHT: f64 = 24.0;
 
 /// The picture.
-pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
-    let mut drawing = Drawing::new(WIDTH);
-    let below_header = header(&mut drawing, scene, title);
+pub(super) fn drawing(scene: &Scene, title: &str, sheet: &Sheet) -> Drawing {
+    let width = f64::from(sheet.width);
+    let mut drawing = Drawing::new(width).on(sheet);
+    let below_header = match sheet.heading {
+        Heading::Drawn => header(&mut drawing, scene, title),
+        Heading::Omitted => 0.0,
+    };
     let lanes = Lanes::new(&scene.hosts, below_header + 22.0);
-    let (left, right) = (LEFT, WIDTH - RIGHT);
+    let (left, right) = (LEFT, width - RIGHT);
     let scale = Scale::new(
         &scene.instants(),
         scene.idle_ns(),
@@ -36,7 +40,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
     let paper = Area {
         left: left + 2.0,
         top: below_header + 4.0,
-        right: WIDTH - 4.0,
+        right: width - 4.0,
         bottom: lanes.bottom + 30.0,
     };
     let mut page = Page {
@@ -74,7 +78,7 @@ pub(super) fn drawing(scene: &Scene, title: &str) -> Drawing {
 
 /// Title, violation and the part of the run that is shown; returns its lower end.
 fn header(drawing: &mut Drawing, scene: &Scene, title: &str) -> f64 {
-    let room = WIDTH - 24.0 - RIGHT;
+    let room = drawing.width.units() - 24.0 - RIGHT;
     let mut y = 12.0;
     let mut write = |text: &str, size: f64, colour: Colour| {
         for line in font::wrap(text, size, room) {
