@@ -38,7 +38,7 @@ fn an_allowance_suffices_from_the_drift_on() {
                 format!("fault.drift.drift_ppm={ppm}"),
             ];
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            printed("redis-docs/r8", &sets, Property::Lease, 300).violated
+            printed("redis-docs/r8", &sets, Property::Lease, some_of(300)).violated
         };
         assert_eq!(runs(edge), 0, "{ppm} ppm");
         assert!(runs(edge - 0.03) > 0, "{ppm} ppm");
