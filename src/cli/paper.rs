@@ -6,18 +6,21 @@ use locklab_report::{Heading, Sheet};
 /// Points of 1/72 inch in a centimetre.
 const PT_PER_CM: f64 = 72.0 / 2.54;
 
+/// The heading of these options in help texts.
+const PRINT: &str = "Pictures for print";
+
 /// How pictures are printed.
 #[derive(Args, Clone)]
-#[command(next_help_heading = "Pictures for print")]
 pub(super) struct Paper {
     /// Width of pictures on paper: 8.5cm, 85mm, 3.3in, 240pt
-    #[arg(long, value_name = "LENGTH", value_parser = points)]
+    #[arg(long, value_name = "LENGTH", value_parser = points, help_heading = PRINT)]
     width: Option<f64>,
     /// Size of their text in points, at that width
-    #[arg(long, value_name = "PT", value_parser = size, default_value = "8", requires = "width")]
+    #[arg(long, value_name = "PT", value_parser = size, default_value = "8", requires = "width",
+          help_heading = PRINT)]
     font_size: f64,
     /// Leave out title and small print, for a figure with a caption
-    #[arg(long)]
+    #[arg(long, help_heading = PRINT)]
     no_title: bool,
 }
 
