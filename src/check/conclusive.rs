@@ -93,8 +93,11 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     // For each fault that began: the time until which it matters.
     let mut matters_ns: BTreeMap<&Name, u64> = BTreeMap::new();
     let mut ever = false;
+    // How many clients request the lock, and how many request or hold it.
+    let (mut wanting, mut active) = (0, 0);
     for (index, host, record) in timeline.records() {
         let client = &mut clients[host];
+        let before = (client.wants, client.wants || client.has);
         match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..
@@ -132,6 +135,19 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
             Event::BeliefBegins { .. } | Event::BeliefEnds { .. } => {}
             _ => continue,
         }
+        if !has_faults {
+            // Only this client has changed.
+            let believes = timeline.believed(host, index + 1).next().is_some();
+            client.has = client.releases || believes;
+            wanting += usize::from(client.wants);
+            wanting -= usize::from(before.0);
+            active += usize::from(client.wants || client.has);
+            active -= usize::from(before.1);
+            if wanting > 0 && active > 1 {
+                return None;
+            }
+            continue;
+        }
         let matters = matters_ns
             .values()
             .any(|&until_ns| record.at_ns <= until_ns);
@@ -147,7 +163,7 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
                 .filter(|&(other, _)| other != host);
             for (_, other) in others.filter(|(_, other)| other.wants || other.has) {
                 ever = true;
-                if !has_faults || one.is_struck || other.is_struck {
+                if one.is_struck || other.is_struck {
                     return None;
                 }
             }

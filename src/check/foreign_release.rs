@@ -108,12 +108,14 @@ fn last_of_own<'t, 'h>(
     let records = timeline.all_records();
     let is_new = |grant: &&Grant| {
         let asked_ns = grant.asked.map(|asked| records[asked].at_ns);
-        grant.host == own.host
-            && grant.number != own.number
-            && grant.began < released_at
-            && asked_ns >= Some(own.lapses_ns)
+        grant.host == own.host && grant.number != own.number && asked_ns >= Some(own.lapses_ns)
     };
-    timeline.grants.iter().rfind(is_new).unwrap_or(own)
+    let grants = &timeline.grants;
+    // None that began before it was asked for after its lease.
+    let from = grants.partition_point(|grant| grant.begins_ns < own.begins_ns);
+    let end = grants.partition_point(|grant| grant.began < released_at);
+    let later = grants.get(from..end).unwrap_or_default();
+    later.iter().rfind(is_new).unwrap_or(own)
 }
 
 /// The grants so far: all of them, and the exclusive ones.

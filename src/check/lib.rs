@@ -54,17 +54,25 @@ pub use writes::{Writes, writes};
 /// violation is inconclusive: a fault never took effect, no clients contended for the lock, or what
 /// this property forbids never had an opportunity.
 pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
-    let timeline = Timeline::of(history);
-    let doubt = conclusive::doubt(&timeline, bounds.deadlock_ns);
-    let opportunities = Opportunities::of(&timeline);
-    let mut verdicts = verdicts(&timeline, bounds);
+    judge_by(&Timeline::of(history), bounds, &Property::ALL)
+}
+
+/// Judges a history by those of these properties that apply; see [`judge`].
+pub fn judge_by(
+    timeline: &Timeline,
+    bounds: &Bounds,
+    properties: &[Property],
+) -> BTreeMap<Property, Verdict> {
+    let doubt = conclusive::doubt(timeline, bounds.deadlock_ns);
+    let opportunities = Opportunities::of(timeline);
+    let mut verdicts = verdicts(timeline, bounds, properties);
     for (property, verdict) in &mut verdicts {
         if *verdict != Verdict::Holds {
             continue;
         }
         let doubt = match property {
             // The clients add without asking for the lock.
-            Property::AcknowledgedLost => conclusive::missed(&timeline),
+            Property::AcknowledgedLost => conclusive::missed(timeline),
             _ => doubt.clone(),
         };
         let missing = || opportunities.missing(*property).map(String::from);
@@ -76,18 +84,23 @@ pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> 
 }
 
 /// What each applicable rule says of the history, whatever the history could have shown.
-fn verdicts(timeline: &Timeline, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
-    let stale_write = stale_write::check(timeline);
-    let lost_update = lost_update::check(timeline);
-    let token_regression = token_regression::check(timeline);
+fn verdicts(
+    timeline: &Timeline,
+    bounds: &Bounds,
+    properties: &[Property],
+) -> BTreeMap<Property, Verdict> {
     let judged = |property| {
         let verdict = match property {
             Property::Belief => belief::check(timeline),
             Property::Lease => lease::check(timeline),
-            Property::Resource => resource::check([&stale_write, &lost_update, &token_regression]),
-            Property::StaleWrite => stale_write.clone(),
-            Property::LostUpdate => lost_update.clone(),
-            Property::TokenRegression => token_regression.clone(),
+            Property::Resource => resource::check([
+                &stale_write::check(timeline),
+                &lost_update::check(timeline),
+                &token_regression::check(timeline),
+            ]),
+            Property::StaleWrite => stale_write::check(timeline),
+            Property::LostUpdate => lost_update::check(timeline),
+            Property::TokenRegression => token_regression::check(timeline),
             Property::Progress => progress::check(timeline),
             Property::ForeignRelease => foreign_release::check(timeline, bounds.nodes),
             Property::Deadlock => deadlock::check(timeline, bounds, Excuse::Servers),
@@ -99,8 +112,9 @@ fn verdicts(timeline: &Timeline, bounds: &Bounds) -> BTreeMap<Property, Verdict>
         };
         Some(verdict)
     };
-    let all = Property::ALL.into_iter();
-    all.filter_map(|property| Some((property, judged(property)?)))
+    let wanted = properties.iter().copied();
+    wanted
+        .filter_map(|property| Some((property, judged(property)?)))
         .collect()
 }
 

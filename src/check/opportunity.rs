@@ -23,8 +23,11 @@
 //! `deadlock`, `availability`, `recovery` and `fifo` judge their own, because their rules find it. A
 //! violation is an opportunity by itself.
 
+mod attempts;
+
 use std::cell::OnceCell;
 
+use self::attempts::Attempts;
 use super::{Property, recovery};
 use locklab_history::timeline::{Grant, Holder, Timeline};
 use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
@@ -32,16 +35,7 @@ use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
 /// The opportunities of a run.
 pub(super) struct Opportunities<'t, 'h> {
     timeline: &'t Timeline<'h>,
-    attempts: OnceCell<Vec<Attempt>>,
-}
-
-/// A call of `acquire`.
-struct Attempt {
-    host: usize,
-    from_ns: u64,
-    to_ns: u64,
-    /// Whether its client only ever reads, and shares the lock with other readers.
-    shared: bool,
+    attempts: OnceCell<Attempts>,
 }
 
 impl<'t, 'h> Opportunities<'t, 'h> {
@@ -107,13 +101,8 @@ impl<'t, 'h> Opportunities<'t, 'h> {
 
     /// Whether another client asked for the lock between the beginning of this grant and this time.
     fn is_contended(&self, grant: &Grant, until_ns: u64) -> bool {
-        let attempts = self.attempts.get_or_init(|| attempts(self.timeline));
-        attempts.iter().any(|attempt| {
-            attempt.host != grant.host
-                && !(attempt.shared && grant.shared)
-                && attempt.from_ns < until_ns
-                && attempt.to_ns > grant.begins_ns
-        })
+        let attempts = self.attempts.get_or_init(|| Attempts::of(self.timeline));
+        attempts.last_until(until_ns, grant) > grant.begins_ns
     }
 
     /// Whether a client that may not hold the lock together with this one was granted it later, and
@@ -268,57 +257,6 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         }
         is_acknowledged && (!has_faults || recovery::healed_ns(self.timeline).is_none())
     }
-}
-
-/// Every call of `acquire`, and every time in which a client listens for its turn (`waiting`) until
-/// it calls again or gives up. What never ends lasts to its client's death or the end of the run. A
-/// grant without a call is one by itself.
-fn attempts(timeline: &Timeline) -> Vec<Attempt> {
-    let mut attempts: Vec<Attempt> = Vec::new();
-    let mut open: Vec<Option<usize>> = vec![None; timeline.hosts];
-    for (_, host, record) in timeline.records() {
-        let at_ns = record.at_ns;
-        let is_call = matches!(
-            record.event,
-            Event::Invoke {
-                op: Op::Acquire,
-                ..
-            }
-        );
-        let is_return = matches!(
-            record.event,
-            Event::Complete {
-                op: Op::Acquire,
-                ..
-            }
-        );
-        let waits = record.event.is_reached(Failpoint::Waiting);
-        let gives_up = record.event.is_reached(Failpoint::GivingUp);
-        let is_grant = matches!(record.event, Event::BeliefBegins { .. });
-        let is_instant = is_grant && open[host].is_none();
-        if (is_call || is_return || waits || gives_up || record.event.is_death())
-            && let Some(attempt) = open[host].take()
-        {
-            attempts[attempt].to_ns = at_ns;
-        }
-        if is_call || waits || is_instant {
-            open[host] = (!is_instant).then_some(attempts.len());
-            attempts.push(Attempt {
-                host,
-                from_ns: at_ns,
-                to_ns: if is_instant { at_ns } else { u64::MAX },
-                shared: false,
-            });
-        }
-    }
-    let mut only_reads: Vec<Option<bool>> = vec![None; timeline.hosts];
-    for grant in &timeline.grants {
-        *only_reads[grant.host].get_or_insert(true) &= grant.shared;
-    }
-    for attempt in &mut attempts {
-        attempt.shared = only_reads[attempt.host] == Some(true);
-    }
-    attempts
 }
 
 #[cfg(test)]

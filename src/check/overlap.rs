@@ -36,17 +36,15 @@ pub(super) fn first<'t, 'h>(
     timeline: &'t Timeline<'h>,
     end_ns: impl Fn(&Grant) -> u64,
 ) -> Option<Overlap<'t, 'h>> {
-    let mut lasting: Vec<&Grant> = Vec::new();
+    let mut exclusive = Longest::default();
+    let mut all = Longest::default();
     for later in &timeline.grants {
         if end_ns(later) <= later.begins_ns {
             continue;
         }
-        lasting.retain(|earlier| end_ns(earlier) > later.begins_ns);
-        let overlapped = lasting
-            .iter()
-            .filter(|earlier| earlier.excludes(later))
-            .max_by_key(|earlier| end_ns(earlier));
-        if let Some(earlier) = overlapped {
+        let others = if later.shared { &exclusive } else { &all };
+        let overlapped = others.of_others(later);
+        if let Some(earlier) = overlapped.filter(|earlier| end_ns(earlier) > later.begins_ns) {
             return Some(Overlap {
                 earlier,
                 later,
@@ -54,7 +52,40 @@ pub(super) fn first<'t, 'h>(
                 until_ns: end_ns(earlier).min(end_ns(later)),
             });
         }
-        lasting.push(later);
+        all.take(later, &end_ns);
+        if !later.shared {
+            exclusive.take(later, &end_ns);
+        }
     }
     None
+}
+
+/// The grant that lasts longest so far, and the one of any other client; of equals the last.
+#[derive(Default)]
+struct Longest<'t, 'h> {
+    first: Option<&'t Grant<'h>>,
+    other: Option<&'t Grant<'h>>,
+}
+
+impl<'t, 'h> Longest<'t, 'h> {
+    fn take(&mut self, grant: &'t Grant<'h>, end_ns: impl Fn(&Grant) -> u64) {
+        let lasts_longer =
+            |than: Option<&Grant>| than.is_none_or(|than| end_ns(grant) >= end_ns(than));
+        let is_firsts = self.first.is_some_and(|first| first.host == grant.host);
+        if lasts_longer(self.first) {
+            if !is_firsts {
+                self.other = self.first;
+            }
+            self.first = Some(grant);
+        } else if !is_firsts && lasts_longer(self.other) {
+            self.other = Some(grant);
+        }
+    }
+
+    /// The longest of a client other than the holder of this one.
+    fn of_others(&self, grant: &Grant) -> Option<&'t Grant<'h>> {
+        self.first
+            .filter(|first| first.host != grant.host)
+            .or(self.other)
+    }
 }

@@ -18,7 +18,7 @@ impl HistoryBuilder {
     #[track_caller]
     pub fn expect_holds(&self, property: Property) {
         let timeline = Timeline::of(&self.history);
-        let verdict = verdicts(&timeline, &self.bounds).remove(&property);
+        let verdict = verdicts(&timeline, &self.bounds, &[property]).remove(&property);
         assert_eq!(verdict, Some(Verdict::Holds));
     }
 

@@ -1,0 +1,176 @@
+//! When clients asked for the lock, so that a binary search finds whether one did during a grant.
+
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_history::{Event, Failpoint, Op};
+
+/// The attempts in the order of their beginnings, with the one that lasts longest of those so far.
+pub(super) struct Attempts {
+    from_ns: Vec<u64>,
+    all: Vec<Longest>,
+    /// Those of clients that do not only read.
+    exclusive: Vec<Longest>,
+}
+
+/// Until when the attempt lasts that lasts longest, its host, and the same of any other host.
+#[derive(Default, Clone, Copy)]
+struct Longest {
+    until_ns: u64,
+    host: usize,
+    others_until_ns: u64,
+}
+
+impl Longest {
+    fn with(self, attempt: &Attempt) -> Longest {
+        let Attempt { host, to_ns, .. } = *attempt;
+        let is_own = host == self.host;
+        match to_ns > self.until_ns {
+            true => Longest {
+                until_ns: to_ns,
+                host,
+                others_until_ns: if is_own {
+                    self.others_until_ns
+                } else {
+                    self.until_ns
+                },
+            },
+            false if is_own => self,
+            false => Longest {
+                others_until_ns: to_ns.max(self.others_until_ns),
+                ..self
+            },
+        }
+    }
+}
+
+impl Attempts {
+    pub(super) fn of(timeline: &Timeline) -> Attempts {
+        let attempts = attempts(timeline);
+        let longest = |counts: fn(&Attempt) -> bool| {
+            let so_far = attempts
+                .iter()
+                .scan(Longest::default(), |longest, attempt| {
+                    if counts(attempt) {
+                        *longest = longest.with(attempt);
+                    }
+                    Some(*longest)
+                });
+            so_far.collect()
+        };
+        Attempts {
+            all: longest(|_| true),
+            exclusive: longest(|attempt| !attempt.shared),
+            from_ns: attempts.iter().map(|attempt| attempt.from_ns).collect(),
+        }
+    }
+
+    /// The latest end of an attempt that began before this time, of another client than the holder of
+    /// the grant, who could not share the lock with it; 0 if there is none.
+    pub(super) fn last_until(&self, before_ns: u64, grant: &Grant) -> u64 {
+        let begun = self.from_ns.partition_point(|&from_ns| from_ns < before_ns);
+        let attempts = if grant.shared {
+            &self.exclusive
+        } else {
+            &self.all
+        };
+        let Some(last) = begun.checked_sub(1) else {
+            return 0;
+        };
+        let longest = attempts[last];
+        match longest.host == grant.host {
+            true => longest.others_until_ns,
+            false => longest.until_ns,
+        }
+    }
+}
+
+/// A call of `acquire`.
+struct Attempt {
+    host: usize,
+    from_ns: u64,
+    to_ns: u64,
+    /// Whether its client only ever reads, and shares the lock with other readers.
+    shared: bool,
+}
+
+/// Every call of `acquire`, and every time in which a client listens for its turn (`waiting`) until
+/// it calls again or gives up. What never ends lasts to its client's death or the end of the run. A
+/// grant without a call is one by itself.
+fn attempts(timeline: &Timeline) -> Vec<Attempt> {
+    let mut attempts: Vec<Attempt> = Vec::new();
+    let mut open: Vec<Option<usize>> = vec![None; timeline.hosts];
+    for (_, host, record) in timeline.records() {
+        let at_ns = record.at_ns;
+        let is_call = matches!(
+            record.event,
+            Event::Invoke {
+                op: Op::Acquire,
+                ..
+            }
+        );
+        let is_return = matches!(
+            record.event,
+            Event::Complete {
+                op: Op::Acquire,
+                ..
+            }
+        );
+        let waits = record.event.is_reached(Failpoint::Waiting);
+        let gives_up = record.event.is_reached(Failpoint::GivingUp);
+        let is_grant = matches!(record.event, Event::BeliefBegins { .. });
+        let is_instant = is_grant && open[host].is_none();
+        if (is_call || is_return || waits || gives_up || record.event.is_death())
+            && let Some(attempt) = open[host].take()
+        {
+            attempts[attempt].to_ns = at_ns;
+        }
+        if is_call || waits || is_instant {
+            open[host] = (!is_instant).then_some(attempts.len());
+            attempts.push(Attempt {
+                host,
+                from_ns: at_ns,
+                to_ns: if is_instant { at_ns } else { u64::MAX },
+                shared: false,
+            });
+        }
+    }
+    let mut only_reads: Vec<Option<bool>> = vec![None; timeline.hosts];
+    for grant in &timeline.grants {
+        *only_reads[grant.host].get_or_insert(true) &= grant.shared;
+    }
+    for attempt in &mut attempts {
+        attempt.shared = only_reads[attempt.host] == Some(true);
+    }
+    attempts
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::histories;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn a_grant_is_contended_if_any_attempt_contends(history in histories()) {
+            let timeline = Timeline::of(&history);
+            let of_all = Attempts::of(&timeline);
+            let attempts = attempts(&timeline);
+            let instants = || timeline.all_records().iter().map(|record| record.at_ns);
+            for (grant, until_ns) in timeline.grants.iter().flat_map(|grant| instants().map(move |at_ns| (grant, at_ns))) {
+                let contends = attempts.iter().any(|attempt| {
+                    attempt.host != grant.host
+                        && !(attempt.shared && grant.shared)
+                        && attempt.from_ns < until_ns
+                        && attempt.to_ns > grant.begins_ns
+                });
+                prop_assert_eq!(of_all.last_until(until_ns, grant) > grant.begins_ns, contends);
+            }
+        }
+    }
+}
