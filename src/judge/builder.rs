@@ -1,0 +1,238 @@
+//! Builds a history from the lines of a file: numbers names, and orders lines by time.
+
+mod pairing;
+
+use std::collections::BTreeMap;
+
+use locklab_history::Name;
+use locklab_values::units::ns_from_ms;
+
+use self::pairing::Pairing;
+use crate::history::{Clock, Deadline, LockHistory};
+use crate::models::ModelName;
+use crate::raw::{Amount, Bad, F, Header, RawEvent, Type, Unit};
+
+/// Collects the lines of a history.
+pub(crate) struct Builder {
+    header: Header,
+    names: Numbered,
+    keys: Numbered,
+    lines: Vec<Line>,
+    /// Per process: on which clocks its deadlines are.
+    clocks: Vec<[bool; 3]>,
+    pub(crate) skipped: usize,
+}
+
+/// A line with its names numbered.
+struct Line {
+    line: u32,
+    process: u32,
+    owner: Option<u32>,
+    /// `None` where the line names none: that of the call, or the only one.
+    key: Option<u32>,
+    kind: Type,
+    f: F,
+    at_ns: u64,
+    deadline: Option<Deadline>,
+    token: Option<u64>,
+    shared: bool,
+    permits: Option<u32>,
+    wall_ns: Option<u64>,
+    mono_ns: Option<u64>,
+    version: Option<u64>,
+    based_on: Option<u64>,
+}
+
+#[derive(Default)]
+struct Numbered {
+    numbers: BTreeMap<Name, u32>,
+    names: Vec<Name>,
+}
+
+impl Numbered {
+    fn of(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        let name: Name = name.into();
+        self.names.push(name.clone());
+        self.numbers.insert(name, number);
+        number
+    }
+}
+
+impl Builder {
+    pub(crate) fn new(header: Header) -> Builder {
+        Builder {
+            header,
+            names: Numbered::default(),
+            keys: Numbered::default(),
+            lines: Vec::new(),
+            clocks: Vec::new(),
+            skipped: 0,
+        }
+    }
+
+    /// Adds a line of the file.
+    pub(crate) fn push(&mut self, line: u32, raw: &RawEvent) -> Result<(), Bad> {
+        let unit = self.header.unit;
+        let ns = |amount: Option<Amount>, name: &str| in_ns(amount, unit, line, name);
+        let time_ns = ns(raw.time, "time")?;
+        if let Some(first) = self.lines.first()
+            && (first.at_ns == UNTIMED) != time_ns.is_none()
+        {
+            return Err(Bad::at(
+                line,
+                format!(
+                    "\"time\" is on some lines only (line {} {}); write it on every line, or on none",
+                    first.line,
+                    if time_ns.is_none() {
+                        "has it"
+                    } else {
+                        "has none"
+                    }
+                ),
+            ));
+        }
+        let deadline = match (ns(raw.deadline, "deadline")?, ns(raw.validity, "validity")?) {
+            (Some(_), Some(_)) => {
+                let what = "\"deadline\" and \"validity\" say the same; write one of them";
+                return Err(Bad::at(line, what));
+            }
+            (Some(at_ns), None) => Some(Deadline {
+                clock: raw.clock.unwrap_or(Clock::Time),
+                at_ns,
+            }),
+            (None, Some(validity_ns)) => Some(Deadline {
+                clock: Clock::Time,
+                at_ns: time_ns.unwrap_or(0).saturating_add(validity_ns),
+            }),
+            (None, None) => None,
+        };
+        let (wall_ns, mono_ns) = (ns(raw.wall, "wall")?, ns(raw.mono, "mono")?);
+        if let Some(deadline) = deadline {
+            let missing = match deadline.clock {
+                Clock::Time if time_ns.is_none() => Some("time"),
+                Clock::Wall if wall_ns.is_none() => Some("wall"),
+                Clock::Mono if mono_ns.is_none() => Some("mono"),
+                _ => None,
+            };
+            if let Some(missing) = missing {
+                return Err(Bad::at(
+                    line,
+                    format!(
+                        "a deadline needs its clock; write \"{missing}\" on every line of this process"
+                    ),
+                ));
+            }
+        }
+        if raw.f == F::Extend && self.header.model == ModelName::Lease {
+            let what = "the model \"lease\" has no extend; use \"renewal\"";
+            return Err(Bad::at(line, what));
+        }
+        let process = self.names.of(&raw.process.0);
+        if let Some(deadline) = deadline {
+            self.clocks.resize(self.names.names.len(), [false; 3]);
+            let clocks = &mut self.clocks[process as usize];
+            clocks[deadline.clock as usize] = true;
+            if *clocks == [true; 3] {
+                let what = "the deadlines of a process are on two clocks at most; leave one out";
+                return Err(Bad::at(line, what));
+            }
+        }
+        let line = Line {
+            line,
+            process,
+            owner: raw.owner.as_ref().map(|owner| self.names.of(&owner.0)),
+            key: raw.key.as_ref().map(|key| self.keys.of(&key.0)),
+            kind: raw.kind,
+            f: raw.f,
+            at_ns: time_ns.unwrap_or(UNTIMED),
+            deadline,
+            token: raw.token,
+            shared: raw.shared,
+            permits: raw.permits,
+            wall_ns,
+            mono_ns,
+            version: raw.version,
+            based_on: raw.based_on,
+        };
+        self.lines.push(line);
+        Ok(())
+    }
+
+    /// Pairs calls with returns.
+    pub(crate) fn finish(mut self) -> Result<LockHistory, Bad> {
+        self.set_times();
+        let mut pairing = Pairing::new(self.names.names.len(), self.keys);
+        for line in &self.lines {
+            pairing.take(line)?;
+        }
+        Ok(LockHistory {
+            header: self.header,
+            names: self.names.names,
+            keys: pairing.finish(),
+            skipped: self.skipped,
+        })
+    }
+
+    /// Counts time from the first event, and sorts by it; without times the nth line is
+    /// at n ms.
+    fn set_times(&mut self) {
+        if self.lines.first().is_some_and(|line| line.at_ns == UNTIMED) {
+            for (number, line) in (1..).zip(&mut self.lines) {
+                line.at_ns = ns_from_ms(number);
+            }
+            return;
+        }
+        let origin_ns = self.lines.iter().map(|line| line.at_ns).min().unwrap_or(0);
+        for line in &mut self.lines {
+            line.at_ns -= origin_ns;
+            if let Some(deadline) = &mut line.deadline
+                && deadline.clock == Clock::Time
+            {
+                deadline.at_ns = deadline.at_ns.saturating_sub(origin_ns);
+            }
+        }
+        self.lines.sort_by_key(|line| line.at_ns);
+        for tied in self.lines.chunk_by_mut(|one, next| one.at_ns == next.at_ns) {
+            calls_first(tied);
+        }
+    }
+}
+
+/// Nobody knows the order of lines at one instant but of those of one process: calls come first, so that
+/// nothing returned before a call that may have been earlier.
+fn calls_first(tied: &mut [Line]) {
+    // More are no accident of a coarse clock, and stay as they are.
+    if !(2..=64).contains(&tied.len()) {
+        return;
+    }
+    for from in 0..tied.len() {
+        let is_free = |place: &usize| {
+            let process = tied[*place].process;
+            tied[from..*place]
+                .iter()
+                .all(|line| line.process != process)
+        };
+        let mut free = (from..tied.len()).filter(is_free);
+        if let Some(call) = free.find(|&place| tied[place].kind == Type::Invoke) {
+            tied[from..=call].rotate_right(1);
+        }
+    }
+}
+
+/// The time of a line without one, until the order of lines gives it one.
+const UNTIMED: u64 = u64::MAX;
+
+fn in_ns(amount: Option<Amount>, unit: Unit, line: u32, name: &str) -> Result<Option<u64>, Bad> {
+    let Some(amount) = amount else {
+        return Ok(None);
+    };
+    let ns = amount.ns(unit).filter(|&ns| ns < UNTIMED);
+    ns.map(Some).ok_or_else(|| {
+        let what = format!("\"{name}\" is too large; is it in the unit of the header (\"unit\")?");
+        Bad::at(line, what)
+    })
+}

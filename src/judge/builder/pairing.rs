@@ -1,0 +1,243 @@
+//! Finds the return of each call, and what each line says of which lock.
+
+use super::{Line, Numbered};
+use crate::history::{Access, Call, KeyHistory, ONLY_KEY, Outcome, Point, What};
+use crate::models::Act;
+use crate::raw::{Bad, F, Type};
+
+/// Finds the return of each call.
+pub(super) struct Pairing {
+    keys: Numbered,
+    histories: Vec<KeyHistory>,
+    /// Per process: its call that has not returned yet, as key and index.
+    open: Vec<Option<(usize, usize)>>,
+    /// Per process: when it sent the access that has not been answered yet.
+    asked_ns: Vec<Option<u64>>,
+    /// Per key: the last access, as time and line.
+    accessed: Vec<Option<(u64, u32)>>,
+    /// Per process: the keys in which it appears.
+    appears: Vec<Vec<usize>>,
+    /// Per process: the owner that it last called as.
+    owners: Vec<Option<u32>>,
+}
+
+impl Pairing {
+    pub(super) fn new(processes: usize, keys: Numbered) -> Pairing {
+        let mut pairing = Pairing {
+            keys,
+            histories: Vec::new(),
+            open: vec![None; processes],
+            asked_ns: vec![None; processes],
+            accessed: Vec::new(),
+            appears: vec![Vec::new(); processes],
+            owners: vec![None; processes],
+        };
+        pairing.make_room();
+        pairing
+    }
+
+    fn make_room(&mut self) {
+        for name in &self.keys.names[self.histories.len()..] {
+            self.accessed.push(None);
+            self.histories.push(KeyHistory {
+                key: (**name).into(),
+                ..KeyHistory::default()
+            });
+        }
+    }
+
+    fn key(&mut self, line: &Line) -> usize {
+        let key = line.key.unwrap_or_else(|| self.keys.of(ONLY_KEY)) as usize;
+        self.make_room();
+        let appears = &mut self.appears[line.process as usize];
+        if !appears.contains(&key) {
+            appears.push(key);
+        }
+        key
+    }
+
+    pub(super) fn take(&mut self, line: &Line) -> Result<(), Bad> {
+        let act = match line.f {
+            F::Acquire => Act::Acquire,
+            F::Release => Act::Release,
+            F::Extend => Act::Extend,
+            F::Read | F::Write => {
+                self.access(line);
+                return Ok(());
+            }
+            F::Lost => {
+                let key = self.key(line);
+                self.lose(key, line);
+                return Ok(());
+            }
+            F::Crash => {
+                for key in self.appears[line.process as usize].clone() {
+                    self.lose(key, line);
+                }
+                self.open[line.process as usize] = None;
+                return Ok(());
+            }
+        };
+        match line.kind {
+            Type::Invoke => self.invoke(line, act),
+            _ => self.complete(line, act),
+        }
+    }
+
+    fn invoke(&mut self, line: &Line, act: Act) -> Result<(), Bad> {
+        let process = line.process as usize;
+        if let Some((key, call)) = self.open[process] {
+            let open = &self.histories[key].calls[call];
+            return Err(Bad::at(
+                line.line,
+                format!(
+                    "this process calls {} before its call of line {} has returned; a process does one \
+                     thing at a time: give each thread a name of its own, or log the return as \"info\"",
+                    line.f.name(),
+                    open.invoked_line,
+                ),
+            ));
+        }
+        let key = self.key(line);
+        self.owners[process] = line.owner.or(self.owners[process]);
+        let history = &mut self.histories[key];
+        let call = history.calls.len();
+        let holder = self.owners[process].unwrap_or(line.process);
+        history.calls.push(Call {
+            process: line.process,
+            holder,
+            act,
+            invoked_ns: line.at_ns,
+            invoked_line: line.line,
+            returned: None,
+            outcome: Outcome::Unknown,
+            token: line.token,
+            deadline: line.deadline,
+            shared: line.shared,
+            permits: line.permits.unwrap_or(1),
+        });
+        history
+            .points
+            .push(point(line, holder, What::Invoked(call)));
+        self.open[process] = Some((key, call));
+        Ok(())
+    }
+
+    fn complete(&mut self, line: &Line, act: Act) -> Result<(), Bad> {
+        let Some((key, index)) = self.open[line.process as usize].take() else {
+            return Err(Bad::at(
+                line.line,
+                format!(
+                    "this {} has no call before it; log a line with \"type\":\"invoke\" when the process calls",
+                    line.f.name()
+                ),
+            ));
+        };
+        let names = &self.keys.names;
+        let history = &mut self.histories[key];
+        let call = &mut history.calls[index];
+        if call.act != act {
+            let what = format!(
+                "a return of {}, but the call of line {} is another operation",
+                line.f.name(),
+                call.invoked_line
+            );
+            return Err(Bad::at(line.line, what));
+        }
+        if let Some(other) = line
+            .key
+            .filter(|&other| *names[other as usize] != *history.key)
+        {
+            let what = format!(
+                "a return for the lock \"{}\", but the call of line {} is for \"{}\"",
+                names[other as usize], call.invoked_line, history.key
+            );
+            return Err(Bad::at(line.line, what));
+        }
+        call.outcome = match line.kind {
+            Type::Ok => Outcome::Ok,
+            Type::Fail => Outcome::Failed,
+            Type::Info | Type::Invoke => Outcome::Unknown,
+        };
+        // An operation of unknown outcome may take effect after this line.
+        if call.outcome != Outcome::Unknown {
+            call.returned = Some((line.at_ns, line.line));
+        }
+        call.token = line.token.or(call.token);
+        call.deadline = line.deadline.or(call.deadline);
+        call.shared |= line.shared;
+        call.permits = line.permits.unwrap_or(call.permits);
+        let holder = call.holder;
+        history
+            .points
+            .push(point(line, holder, What::Returned(index)));
+        Ok(())
+    }
+
+    fn lose(&mut self, key: usize, line: &Line) {
+        let holder = line.owner.or(self.owners[line.process as usize]);
+        let holder = holder.unwrap_or(line.process);
+        self.histories[key]
+            .points
+            .push(point(line, holder, What::Lost));
+    }
+
+    fn access(&mut self, line: &Line) {
+        let process = line.process as usize;
+        if line.kind == Type::Invoke {
+            self.asked_ns[process] = Some(line.at_ns);
+            return;
+        }
+        let key = self.key(line);
+        let from_ns = self.asked_ns[process].take().unwrap_or(line.at_ns);
+        let history = &mut self.histories[key];
+        if line.kind == Type::Info {
+            history.accesses_doubt.get_or_insert_with(|| {
+                format!(
+                    "nobody knows whether the {} of line {} took effect",
+                    line.f.name(),
+                    line.line
+                )
+            });
+            return;
+        }
+        let overlapped = self.accessed[key].filter(|&(at_ns, _)| from_ns < at_ns);
+        if let Some((_, last_line)) = overlapped {
+            history.accesses_doubt.get_or_insert_with(|| {
+                format!(
+                    "the accesses of lines {last_line} and {} overlap in time, so their order is \
+                     unknown; log accesses where the resource serves them",
+                    line.line
+                )
+            });
+        }
+        self.accessed[key] = Some((line.at_ns, line.line));
+        let holder = line.owner.or(self.owners[process]).unwrap_or(line.process);
+        let access = Access {
+            writes: line.f == F::Write,
+            accepted: line.kind == Type::Ok,
+            token: line.token,
+            version: line.version,
+            based_on: line.based_on,
+        };
+        history
+            .points
+            .push(point(line, holder, What::Access(access)));
+    }
+
+    pub(super) fn finish(mut self) -> Vec<KeyHistory> {
+        self.histories.iter_mut().for_each(KeyHistory::note_clocks);
+        self.histories
+    }
+}
+
+fn point(line: &Line, holder: u32, what: What) -> Point {
+    Point {
+        at_ns: line.at_ns,
+        line: line.line,
+        holder,
+        wall_ns: line.wall_ns,
+        mono_ns: line.mono_ns,
+        what,
+    }
+}

@@ -1,0 +1,74 @@
+//! A grant that was asked for after another had returned has a higher token.
+//!
+//! Only then is their order known: calls that overlap may have been served in any order. Readers may
+//! share a token, and so may the grants of one holder of a reentrant lock.
+
+use locklab_check::{Ms, Violation};
+use locklab_history::Name;
+
+use crate::evidence::Evidence;
+use crate::history::{Call, KeyHistory, Outcome, What};
+use crate::models::{Act, ModelName};
+
+/// The first grant whose token is too low.
+pub fn check(key: &KeyHistory, names: &[Name], model: ModelName) -> Option<Evidence> {
+    // The highest token that has returned, and per call what it was when the call was made.
+    let mut highest: Option<(u64, usize, u64)> = None;
+    let mut at_call: Vec<Option<(u64, usize, u64)>> = vec![None; key.calls.len()];
+    for point in &key.points {
+        match point.what {
+            What::Invoked(index) => at_call[index] = highest,
+            What::Returned(index) => {
+                let call = &key.calls[index];
+                let Some(token) = call.token.filter(|_| is_grant(call)) else {
+                    continue;
+                };
+                if let Some((higher, other, at_ns)) = at_call[index]
+                    && at_ns < call.invoked_ns
+                    && is_regression(call, token, &key.calls[other], higher, model)
+                {
+                    return Some(evidence(key, names, index, other));
+                }
+                if highest.is_none_or(|(high, ..)| token >= high) {
+                    highest = Some((token, index, point.at_ns));
+                }
+            }
+            What::Lost | What::Access(_) | What::Clocks => {}
+        }
+    }
+    None
+}
+
+fn is_grant(call: &Call) -> bool {
+    call.act == Act::Acquire && call.outcome == Outcome::Ok && !call.shared
+}
+
+fn is_regression(call: &Call, token: u64, other: &Call, higher: u64, model: ModelName) -> bool {
+    let may_share = model == ModelName::Reentrant && call.holder == other.holder;
+    token < higher || token == higher && !may_share
+}
+
+fn evidence(key: &KeyHistory, names: &[Name], index: usize, other: usize) -> Evidence {
+    let (call, other) = (&key.calls[index], &key.calls[other]);
+    let returned_ns = |call: &Call| call.returned.map_or(call.invoked_ns, |(at_ns, _)| at_ns);
+    let token = |call: &Call| call.token.unwrap_or_default();
+    let at_ns = returned_ns(call);
+    let what = format!(
+        "{} asked for the lock at {} and was granted it with token {}, although {} had been granted it \
+         with token {} at {}",
+        names[call.process as usize],
+        Ms(call.invoked_ns),
+        token(call),
+        names[other.process as usize],
+        token(other),
+        Ms(returned_ns(other)),
+    );
+    let clients = [other, call].map(|call| names[call.process as usize].clone());
+    let violation = Violation {
+        at_ns,
+        until_ns: at_ns,
+        clients: clients.into(),
+        what,
+    };
+    Evidence::new(violation, call.lines().chain(other.lines()))
+}

@@ -1,0 +1,209 @@
+//! Histories as JSON lines: the schema of `docs/judge.md`.
+
+use std::path::Path;
+
+use crate::builder::Builder;
+use crate::history::LockHistory;
+use crate::models::ModelName;
+use crate::raw::{Bad, Header, InputError, RawEvent, SCHEMA};
+
+/// Whether a file begins like a history in this form.
+pub fn is_one(file: &[u8]) -> bool {
+    let first = file.split(|&byte| byte == b'\n').find(|line| is_told(line));
+    let start = first.and_then(|line| line.trim_ascii_start().strip_prefix(b"{"));
+    start.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"lock-history\""))
+}
+
+/// Reads a history from the bytes of the file at `path`, which is named in errors only. `model`
+/// takes the place of the header's.
+///
+/// # Errors
+///
+/// If it is not a history in a version that this build reads; the error has the line.
+pub fn read(file: &[u8], path: &Path, model: Option<ModelName>) -> Result<LockHistory, InputError> {
+    events(file, model).map_err(|bad| bad.of(path))
+}
+
+fn events(file: &[u8], model: Option<ModelName>) -> Result<LockHistory, Bad> {
+    let lines = (1..).zip(file.split(|&byte| byte == b'\n'));
+    let mut lines = lines.filter(|(_, line)| is_told(line));
+    let (number, line) = lines.next().unwrap_or((1, b""));
+    let mut header = header(number, line)?;
+    header.model = model.unwrap_or(header.model);
+    let mut builder = Builder::new(header);
+    for (number, line) in lines {
+        let event: RawEvent = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+        builder.push(number, &event)?;
+    }
+    builder.finish()
+}
+
+/// Whether a line says something: it is not blank, and no comment.
+fn is_told(line: &[u8]) -> bool {
+    !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
+}
+
+fn header(number: u32, line: &[u8]) -> Result<Header, Bad> {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        #[serde(rename = "lock-history")]
+        version: u32,
+    }
+    let Version { version } = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+    if version != SCHEMA {
+        let what =
+            format!("this is version {version} of the schema, and Locklab reads version {SCHEMA}");
+        return Err(Bad::at(number, what));
+    }
+    let header: Header = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+    match header {
+        Header { permits: 0, .. } | Header { servers: 0, .. } => Err(Bad::at(
+            number,
+            "\"permits\" and \"servers\" are at least 1",
+        )),
+        header => Ok(header),
+    }
+}
+
+fn bad(line: u32, error: &serde_json::Error) -> Bad {
+    // The parser sees a single line, so its line number, always 1, would be misleading.
+    let what = error.to_string();
+    let what = what.split(" at line 1 column").next().unwrap_or_default();
+    Bad::at(line, format!("{what}, at column {}", error.column()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::{Clock, Deadline, Outcome, What};
+    use crate::models::Act;
+
+    const HEADER: &str = r#"{"lock-history":1,"model":"renewal","unit":"ms"}"#;
+
+    fn read_lines(lines: &[&str]) -> Result<LockHistory, String> {
+        let text = lines.join("\n");
+        read(text.as_bytes(), Path::new("h.jsonl"), None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_call_has_what_its_two_lines_say() {
+        let history = read_lines(&[
+            HEADER,
+            "# a comment",
+            r#"{"process":"w1","type":"invoke","f":"acquire","time":1000,"key":"a","validity":30}"#,
+            r#"{"process":7,"type":"invoke","f":"lock","time":1001.5,"key":"b"}"#,
+            r#"{"process":"w1","type":"ok","f":"acquire","time":1002,"token":4}"#,
+            r#"{"process":7,"type":"info","f":"acquire","time":1003}"#,
+        ])
+        .unwrap();
+        assert_eq!(history.keys.len(), 2);
+        let [a, b] = [&history.keys[0], &history.keys[1]];
+        let call = &a.calls[0];
+        assert_eq!(call.act, Act::Acquire);
+        assert_eq!((call.invoked_ns, call.invoked_line), (0, 3));
+        assert_eq!(call.returned, Some((2_000_000, 5)));
+        assert_eq!(call.token, Some(4));
+        let deadline = Deadline {
+            clock: Clock::Time,
+            at_ns: 30_000_000,
+        };
+        assert_eq!(call.deadline, Some(deadline));
+        assert_eq!(b.calls[0].outcome, Outcome::Unknown);
+        assert_eq!(b.calls[0].returned, None);
+        assert_eq!(b.points[0].at_ns, 1_500_000);
+    }
+
+    #[test]
+    fn lines_are_ordered_by_time_where_they_have_one() {
+        let history = read_lines(&[
+            HEADER,
+            r#"{"process":2,"type":"invoke","f":"acquire","time":9}"#,
+            r#"{"process":1,"type":"invoke","f":"acquire","time":5}"#,
+        ])
+        .unwrap();
+        let order: Vec<u32> = history.keys[0]
+            .points
+            .iter()
+            .map(|point| point.line)
+            .collect();
+        assert_eq!(order, [3, 2]);
+        assert_eq!(history.keys[0].points[1].what, What::Invoked(1));
+    }
+
+    #[test]
+    fn at_one_instant_calls_come_before_the_returns_of_others() {
+        let history = read_lines(&[
+            HEADER,
+            r#"{"process":1,"type":"invoke","f":"acquire","time":1}"#,
+            r#"{"process":1,"type":"ok","f":"acquire","time":5}"#,
+            r#"{"process":1,"type":"invoke","f":"release","time":5}"#,
+            r#"{"process":2,"type":"invoke","f":"acquire","time":5}"#,
+        ])
+        .unwrap();
+        let points = history.keys[0].points.iter();
+        let order: Vec<u32> = points.map(|point| point.line).collect();
+        assert_eq!(order, [2, 5, 3, 4]);
+    }
+
+    fn check(lines: &[&str], expected: &str) {
+        assert_eq!(read_lines(lines).unwrap_err(), expected);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_with_its_line() {
+        check(&[], "h.jsonl:1: EOF while parsing a value, at column 0");
+        check(
+            &[r#"{"lock-history":2,"model":"mutex"}"#],
+            "h.jsonl:1: this is version 2 of the schema, and Locklab reads version 1",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"ok","f":"acquire","time":9}"#,
+            ],
+            "h.jsonl:2: this acquire has no call before it; log a line with \"type\":\"invoke\" \
+             when the process calls",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"invoke","f":"acquire","time":9}"#,
+                r#"{"process":1,"type":"invoke","f":"release","time":9}"#,
+            ],
+            "h.jsonl:3: this process calls release before its call of line 2 has returned; a \
+             process does one thing at a time: give each thread a name of its own, or log the \
+             return as \"info\"",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"invoke","f":"acquire","time":9}"#,
+                r#"{"process":1,"type":"ok","f":"release","time":10}"#,
+            ],
+            "h.jsonl:3: a return of release, but the call of line 2 is another operation",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"invoke","f":"acquire","time":9}"#,
+                r#"{"process":1,"type":"ok","f":"acquire"}"#,
+            ],
+            "h.jsonl:3: \"time\" is on some lines only (line 2 has it); write it on every line, or \
+             on none",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"invoke","f":"acquire","time":9,"deadline":5,"clock":"wall"}"#,
+            ],
+            "h.jsonl:2: a deadline needs its clock; write \"wall\" on every line of this process",
+        );
+        check(
+            &[
+                HEADER,
+                r#"{"process":1,"type":"invoke","f":"acquire","time":1e30}"#,
+            ],
+            "h.jsonl:2: \"time\" is too large; is it in the unit of the header (\"unit\")?",
+        );
+    }
+}

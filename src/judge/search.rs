@@ -1,0 +1,305 @@
+//! Whether a history is linearizable: whether its calls, each at some moment between its invocation
+//! and its return, are in some order what the model allows.
+//!
+//! The search is Wing and Gong's with Lowe's memory: it tries calls one after the other, goes back
+//! where none fits, and never again enters a set of calls in a state that it has left. A call whose
+//! outcome nobody knows may take effect at any moment after its invocation, or never. A call that
+//! failed took no effect, and is not in the search.
+//!
+//! A call returned before another if its return is earlier than the other's invocation. If both are at
+//! one instant, either may have been first, unless they are of one process.
+
+use std::collections::BTreeSet;
+
+use crate::models::{Model, Step};
+
+/// A call of the search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Searched {
+    /// The call.
+    pub step: Step,
+    /// Its index among all calls, for evidence.
+    pub index: usize,
+    /// The process that called.
+    pub process: u32,
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Some order explains the history.
+    Order,
+    /// None does.
+    None(Stuck),
+    /// The budget was spent.
+    BudgetSpent {
+        /// How far the search came: the most calls that were put in order.
+        ordered: usize,
+        /// How many calls have to be.
+        calls: usize,
+        /// How often it tried a call in a state.
+        tried: u64,
+    },
+}
+
+/// Where no order goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stuck {
+    /// The call that cannot have returned when it did, an index among all calls: what came before it
+    /// can be put in order, in several ways perhaps, and with it no more.
+    pub call: usize,
+    /// The last calls of one such order.
+    pub before: Vec<usize>,
+}
+
+/// Searches for an order of the calls, which are sorted by invocation, and tries a call in a state at
+/// most `budget` times.
+pub fn search<M: Model>(model: &M, calls: &[Searched], budget: u64) -> Found {
+    Search::new(model, calls).run(budget)
+}
+
+struct Search<'s, M: Model> {
+    model: &'s M,
+    calls: &'s [Searched],
+    /// The calls that returned, by invocation, as places in `calls`.
+    known: Vec<u32>,
+    /// Those whose outcome is unknown.
+    unknown: Vec<u32>,
+    /// Per call: the last call of the same process, if it returned at the instant of this invocation.
+    just_before: Vec<Option<u32>>,
+    /// Per call: whether it is in the order.
+    is_in: Vec<bool>,
+    /// All of `known` up to here are in the order.
+    low: usize,
+    /// How many of `known` are.
+    ordered: usize,
+    path: Vec<Frame<M::State>>,
+    /// What can be next in each frame of the path.
+    candidates: Vec<u32>,
+    left: BTreeSet<Key<M::State>>,
+    stuck: Option<(u64, Stuck)>,
+    most: usize,
+}
+
+/// A state on the path.
+struct Frame<S> {
+    state: S,
+    /// Where its candidates begin.
+    from: usize,
+    /// The next of them to try.
+    next: usize,
+    /// The call that led here.
+    by: Option<u32>,
+    low: usize,
+}
+
+/// What a search need not enter twice: the calls in the order, and the state after them.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key<S> {
+    low: usize,
+    /// Those of `known` that are in the order beyond `low`.
+    beyond: Box<[u32]>,
+    /// Those of `unknown` that are.
+    unknown: Box<[u32]>,
+    state: S,
+}
+
+impl<'s, M: Model> Search<'s, M> {
+    fn new(model: &'s M, calls: &'s [Searched]) -> Self {
+        let mut known = Vec::with_capacity(calls.len());
+        let mut unknown = Vec::new();
+        for (place, call) in (0..).zip(calls) {
+            match call.step.is_known {
+                true => known.push(place),
+                false => unknown.push(place),
+            }
+        }
+        Search {
+            model,
+            calls,
+            known,
+            unknown,
+            just_before: just_before(calls),
+            is_in: vec![false; calls.len()],
+            low: 0,
+            ordered: 0,
+            path: Vec::new(),
+            candidates: Vec::new(),
+            left: BTreeSet::new(),
+            stuck: None,
+            most: 0,
+        }
+    }
+
+    fn run(mut self, budget: u64) -> Found {
+        let mut tried = 0;
+        self.enter(self.model.init(), None);
+        loop {
+            if self.ordered == self.known.len() {
+                return Found::Order;
+            }
+            let Some(frame) = self.path.last_mut() else {
+                return Found::None(self.stuck.map_or(
+                    Stuck {
+                        call: 0,
+                        before: vec![],
+                    },
+                    |(_, stuck)| stuck,
+                ));
+            };
+            let Some(&place) = self.candidates.get(frame.next) else {
+                self.leave();
+                continue;
+            };
+            if tried == budget {
+                return Found::BudgetSpent {
+                    ordered: self.most,
+                    calls: self.known.len(),
+                    tried,
+                };
+            }
+            tried += 1;
+            frame.next += 1;
+            let step = &self.calls[place as usize].step;
+            if let Some(state) = self.model.step(&frame.state, step) {
+                self.enter(state, Some(place));
+            }
+        }
+    }
+
+    /// Puts a call into the order, unless all that can follow has been tried.
+    fn enter(&mut self, state: M::State, by: Option<u32>) {
+        let low = self.low;
+        if let Some(place) = by {
+            self.is_in[place as usize] = true;
+            self.ordered += usize::from(self.calls[place as usize].step.is_known);
+            self.most = self.most.max(self.ordered);
+            while { self.known.get(self.low) }.is_some_and(|&next| self.is_in[next as usize]) {
+                self.low += 1;
+            }
+        }
+        let from = self.candidates.len();
+        let due = self.find_candidates();
+        self.path.push(Frame {
+            state,
+            from,
+            next: from,
+            by,
+            low,
+        });
+        if let Some(due) = due {
+            self.note(due);
+        }
+        // A state with one way on is not worth remembering: the next one is.
+        if self.candidates.len() - from > 1 {
+            let key = self.key();
+            if !self.left.insert(key) {
+                self.candidates.truncate(from);
+            }
+        }
+    }
+
+    fn leave(&mut self) {
+        let Some(frame) = self.path.pop() else {
+            return;
+        };
+        self.candidates.truncate(frame.from);
+        if let Some(place) = frame.by {
+            self.is_in[place as usize] = false;
+            self.ordered -= usize::from(self.calls[place as usize].step.is_known);
+            self.low = frame.low;
+        }
+    }
+
+    /// Adds the calls that can be next: those that no call outside the order returned before. Returns
+    /// the call outside that returns first, which has to be next at the latest.
+    fn find_candidates(&mut self) -> Option<u32> {
+        let from = self.candidates.len();
+        let mut due: Option<u32> = None;
+        let returned = |place: u32| self.calls[place as usize].step.returned_ns;
+        for &place in &self.known[self.low..] {
+            let call = &self.calls[place as usize].step;
+            if due.is_some_and(|due| returned(due) < call.invoked_ns) {
+                break;
+            }
+            if !self.is_in[place as usize] {
+                self.candidates.push(place);
+                if due.is_none_or(|due| call.returned_ns < returned(due)) {
+                    due = Some(place);
+                }
+            }
+        }
+        let due_ns = returned(due?);
+        let (calls, is_in, just_before) = (self.calls, &self.is_in, &self.just_before);
+        let may_be_next = |place: u32| {
+            let first = just_before[place as usize];
+            calls[place as usize].step.invoked_ns <= due_ns
+                && first.is_none_or(|first| is_in[first as usize])
+        };
+        let mut kept = from;
+        for index in from..self.candidates.len() {
+            let place = self.candidates[index];
+            if may_be_next(place) {
+                self.candidates[kept] = place;
+                kept += 1;
+            }
+        }
+        self.candidates.truncate(kept);
+        // What returns first is tried first.
+        self.candidates[from..].sort_by_key(|&place| calls[place as usize].step.returned_ns);
+        for &place in &self.unknown {
+            if calls[place as usize].step.invoked_ns > due_ns {
+                break;
+            }
+            if !is_in[place as usize] && may_be_next(place) {
+                self.candidates.push(place);
+            }
+        }
+        due
+    }
+
+    /// Remembers the place where the search came furthest: the call that has to return next.
+    fn note(&mut self, due: u32) {
+        let due_ns = self.calls[due as usize].step.returned_ns;
+        if { self.stuck.as_ref() }.is_none_or(|&(furthest_ns, _)| due_ns > furthest_ns) {
+            let index = |place: u32| self.calls[place as usize].index;
+            let path = self.path.iter().rev().filter_map(|frame| frame.by);
+            let mut before: Vec<usize> = path.take(4).map(index).collect();
+            before.reverse();
+            let call = index(due);
+            self.stuck = Some((due_ns, Stuck { call, before }));
+        }
+    }
+
+    fn key(&self) -> Key<M::State> {
+        let is_in = |place: &&u32| self.is_in[**place as usize];
+        let beyond = self.ordered - self.low;
+        let known = self.known[self.low..].iter().filter(is_in);
+        Key {
+            low: self.low,
+            beyond: known.take(beyond).copied().collect(),
+            unknown: self.unknown.iter().filter(is_in).copied().collect(),
+            state: self.path.last().expect("it was just entered").state.clone(),
+        }
+    }
+}
+
+fn just_before(calls: &[Searched]) -> Vec<Option<u32>> {
+    let processes = calls.iter().map(|call| call.process as usize + 1).max();
+    let mut last: Vec<Option<u32>> = vec![None; processes.unwrap_or(0)];
+    let mut before = Vec::with_capacity(calls.len());
+    for (place, call) in (0..).zip(calls) {
+        let last = &mut last[call.process as usize];
+        let touches =
+            last.filter(|&last| calls[last as usize].step.returned_ns == call.step.invoked_ns);
+        before.push(touches);
+        // What never returned is before nothing.
+        if call.step.is_known {
+            *last = Some(place);
+        }
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,365 @@
+//! The verdicts on one lock.
+
+use std::fmt;
+
+use locklab_check::{Bounds, Property, ResourceRole, Violation, judge_by};
+use locklab_history::Name;
+use locklab_history::timeline::Timeline;
+use serde::Serialize;
+
+use crate::checks::{grant_tokens, permits, unheld_release};
+use crate::clocks::true_deadlines;
+use crate::evidence::Evidence;
+use crate::history::{Call, KeyHistory, LockHistory, Outcome, What};
+use crate::intervals::Intervals;
+use crate::models::{
+    Act, Fenced, Lease, ModelName, Mutex, Owner, ReadWrite, Reentrant, Semaphore, Step,
+};
+use crate::search::{Found, Searched, Stuck, search};
+
+/// What a history is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Criterion {
+    /// A property that Locklab judges in every run.
+    Checked(Property),
+    /// No more permits are surely held at once than there are.
+    Permits,
+    /// A grant that was asked for after another had returned has a higher token.
+    GrantTokens,
+    /// No release succeeds for which its holder had no grant.
+    UnheldRelease,
+    /// Some order of the calls is what the model allows.
+    Linearizable,
+}
+
+impl Criterion {
+    /// The name in output and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Criterion::Checked(property) => property.name(),
+            Criterion::Permits => "permits",
+            Criterion::GrantTokens => "grant-tokens",
+            Criterion::UnheldRelease => "unheld-release",
+            Criterion::Linearizable => "linearizable",
+        }
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Serialize for Criterion {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The judgement of one criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Nothing in the history contradicts it.
+    Holds,
+    /// The history contradicts it.
+    Violated(Evidence),
+    /// The history does not say.
+    Inconclusive {
+        /// The reason, in words.
+        why: String,
+    },
+}
+
+impl From<Option<Evidence>> for Verdict {
+    fn from(evidence: Option<Evidence>) -> Verdict {
+        evidence.map_or(Verdict::Holds, Verdict::Violated)
+    }
+}
+
+/// The verdicts on one lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyReport {
+    /// The lock.
+    pub key: String,
+    /// How many calls its history has.
+    pub calls: usize,
+    /// The criterion that says whether the lock excluded.
+    pub exclusion: Criterion,
+    /// What was judged.
+    pub verdicts: Vec<(Criterion, Verdict)>,
+    /// Why no order was searched for, if none was.
+    pub not_searched: Option<String>,
+}
+
+impl KeyReport {
+    /// Whether a violation of this criterion is one of what the lock promises: that a holder outlives
+    /// its lease is not.
+    pub fn counts(&self, criterion: Criterion) -> bool {
+        criterion == self.exclusion
+            || match criterion {
+                Criterion::Checked(property) => property.surprises(),
+                _ => true,
+            }
+    }
+
+    /// The verdict of a criterion, if it was judged.
+    pub fn verdict(&self, criterion: Criterion) -> Option<&Verdict> {
+        let mut verdicts = self.verdicts.iter();
+        verdicts.find_map(|(judged, verdict)| (*judged == criterion).then_some(verdict))
+    }
+}
+
+/// Judges the history of one lock. The search for an order tries at most `budget` calls.
+pub fn judge_key(history: &LockHistory, key: &KeyHistory, budget: u64) -> KeyReport {
+    let mut verdicts = judge_intervals(history, key);
+    let mut not_searched = None;
+    match by_search(history, key, budget) {
+        Ok(verdict) => verdicts.push((Criterion::Linearizable, verdict)),
+        Err(why) => not_searched = Some(why),
+    }
+    KeyReport {
+        key: key.key.clone(),
+        calls: key.calls.len(),
+        exclusion: exclusion(history, key),
+        verdicts,
+        not_searched,
+    }
+}
+
+/// Judges the history of one lock by intervals alone: what is surely held overlaps nothing that it
+/// excludes, and what follows from that.
+pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterion, Verdict)> {
+    let model = history.header.model;
+    let mut verdicts = by_intervals(history, key, exclusion(history, key));
+    if key.calls.iter().any(|call| call.token.is_some()) {
+        let regressed = grant_tokens::check(key, &history.names, model);
+        verdicts.push((Criterion::GrantTokens, regressed.into()));
+    }
+    if model.knows_owners() {
+        let unheld = unheld_release::check(key, &history.names);
+        verdicts.push((Criterion::UnheldRelease, unheld.into()));
+    }
+    verdicts
+}
+
+/// The criterion that says whether the lock excluded.
+fn exclusion(history: &LockHistory, key: &KeyHistory) -> Criterion {
+    match (history.header.model.is_exclusive(), is_leased(key)) {
+        (false, _) => Criterion::Permits,
+        (true, true) => Criterion::Checked(Property::Lease),
+        (true, false) => Criterion::Checked(Property::Belief),
+    }
+}
+
+/// Whether a grant of this history has a deadline.
+fn is_leased(key: &KeyHistory) -> bool {
+    let mut calls = key.calls.iter();
+    calls.any(|call| call.deadline.is_some() && call.outcome == Outcome::Ok)
+}
+
+/// What `locklab-check` says of the history, of the properties that apply to it.
+fn by_intervals(
+    history: &LockHistory,
+    key: &KeyHistory,
+    exclusion: Criterion,
+) -> Vec<(Criterion, Verdict)> {
+    let intervals = Intervals::of(key, &history.names, history.header.model);
+    let timeline = Timeline::of(&intervals.history);
+    let mut verdicts = Vec::new();
+    if exclusion == Criterion::Permits {
+        let exceeded = permits::check(&intervals, &timeline, history.header.permits);
+        verdicts.push((Criterion::Permits, exceeded.into()));
+    }
+    let properties = properties(history, key, exclusion);
+    for (property, verdict) in judge_by(&timeline, &bounds(history.header.servers), &properties) {
+        let of_resource = Property::PARTS_OF_RESOURCE.contains(&property);
+        let verdict = match (verdict, &key.accesses_doubt) {
+            (_, Some(why)) if of_resource => Verdict::Inconclusive { why: why.clone() },
+            (locklab_check::Verdict::Holds, _) => Verdict::Holds,
+            (locklab_check::Verdict::Inconclusive { why }, _) => Verdict::Inconclusive { why },
+            (locklab_check::Verdict::Violated(violation), _) => {
+                Verdict::Violated(intervals.evidence(&timeline, &violation))
+            }
+        };
+        verdicts.push((Criterion::Checked(property), verdict));
+    }
+    verdicts
+}
+
+fn properties(history: &LockHistory, key: &KeyHistory, exclusion: Criterion) -> Vec<Property> {
+    let mut properties = Vec::new();
+    let model = history.header.model;
+    if model.is_exclusive() {
+        properties.push(Property::Belief);
+    }
+    if exclusion == Criterion::Checked(Property::Lease) {
+        properties.push(Property::Lease);
+    }
+    let accesses = || {
+        key.points.iter().filter_map(|point| match point.what {
+            What::Access(access) => Some(access),
+            _ => None,
+        })
+    };
+    let mut writes = accesses().filter(|access| access.writes).peekable();
+    if model.is_exclusive() && writes.peek().is_some() {
+        properties.push(Property::StaleWrite);
+        if writes.all(|write| write.based_on.is_some() && write.version.is_some()) {
+            properties.push(Property::LostUpdate);
+        }
+    }
+    if accesses().any(|access| access.token.is_some()) {
+        properties.push(Property::TokenRegression);
+    }
+    if model.is_exclusive() && model.knows_owners() && history.header.servers == 1 {
+        properties.push(Property::ForeignRelease);
+    }
+    properties
+}
+
+/// No bound: a history from elsewhere does not say how soon a free lock has to be taken.
+fn bounds(servers: u32) -> Bounds {
+    Bounds {
+        deadlock_ns: u64::MAX,
+        time_outs_ns: 0,
+        round_trips: 0,
+        reply_slack_ns: None,
+        resource: ResourceRole::Apart,
+        nodes: servers,
+        settle_ns: None,
+        horizon_ns: u64::MAX,
+    }
+}
+
+/// Whether some order of the calls is what the model allows. The search tries at most `budget` steps.
+///
+/// # Errors
+///
+/// Why no order was searched for, if the model does not fit the history.
+pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result<Verdict, String> {
+    let header = &history.header;
+    let is_leased = is_leased(key);
+    let calls = searched(key, is_leased, header.servers);
+    let found = match header.model {
+        ModelName::Reentrant | ModelName::Semaphore | ModelName::ReadWrite if is_leased => {
+            let model = header.model;
+            return Err(format!(
+                "the model {model} has no deadlines, and this history has"
+            ));
+        }
+        ModelName::Mutex | ModelName::Owner | ModelName::Fenced if is_leased => {
+            search(&Lease, &calls, budget)
+        }
+        ModelName::Mutex => search(&Mutex, &calls, budget),
+        ModelName::Owner => search(&Owner, &calls, budget),
+        ModelName::Fenced => search(&Fenced, &calls, budget),
+        ModelName::Reentrant => search(&Reentrant, &calls, budget),
+        ModelName::ReadWrite => search(&ReadWrite, &calls, budget),
+        ModelName::Lease | ModelName::Renewal => search(&Lease, &calls, budget),
+        ModelName::Semaphore => {
+            let permits = header.permits;
+            search(&Semaphore { permits }, &calls, budget)
+        }
+    };
+    Ok(match found {
+        Found::Order => Verdict::Holds,
+        Found::None(stuck) => Verdict::Violated(describe(history, key, &stuck)),
+        Found::BudgetSpent {
+            ordered,
+            calls,
+            tried,
+        } => Verdict::Inconclusive {
+            why: format!(
+                "the budget was spent: the search put {ordered} of {calls} calls in order and tried \
+                 {tried} steps; try a larger --budget"
+            ),
+        },
+    })
+}
+
+/// The calls that the search puts in order.
+fn searched(key: &KeyHistory, is_leased: bool, servers: u32) -> Vec<Searched> {
+    let deadlines = match is_leased {
+        true => true_deadlines(key),
+        false => vec![None; key.calls.len()],
+    };
+    let mut searched = Vec::with_capacity(key.calls.len());
+    for (index, call) in key.calls.iter().enumerate() {
+        // On several servers a release may have deleted what was left of a lock that was lost.
+        let may_be_rest = servers > 1 && call.act == Act::Release;
+        let is_known = call.outcome == Outcome::Ok && !may_be_rest;
+        let changes = is_known || call.act != Act::Extend;
+        if call.outcome == Outcome::Failed || !changes {
+            continue;
+        }
+        let step = Step {
+            holder: call.holder,
+            act: call.act,
+            is_known,
+            shared: call.shared,
+            permits: call.permits,
+            token: call.token,
+            deadline_ns: deadlines[index],
+            invoked_ns: call.invoked_ns,
+            returned_ns: match call.returned {
+                Some((at_ns, _)) if is_known => at_ns,
+                _ => u64::MAX,
+            },
+        };
+        searched.push(Searched {
+            step,
+            index,
+            process: call.process,
+        });
+    }
+    searched
+}
+
+fn describe(history: &LockHistory, key: &KeyHistory, stuck: &Stuck) -> Evidence {
+    let call = &key.calls[stuck.call];
+    let before = stuck.before.iter().map(|&index| &key.calls[index]);
+    let told: Vec<String> = before.clone().map(|call| outline(history, call)).collect();
+    let before_it = match told.len() {
+        0 => String::new(),
+        _ => format!(", the last of them {}", told.join(", ")),
+    };
+    let what = format!(
+        "no order of the calls explains {}: those before it can be put in order{before_it}, and with it \
+         no more",
+        outline(history, call),
+    );
+    let lines = before.clone().chain([call]).flat_map(Call::lines);
+    let at_ns = call.returned.map_or(call.invoked_ns, |(at_ns, _)| at_ns);
+    let mut clients: Vec<Name> = Vec::new();
+    for call in before.clone().chain([call]) {
+        let name = &history.names[call.process as usize];
+        if !clients.contains(name) {
+            clients.push(name.clone());
+        }
+    }
+    let violation = Violation {
+        at_ns: call.invoked_ns,
+        until_ns: at_ns,
+        clients,
+        what,
+    };
+    Evidence::new(violation, lines)
+}
+
+fn outline(history: &LockHistory, call: &Call) -> String {
+    let process = &history.names[call.process as usize];
+    let act = match call.act {
+        Act::Acquire => "acquire",
+        Act::Release => "release",
+        Act::Extend => "extend",
+    };
+    match call.returned {
+        Some((_, line)) => format!("{process}'s {act} (lines {} and {line})", call.invoked_line),
+        None => format!("{process}'s {act} (line {})", call.invoked_line),
+    }
+}
+
+#[cfg(test)]
+mod tests;
