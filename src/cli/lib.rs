@@ -28,6 +28,7 @@ mod confirm;
 mod cost;
 mod demo;
 mod interrupt;
+mod judge;
 mod list;
 mod man;
 mod many;
@@ -94,6 +95,7 @@ Examples:
                                             a recorded run, byte for byte
   locklab view target/locklab/…/seed-0.jsonl
                                             a page to explore a run
+  locklab judge history.jsonl               a lock history from any system
   locklab serve --nodes 5                   five fake Redis nodes
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction,
@@ -134,6 +136,8 @@ enum Command {
     Replay(replay::Options),
     /// Show one run: a page to explore, or a file for Perfetto or ShiViz
     View(view::Options),
+    /// Judge the history of a lock from any system
+    Judge(judge::Options),
     /// Serve fake Redis nodes to other programs
     Serve(serve::Options),
     /// Begin a crate with a lock of your own
@@ -303,6 +307,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Calibrate(options)) => calibrate::calibrate(&options)?,
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::View(options)) => view::view(&options)?,
+        Some(Command::Judge(options)) => judge::judge(&options)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::New(options)) => new::new(&options)?,
         Some(Command::List(options)) => list::list(&options)?,

@@ -9,6 +9,7 @@ mod campaign;
 mod check;
 mod errors;
 mod help;
+mod judge;
 mod matrix;
 mod new;
 mod replay;
