@@ -26,6 +26,7 @@
 mod attempts;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use self::attempts::Attempts;
 use super::{Property, recovery};
@@ -199,9 +200,18 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         // Per host: the grant that it releases, and when it called release, or sent the command
         // that deletes.
         let mut releasing: Vec<Option<(u32, u64)>> = vec![None; timeline.hosts];
+        // The hosts that believe just before a record.
+        let mut believing: BTreeSet<usize> = BTreeSet::new();
+        let mut last: Option<(usize, usize)> = None;
         let mut records = timeline.records();
         records.any(|(index, host, record)| {
             let at_ns = record.at_ns;
+            if let Some((before, host)) = last.replace((index, host)) {
+                match timeline.believed(host, before + 1).next() {
+                    Some(_) => believing.insert(host),
+                    None => believing.remove(&host),
+                };
+            }
             let called = &mut releasing[host];
             match record.event {
                 Event::BeliefEnds { grant } => *called = Some((grant, at_ns)),
@@ -217,8 +227,8 @@ impl<'t, 'h> Opportunities<'t, 'h> {
                     let own = called.and_then(|(grant, _)| timeline.grant(host, grant));
                     return own.zip(called).is_some_and(|(own, (_, called_ns))| {
                         let own = &timeline.grants[own];
-                        let mut hosts = 0..timeline.hosts;
-                        hosts.any(|host| {
+                        let mut hosts = believing.iter();
+                        hosts.any(|&host| {
                             timeline.believed(host, index).any(|other| {
                                 other.excludes(own)
                                     && other.begins_ns <= called_ns

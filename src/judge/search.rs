@@ -9,8 +9,11 @@
 //! A call returned before another if its return is earlier than the other's invocation. If both are at
 //! one instant, either may have been first, unless they are of one process.
 
+mod rest;
+
 use std::collections::BTreeSet;
 
+use self::rest::{Rest, Taken};
 use crate::models::{Model, Step};
 
 /// A call of the search.
@@ -61,17 +64,17 @@ pub fn search<M: Model>(model: &M, calls: &[Searched], budget: u64) -> Found {
 struct Search<'s, M: Model> {
     model: &'s M,
     calls: &'s [Searched],
-    /// The calls that returned, by invocation, as places in `calls`.
-    known: Vec<u32>,
-    /// Those whose outcome is unknown.
-    unknown: Vec<u32>,
+    /// How many calls have returned, and so have to be in the order.
+    due: usize,
+    /// Those of them that are not in the order.
+    known: Rest,
+    /// The calls of unknown outcome that are not in the order.
+    unknown: Rest,
     /// Per call: the last call of the same process, if it returned at the instant of this invocation.
     just_before: Vec<Option<u32>>,
     /// Per call: whether it is in the order.
     is_in: Vec<bool>,
-    /// All of `known` up to here are in the order.
-    low: usize,
-    /// How many of `known` are.
+    /// How many of those that have to be in the order are.
     ordered: usize,
     path: Vec<Frame<M::State>>,
     /// What can be next in each frame of the path.
@@ -90,38 +93,34 @@ struct Frame<S> {
     next: usize,
     /// The call that led here.
     by: Option<u32>,
-    low: usize,
+    /// When the call that has to be next returned, if calls of unknown outcome may come before it and
+    /// have not been added to the candidates yet: they are tried last.
+    unknown_until_ns: Option<u64>,
 }
 
 /// What a search need not enter twice: the calls in the order, and the state after them.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key<S> {
-    low: usize,
-    /// Those of `known` that are in the order beyond `low`.
-    beyond: Box<[u32]>,
-    /// Those of `unknown` that are.
-    unknown: Box<[u32]>,
+    known: Taken,
+    unknown: Taken,
     state: S,
 }
 
 impl<'s, M: Model> Search<'s, M> {
     fn new(model: &'s M, calls: &'s [Searched]) -> Self {
-        let mut known = Vec::with_capacity(calls.len());
-        let mut unknown = Vec::new();
-        for (place, call) in (0..).zip(calls) {
-            match call.step.is_known {
-                true => known.push(place),
-                false => unknown.push(place),
-            }
-        }
+        let places = |is_known: bool| {
+            let places = (0..).zip(calls);
+            places
+                .filter_map(move |(place, call)| (call.step.is_known == is_known).then_some(place))
+        };
         Search {
             model,
             calls,
-            known,
-            unknown,
+            due: places(true).count(),
+            known: Rest::of(places(true), calls.len()),
+            unknown: Rest::of(places(false), calls.len()),
             just_before: just_before(calls),
             is_in: vec![false; calls.len()],
-            low: 0,
             ordered: 0,
             path: Vec::new(),
             candidates: Vec::new(),
@@ -135,7 +134,7 @@ impl<'s, M: Model> Search<'s, M> {
         let mut tried = 0;
         self.enter(self.model.init(), None);
         loop {
-            if self.ordered == self.known.len() {
+            if self.ordered == self.due {
                 return Found::Order;
             }
             let Some(frame) = self.path.last_mut() else {
@@ -148,13 +147,16 @@ impl<'s, M: Model> Search<'s, M> {
                 ));
             };
             let Some(&place) = self.candidates.get(frame.next) else {
-                self.leave();
+                match frame.unknown_until_ns.take() {
+                    Some(until_ns) => self.add_unknown(until_ns),
+                    None => self.leave(),
+                }
                 continue;
             };
             if tried == budget {
                 return Found::BudgetSpent {
                     ordered: self.most,
-                    calls: self.known.len(),
+                    calls: self.due,
                     tried,
                 };
             }
@@ -169,33 +171,52 @@ impl<'s, M: Model> Search<'s, M> {
 
     /// Puts a call into the order, unless all that can follow has been tried.
     fn enter(&mut self, state: M::State, by: Option<u32>) {
-        let low = self.low;
         if let Some(place) = by {
             self.is_in[place as usize] = true;
-            self.ordered += usize::from(self.calls[place as usize].step.is_known);
-            self.most = self.most.max(self.ordered);
-            while { self.known.get(self.low) }.is_some_and(|&next| self.is_in[next as usize]) {
-                self.low += 1;
+            match self.calls[place as usize].step.is_known {
+                true => {
+                    self.known.remove(place);
+                    self.ordered += 1;
+                    self.most = self.most.max(self.ordered);
+                }
+                false => self.unknown.remove(place),
             }
         }
         let from = self.candidates.len();
-        let due = self.find_candidates();
+        let due = self.add_known();
+        let due_ns = due.map(|due| self.calls[due as usize].step.returned_ns);
+        let first_unknown = self.unknown.iter().next();
+        let asked_ns = first_unknown.map(|first| self.calls[first as usize].step.invoked_ns);
         self.path.push(Frame {
             state,
             from,
             next: from,
             by,
-            low,
+            unknown_until_ns: due_ns.filter(|_| asked_ns.is_some() && asked_ns <= due_ns),
         });
         if let Some(due) = due {
             self.note(due);
         }
+        self.remember(from);
+    }
+
+    /// Leaves nothing to try in a state that was left before.
+    fn remember(&mut self, from: usize) {
+        let frame = self.path.last().expect("it was just entered");
+        let ways = self.candidates.len() - from + usize::from(frame.unknown_until_ns.is_some());
         // A state with one way on is not worth remembering: the next one is.
-        if self.candidates.len() - from > 1 {
-            let key = self.key();
-            if !self.left.insert(key) {
-                self.candidates.truncate(from);
-            }
+        if ways < 2 {
+            return;
+        }
+        let key = Key {
+            known: self.known.taken(),
+            unknown: self.unknown.taken(),
+            state: frame.state.clone(),
+        };
+        if !self.left.insert(key) {
+            self.candidates.truncate(from);
+            let frame = self.path.last_mut().expect("it was just entered");
+            frame.unknown_until_ns = None;
         }
     }
 
@@ -206,56 +227,62 @@ impl<'s, M: Model> Search<'s, M> {
         self.candidates.truncate(frame.from);
         if let Some(place) = frame.by {
             self.is_in[place as usize] = false;
-            self.ordered -= usize::from(self.calls[place as usize].step.is_known);
-            self.low = frame.low;
+            match self.calls[place as usize].step.is_known {
+                true => {
+                    self.known.restore(place);
+                    self.ordered -= 1;
+                }
+                false => self.unknown.restore(place),
+            }
         }
     }
 
-    /// Adds the calls that can be next: those that no call outside the order returned before. Returns
-    /// the call outside that returns first, which has to be next at the latest.
-    fn find_candidates(&mut self) -> Option<u32> {
+    /// Adds the calls that can be next and have returned: those that no call outside the order returned
+    /// before. Returns the call outside that returns first, which has to be next at the latest.
+    fn add_known(&mut self) -> Option<u32> {
         let from = self.candidates.len();
         let mut due: Option<u32> = None;
-        let returned = |place: u32| self.calls[place as usize].step.returned_ns;
-        for &place in &self.known[self.low..] {
-            let call = &self.calls[place as usize].step;
+        let calls = self.calls;
+        let returned = |place: u32| calls[place as usize].step.returned_ns;
+        for place in self.known.iter() {
+            let call = &calls[place as usize].step;
             if due.is_some_and(|due| returned(due) < call.invoked_ns) {
                 break;
             }
-            if !self.is_in[place as usize] {
-                self.candidates.push(place);
-                if due.is_none_or(|due| call.returned_ns < returned(due)) {
-                    due = Some(place);
-                }
+            self.candidates.push(place);
+            if due.is_none_or(|due| call.returned_ns < returned(due)) {
+                due = Some(place);
             }
         }
         let due_ns = returned(due?);
-        let (calls, is_in, just_before) = (self.calls, &self.is_in, &self.just_before);
-        let may_be_next = |place: u32| {
-            let first = just_before[place as usize];
-            calls[place as usize].step.invoked_ns <= due_ns
-                && first.is_none_or(|first| is_in[first as usize])
-        };
         let mut kept = from;
         for index in from..self.candidates.len() {
             let place = self.candidates[index];
-            if may_be_next(place) {
+            if self.may_be_next(place, due_ns) {
                 self.candidates[kept] = place;
                 kept += 1;
             }
         }
         self.candidates.truncate(kept);
         // What returns first is tried first.
-        self.candidates[from..].sort_by_key(|&place| calls[place as usize].step.returned_ns);
-        for &place in &self.unknown {
-            if calls[place as usize].step.invoked_ns > due_ns {
-                break;
-            }
-            if !is_in[place as usize] && may_be_next(place) {
-                self.candidates.push(place);
-            }
-        }
+        self.candidates[from..].sort_by_key(|&place| returned(place));
         due
+    }
+
+    /// Adds the calls of unknown outcome that can be next.
+    fn add_unknown(&mut self, due_ns: u64) {
+        let asked = |place: &u32| self.calls[*place as usize].step.invoked_ns <= due_ns;
+        let asked = self.unknown.iter().take_while(asked);
+        let next = asked.filter(|&place| self.may_be_next(place, due_ns));
+        let next: Vec<u32> = next.collect();
+        self.candidates.extend(next);
+    }
+
+    /// Whether a call can come before one that returned then.
+    fn may_be_next(&self, place: u32, due_ns: u64) -> bool {
+        let first = self.just_before[place as usize];
+        self.calls[place as usize].step.invoked_ns <= due_ns
+            && first.is_none_or(|first| self.is_in[first as usize])
     }
 
     /// Remembers the place where the search came furthest: the call that has to return next.
@@ -268,18 +295,6 @@ impl<'s, M: Model> Search<'s, M> {
             before.reverse();
             let call = index(due);
             self.stuck = Some((due_ns, Stuck { call, before }));
-        }
-    }
-
-    fn key(&self) -> Key<M::State> {
-        let is_in = |place: &&u32| self.is_in[**place as usize];
-        let beyond = self.ordered - self.low;
-        let known = self.known[self.low..].iter().filter(is_in);
-        Key {
-            low: self.low,
-            beyond: known.take(beyond).copied().collect(),
-            unknown: self.unknown.iter().filter(is_in).copied().collect(),
-            state: self.path.last().expect("it was just entered").state.clone(),
         }
     }
 }
