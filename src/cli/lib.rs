@@ -43,6 +43,8 @@ mod results_file;
 mod run;
 mod seeds;
 mod serve;
+mod shard_status;
+mod submit;
 mod sweep;
 #[cfg(target_os = "linux")]
 mod throughput;
@@ -114,6 +116,10 @@ enum Command {
     Check(check::Options),
     /// Join the shards of a command
     Merge(merge::Options),
+    /// Submit the shards of a command, and their merge, to the scheduler of a cluster
+    Submit(submit::Options),
+    /// Say how far the shards of a command are
+    Status(shard_status::Options),
     /// Compare two results of a suite
     Compare(compare::Options),
     /// Run every lock against every problem
@@ -295,6 +301,8 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Sweep(options)) => sweep::sweep(&options, context)?,
         Some(Command::Check(options)) => check::check(&options, context)?,
         Some(Command::Merge(options)) => merge::merge(&options, context)?,
+        Some(Command::Submit(options)) => submit::submit(&options, context)?,
+        Some(Command::Status(options)) => shard_status::status(&options)?,
         Some(Command::Compare(options)) => compare::compare(&options)?,
         Some(Command::Matrix(options)) => matrix::matrix(&options, context)?,
         #[cfg(target_os = "linux")]

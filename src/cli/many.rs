@@ -81,6 +81,11 @@ impl Many {
         })
     }
 
+    /// Whether results of an interrupted command are discarded.
+    pub(super) fn fresh(&self) -> bool {
+        self.fresh
+    }
+
     /// The same runs as the shards that are joined, and where the result goes.
     pub(super) fn joined(&mut self, out: Out, json: bool) {
         self.shard = None;

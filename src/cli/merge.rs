@@ -7,12 +7,14 @@ use clap::Args;
 
 use super::{Context, Exit, Out, arguments, dispatch};
 use locklab_experiments::ledger::Header;
+use locklab_experiments::shard_status;
 
 const EXAMPLES: &str = "\
 Examples:
   locklab sweep kleppmann/k1 --shard 1/2 --out one
   locklab sweep kleppmann/k1 --shard 2/2 --out two
   locklab merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
+  locklab merge one two                   every ledger of a shard in these folders
 
 The result is that of the same command without --shard: of simulated runs byte
 for byte, but for the time on the page of `reproduce`. Nothing is run again but
@@ -25,8 +27,8 @@ Exit codes: those of the command.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// The ledger of every shard
-    #[arg(value_name = "FILE", required = true)]
+    /// The ledger of every shard, or folders that have them
+    #[arg(value_name = "PATH", required = true)]
     shards: Vec<PathBuf>,
     /// Print the results as JSON on standard output
     #[arg(long)]
@@ -36,7 +38,8 @@ pub(super) struct Options {
 }
 
 pub(super) fn merge(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    let Some(first) = options.shards.first() else {
+    let ledgers = shard_status::ledgers(&options.shards)?;
+    let Some(first) = ledgers.first() else {
         return Ok(Exit::Usage);
     };
     let header = Header::read(first)?;
@@ -49,7 +52,7 @@ pub(super) fn merge(options: &Options, context: &Context) -> anyhow::Result<Exit
     let many = many.with_context(|| format!("{name}:1: this command has no shards"))?;
     many.joined(options.out.clone(), options.json);
     let context = Context {
-        joined: options.shards.clone(),
+        joined: ledgers,
         words: header.words,
         ..context.clone()
     };

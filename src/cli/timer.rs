@@ -34,7 +34,7 @@ impl Timer {
 }
 
 /// In the two largest units that it has.
-fn words(took: Duration) -> String {
+pub(super) fn words(took: Duration) -> String {
     let seconds = took.as_secs();
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
     match (hours, minutes) {

@@ -407,23 +407,24 @@ pub(crate) fn on_redis(
 ) -> anyhow::Result<BTreeMap<usize, Confirmed>> {
     let session = work.session();
     let stop = session.stop.flag();
-    let belongs =
-        |place: usize| (redis.can_run)(place) && session.shard.is_none_or(|shard| shard.has(place));
     let items = Items {
         doing: "on real Redis",
         name: "redis",
         count: redis.scenarios.len(),
-        belongs: &belongs,
+        jobs: redis.scenarios.len(),
+        job: &|place| place,
+        turn: &|place| place,
+        is_wanted: &|place| (redis.can_run)(place),
         runs: &|place| {
             let (scenario, simulation) = &redis.scenarios[place];
             simulation.first_look(scenario, redis.runs)
         },
         is_needed: true,
     };
-    work.items(&items, |open, progress, keep| {
+    let (kept, _) = work.items(&items, |open, progress, keep| {
         let done = Mutex::new(0);
         let finished = |place: usize, confirmed: &Confirmed| {
-            keep(place, confirmed);
+            keep(place, confirmed.clone());
             let mut done = lock(&done);
             *done += 1;
             let line = (redis.line)(place, confirmed);
@@ -446,7 +447,10 @@ pub(crate) fn on_redis(
         };
         series.run(open.iter().copied(), redis.at_once);
         Ok(())
-    })
+    })?;
+    let finished = kept.into_iter().enumerate();
+    let finished = finished.filter(|(_, kept)| !kept.parts.is_empty());
+    Ok(finished.map(|(place, kept)| (place, kept.result)).collect())
 }
 
 type Refused = Vec<(Scenario, String)>;

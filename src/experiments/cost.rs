@@ -61,6 +61,11 @@ impl Part for Samples {
     fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let kept = self.0.len() as u64;
+        (kept != runs).then(|| format!("it keeps samples of {kept} runs of {runs}"))
+    }
 }
 
 impl Cost {

@@ -126,6 +126,7 @@ mod tests {
     use crate::bench::Bench;
     use crate::section::Section;
     use crate::work::Items;
+    use crate::work::tests::Number;
     use serde_json::Value;
 
     /// Two runs, of which some are made; the report is as predicted.
@@ -146,15 +147,18 @@ mod tests {
                 doing: "counting",
                 name: "runs",
                 count: 2,
-                belongs: &|_| true,
+                jobs: 1,
+                job: &|_| 0,
+                turn: &|place| place,
+                is_wanted: &|_| true,
                 runs: &|_| 1,
                 is_needed: true,
             };
-            let made = work.items(&items, |open, _, keep| {
-                { open.iter().take(self.made) }.for_each(|place| keep(*place, &1));
+            let (made, _) = work.items(&items, |open, _, keep| {
+                { open.iter().take(self.made) }.for_each(|place| keep(*place, Number(1)));
                 Ok(())
             })?;
-            Ok(made.len())
+            Ok(made[0].result.0 as usize)
         }
 
         fn report(&self, made: usize, _: &Session, folder: &Store) -> anyhow::Result<Report> {

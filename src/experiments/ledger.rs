@@ -1,137 +1,80 @@
 //! A file of finished parts, in JSON Lines: interrupted work resumes from it, and the ledgers of all
 //! shards are joined to the whole.
 //!
-//! Its first line says what the work is; each other line is a part that is finished. Every line
-//! begins with a checksum of its rest.
+//! Its first line says what the work is. A line is added for each finished part; when these lines have
+//! grown, they are compacted to one for each job. So the file grows with the number of jobs, not with
+//! that of runs. Results are read one at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail, ensure};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use anyhow::{Context, bail};
+use serde::Serialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
+mod header;
+mod line;
+mod places;
+
+pub use self::header::Header;
+use self::line::AnyLine;
+pub use self::line::Line;
+pub use self::places::Places;
 use super::Shard;
-use locklab_results::FORMAT;
-use locklab_results::recording::VERSION;
 
-/// The first line of a ledger: what the work is, and what does it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// The version of Locklab.
-    locklab: String,
-    /// The version of the file format; see [`FORMAT`].
-    format: u32,
-    /// The hash of the program's file: the results of another build are not reused, since its
-    /// verdicts may differ.
-    build: String,
-    /// The hash of everything that is run.
-    work: String,
-    /// The shard; absent: the whole work.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
-    /// The command line without the program, which `locklab merge` reads to report on the whole.
-    pub words: Vec<String>,
-}
-
-impl Header {
-    /// The header for this work, done by the running program.
-    ///
-    /// # Errors
-    ///
-    /// If the program's own file cannot be read.
-    pub fn of(
-        work: &impl Serialize,
-        shard: Option<Shard>,
-        words: &[String],
-    ) -> anyhow::Result<Self> {
-        let build = this_build().context("cannot read this program's own file")?;
-        let work = serde_json::to_string(work)?;
-        Ok(Self {
-            locklab: VERSION.into(),
-            format: FORMAT,
-            build: format!("{build:016x}"),
-            work: format!("{:016x}", xxh3_64(work.as_bytes())),
-            shard,
-            words: words.to_vec(),
-        })
-    }
-
-    /// The header of a file.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, or is not a ledger.
-    pub fn read(path: &Path) -> anyhow::Result<Self> {
-        let name = path.display();
-        let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-        let first = BufReader::new(file).lines().next();
-        let header = first.and_then(|line| read_line(&line.ok()?));
-        header.with_context(|| {
-            format!("{name}:1: this is not a shard's ledger, a .jsonl file that --shard wrote")
-        })
-    }
-
-    /// Whether both are of the same work, whatever their command lines.
-    fn resumes(&self, other: &Header) -> bool {
-        let words = other.words.clone();
-        Header {
-            words,
-            ..self.clone()
-        } == *other
-    }
-
-    /// Why the ledger of `other` cannot be joined with that of `self`.
-    fn why_not_joined(&self, other: &Header) -> Option<&'static str> {
-        match () {
-            () if (&self.locklab, self.format) != (&other.locklab, other.format) => Some(
-                "was written by another version of Locklab; run all shards with the same program",
-            ),
-            () if self.build != other.build => {
-                Some("was written by another build; run all shards with the same program")
-            }
-            () if self.work != other.work => Some(
-                "is of other work: other scenarios, seeds or options; run all shards with the same ones",
-            ),
-            () => None,
-        }
-    }
-}
-
-/// The hash of the running program's file.
-fn this_build() -> io::Result<u64> {
-    let mut file = File::open(std::env::current_exe()?)?;
-    let (mut hasher, mut piece) = (Xxh3::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hasher.digest()),
-            count => hasher.update(&piece[..count]),
-        }
-    }
-}
-
-/// A finished part of the work.
-#[derive(Serialize, Deserialize)]
-struct Entry<T> {
-    stage: String,
-    part: usize,
-    result: T,
-}
-
-/// The finished parts of a stage, by their place in it.
-type Parts = BTreeMap<usize, Value>;
+/// Lines of single parts are compacted when they have so many bytes, and as many as the compacted
+/// ones: the file has at most twice its compacted size and this.
+pub(crate) const COMPACT_AFTER: u64 = 1 << 20;
 
 /// The finished parts of some work, and the file that has them.
 #[derive(Debug)]
 pub struct Ledger {
-    /// Those that were finished before, by stage.
-    before: BTreeMap<String, Parts>,
+    header: Header,
+    /// The files with what was finished before, and whose shard each is.
+    sources: Vec<(PathBuf, Option<Shard>)>,
+    /// The stages of which anything was finished before.
+    stages: BTreeSet<String>,
     /// `None` if it was joined from several.
-    file: Option<File>,
+    own: Option<Own>,
+}
+
+/// The file to which finished parts are added.
+#[derive(Debug)]
+struct Own {
+    path: PathBuf,
+    file: File,
+    /// The bytes that were there when it was last written as a whole.
+    compacted: u64,
+    /// The bytes that were added since then.
+    added: u64,
+}
+
+/// Finished parts, as a file has them.
+#[derive(Debug)]
+pub struct Done<T> {
+    /// The shard of the file.
+    pub shard: Option<Shard>,
+    /// The parts.
+    pub parts: Places,
+    /// The number of their runs.
+    pub runs: u64,
+    /// What they come to together.
+    pub result: T,
+}
+
+/// Finished parts to be written.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Entry<'a, T> {
+    /// The stage.
+    pub stage: &'a str,
+    /// The parts, all of one job.
+    pub parts: &'a Places,
+    /// The number of their runs.
+    pub runs: u64,
+    /// What they come to together.
+    pub result: &'a T,
 }
 
 impl Ledger {
@@ -142,46 +85,41 @@ impl Ledger {
     ///
     /// If the file cannot be read or written.
     pub fn open(path: &Path, header: &Header, fresh: bool) -> io::Result<Self> {
-        let mut lines = match File::open(path) {
-            Ok(file) if !fresh => Some(BufReader::new(file).lines()),
+        let mut before = match File::open(path) {
+            Ok(file) if !fresh => Some(BufReader::new(file)),
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => None,
         };
-        let mut before: BTreeMap<String, Parts> = BTreeMap::new();
-        let first = lines
-            .as_mut()
-            .and_then(|lines| read_line::<Header>(&lines.next()?.ok()?));
-        if first.is_some_and(|first| first.resumes(header)) {
-            let lines = lines.into_iter().flatten();
-            let entries = lines.map_while(|line| read_line::<Entry<Value>>(&line.ok()?));
-            for Entry {
-                stage,
-                part,
-                result,
-            } in entries
-            {
-                before.entry(stage).or_default().insert(part, result);
-            }
+        let first = match &mut before {
+            Some(file) => line::next(file)?.and_then(|line| line::read::<Header>(&line)),
+            None => None,
+        };
+        if !first.is_some_and(|first| first.resumes(header)) {
+            before = None;
         }
-        // Write a temporary file first, so that nothing is lost if the process is killed here.
-        let beside = path.with_extension(format!("part{}", std::process::id()));
-        let mut file = File::create(&beside)?;
-        file.write_all(line(header)?.as_bytes())?;
-        for (stage, parts) in &before {
-            for (part, result) in parts {
-                file.write_all(
-                    line(&Entry {
-                        stage: stage.clone(),
-                        part: *part,
-                        result,
-                    })?
-                    .as_bytes(),
-                )?;
+        let mut stages = BTreeSet::new();
+        let own = Own::replace(path, header, |out| {
+            let Some(file) = &mut before else {
+                return Ok(());
+            };
+            while let Some(text) = line::next(file)? {
+                let Some(found) = line::read::<AnyLine>(&text) else {
+                    break;
+                };
+                // More may be done now: rounds of further seeds.
+                if !matches!(found, Line::Complete { .. }) {
+                    writeln!(out, "{text}")?;
+                }
+                stages.extend(found.done().map(str::to_owned));
             }
-        }
-        fs::rename(&beside, path)?;
-        let file = Some(file);
-        Ok(Self { before, file })
+            Ok(())
+        })?;
+        Ok(Self {
+            header: header.clone(),
+            sources: vec![(path.to_owned(), header.shard)],
+            stages,
+            own: Some(own),
+        })
     }
 
     /// Joins the ledgers of all shards of this work; returns how many shards there are, too.
@@ -191,7 +129,7 @@ impl Ledger {
     /// If one cannot be read, is damaged, or is of other work or of another build; if a shard is
     /// missing or given twice. The error names the file.
     pub fn join(header: &Header, paths: &[PathBuf]) -> anyhow::Result<(Self, usize)> {
-        let mut before: BTreeMap<String, Parts> = BTreeMap::new();
+        let mut stages = BTreeSet::new();
         let mut shards: BTreeMap<usize, (Shard, &Path)> = BTreeMap::new();
         for path in paths {
             let name = path.display();
@@ -215,22 +153,10 @@ impl Ledger {
                 ),
                 None => {}
             }
-            let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
-            for (number, text) in BufReader::new(file).lines().enumerate().skip(1) {
-                let entry = text.ok().and_then(|text| read_line::<Entry<Value>>(&text));
-                let Entry {
-                    stage,
-                    part,
-                    result,
-                } = entry
-                    .with_context(|| format!("{name}:{}: this line is damaged; run the shard again, and it resumes before this line", number + 1))?;
-                let twice = before.entry(stage).or_default().insert(part, result);
-                ensure!(
-                    twice.is_none(),
-                    "{name}:{}: another shard has this part too; run both shards again with --fresh",
-                    number + 1
-                );
-            }
+            each_line(path, |_, _, found: AnyLine| {
+                stages.extend(found.done().map(str::to_owned));
+                Ok(())
+            })?;
         }
         if let Some((first, path)) = shards.values().next() {
             let other = shards.values().find(|(shard, _)| shard.of != first.of);
@@ -241,74 +167,231 @@ impl Ledger {
                     beside.display()
                 );
             }
-            let missing = (1..=first.of).find(|number| !shards.contains_key(number));
-            if let Some(number) = missing {
+            let missing = (1..=first.of).filter(|number| !shards.contains_key(number));
+            let missing: Vec<usize> = missing.collect();
+            if !missing.is_empty() {
                 bail!(
-                    "shard {number}/{} is missing; give the ledgers of all shards",
-                    first.of
+                    "{} missing; give the ledgers of all shards",
+                    are(&missing, first.of)
                 );
             }
         }
-        Ok((Self { before, file: None }, shards.len()))
+        let count = shards.len();
+        let sources = shards.into_values();
+        let sources = sources.map(|(shard, path)| (path.to_owned(), Some(shard)));
+        let joined = Self {
+            header: header.clone(),
+            sources: sources.collect(),
+            stages,
+            own: None,
+        };
+        Ok((joined, count))
     }
 
-    /// The parts of a stage that were finished before. Entries that do not have its type are
-    /// discarded.
-    pub fn take<T: DeserializeOwned>(&mut self, stage: &str) -> BTreeMap<usize, T> {
-        let parts = self.before.remove(stage).unwrap_or_default().into_iter();
-        parts
-            .filter_map(|(part, result)| Some((part, serde_json::from_value(result).ok()?)))
-            .collect()
-    }
-
-    /// Whether there is anything of a stage.
+    /// Whether anything of a stage was finished before.
     pub fn has(&self, stage: &str) -> bool {
-        self.before.contains_key(stage)
+        self.stages.contains(stage)
     }
 
-    /// Writes a finished part.
+    /// Calls `take` with everything of a stage that was finished before. What it refuses with a reason
+    /// is discarded; if shards are joined, it is an error.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be read, or shards are joined and `take` refuses a line. The error names it.
+    pub fn each<T: DeserializeOwned>(
+        &self,
+        stage: &str,
+        mut take: impl FnMut(Done<T>) -> Result<(), String>,
+    ) -> anyhow::Result<()> {
+        if !self.has(stage) {
+            return Ok(());
+        }
+        for (path, shard) in &self.sources {
+            each_line(path, |number, text, found: AnyLine| {
+                if found.done() != Some(stage) {
+                    return Ok(());
+                }
+                let taken = match line::read::<Line<T>>(text) {
+                    Some(Line::Done {
+                        parts,
+                        runs,
+                        result,
+                        ..
+                    }) => take(Done {
+                        shard: *shard,
+                        parts,
+                        runs,
+                        result,
+                    }),
+                    _ => Err("this is no result of the stage".into()),
+                };
+                match taken {
+                    Err(why) if self.own.is_none() => bail!(
+                        "{}:{number}: {why}; run the shard again with --fresh",
+                        path.display()
+                    ),
+                    _ => Ok(()),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes how many runs a stage has here.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn add(&mut self, stage: &str, part: usize, result: &impl Serialize) -> io::Result<()> {
-        let Some(file) = &mut self.file else {
+    pub fn plan(&mut self, stage: &str, runs: u64) -> io::Result<()> {
+        self.write(&planned(stage, runs))
+    }
+
+    /// Writes finished parts.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be written.
+    pub fn add(&mut self, entry: &Entry<'_, impl Serialize>) -> io::Result<()> {
+        self.write(&DoneLine { done: entry })
+    }
+
+    /// Writes that everything is done.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn complete(&mut self, runs: u64) -> io::Result<()> {
+        self.write(&Line::<()>::Complete { runs })
+    }
+
+    fn write(&mut self, entry: &impl Serialize) -> io::Result<()> {
+        let Some(own) = &mut self.own else {
             return Ok(());
         };
-        let stage = stage.to_owned();
-        file.write_all(
-            line(&Entry {
-                stage,
-                part,
-                result,
-            })?
-            .as_bytes(),
-        )?;
-        file.flush()
+        let text = line::write(entry)?;
+        own.file.write_all(text.as_bytes())?;
+        own.added += text.len() as u64;
+        own.file.flush()
+    }
+
+    /// Whether so much was added that it is to be compacted.
+    pub fn is_long(&self) -> bool {
+        let own = self.own.as_ref();
+        own.is_some_and(|own| own.added > COMPACT_AFTER.max(own.compacted))
+    }
+
+    /// Writes a stage, of which so many runs are to be made if anybody wants to know, anew: what is
+    /// finished of it is in these entries. Those who read the file see what was there before, or all that is there now.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn compact<'a, T: Serialize + 'a>(
+        &mut self,
+        stage: &str,
+        plan: Option<u64>,
+        entries: impl Iterator<Item = Entry<'a, T>>,
+    ) -> io::Result<()> {
+        let Some(own) = &mut self.own else {
+            return Ok(());
+        };
+        let mut before = BufReader::new(File::open(&own.path)?);
+        line::next(&mut before)?;
+        *own = Own::replace(&own.path, &self.header, |out| {
+            while let Some(text) = line::next(&mut before)? {
+                if line::read::<AnyLine>(&text).is_some_and(|found| !found.is_of(stage)) {
+                    writeln!(out, "{text}")?;
+                }
+            }
+            if let Some(runs) = plan {
+                out.write_all(line::write(&planned(stage, runs))?.as_bytes())?;
+            }
+            for entry in entries {
+                out.write_all(line::write(&DoneLine { done: &entry })?.as_bytes())?;
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 }
 
-/// A line of a ledger: `{"sum":"…",` and the rest of the object, of which the sum is the hash.
-fn line(entry: &impl Serialize) -> serde_json::Result<String> {
-    let json = serde_json::to_string(entry)?;
-    let rest = &json["{".len()..];
-    Ok(format!("{START}{}{AFTER_SUM}{rest}\n", sum(rest)))
-}
-
-/// `None` for a line that is not exactly what was written.
-fn read_line<T: DeserializeOwned>(line: &str) -> Option<T> {
-    let (found, rest) = line.strip_prefix(START)?.split_once(AFTER_SUM)?;
-    if found != sum(rest) {
-        return None;
+impl Own {
+    /// Writes a file beside it, and then puts it in its place: nothing is lost if the process is
+    /// killed here.
+    fn replace(
+        path: &Path,
+        header: &Header,
+        lines: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let beside = path.with_extension(format!("part{}", std::process::id()));
+        let mut out = BufWriter::new(File::create(&beside)?);
+        out.write_all(line::write(header)?.as_bytes())?;
+        lines(&mut out)?;
+        let file = out.into_inner()?;
+        if header.shard.is_some() {
+            // Another machine is going to read it.
+            file.sync_data()?;
+        }
+        let compacted = file.metadata()?.len();
+        fs::rename(&beside, path)?;
+        Ok(Own {
+            path: path.to_owned(),
+            file,
+            compacted,
+            added: 0,
+        })
     }
-    serde_json::from_str(&format!("{{{rest}")).ok()
 }
 
-const START: &str = "{\"sum\":\"";
-const AFTER_SUM: &str = "\",";
+fn planned(stage: &str, runs: u64) -> Line<()> {
+    let stage = stage.to_owned();
+    Line::Planned { stage, runs }
+}
 
-fn sum(text: &str) -> String {
-    format!("{:016x}", xxh3_64(text.as_bytes()))
+/// [`Line::Done`] with what belongs to others.
+#[derive(Serialize)]
+struct DoneLine<'a, T> {
+    done: &'a Entry<'a, T>,
+}
+
+/// Calls `take` with the number, the text and the contents of every line after the header.
+///
+/// # Errors
+///
+/// That of `take`; if the file cannot be read, or a line is damaged. The error names it.
+pub fn each_line(
+    path: &Path,
+    mut take: impl FnMut(usize, &str, Line<IgnoredAny>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let name = path.display();
+    let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
+    let mut file = BufReader::new(file);
+    for number in 1.. {
+        let text = line::next(&mut file).with_context(|| format!("cannot read {name}"))?;
+        let Some(text) = text else { break };
+        if number == 1 {
+            continue;
+        }
+        let found = line::read(&text).with_context(|| {
+            format!(
+                "{name}:{number}: this line is damaged; run the shard again, and it resumes before \
+                 this line"
+            )
+        })?;
+        take(number, &text, found)?;
+    }
+    Ok(())
+}
+
+/// `shard 3/8 is`, or `shards 3/8 and 5/8 are`.
+pub(crate) fn are(numbers: &[usize], of: usize) -> String {
+    let names: Vec<String> = numbers.iter().map(|n| format!("{n}/{of}")).collect();
+    match &names[..] {
+        [one] => format!("shard {one} is"),
+        [others @ .., last] => format!("shards {} and {last} are", others.join(", ")),
+        [] => "no shard is".into(),
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub mod run;
 pub mod section;
 mod session;
 mod shard;
+pub mod shard_status;
 mod store;
 pub mod sweep;
 pub mod twice;

@@ -53,24 +53,45 @@ pub enum Rounds {
     WhileThereIsTime,
 }
 
-/// The parts of these jobs, in their order: the job of each, and its seeds.
-pub(crate) fn parts(seeds: &[Range<u64>], stage: &Stage, shards: u64) -> Vec<(usize, Range<u64>)> {
-    let mut parts = Vec::new();
-    for (job, seeds) in seeds.iter().enumerate() {
-        let all = length(seeds);
-        let mut size = stage.part.max(all.div_ceil(MOST_PARTS));
-        if stage.by == By::Seeds {
-            // So that every shard has some.
-            size = size.min(all.div_ceil(shards)).max(1);
-        }
-        let mut first = seeds.start;
-        while first < seeds.end {
-            let end = first.saturating_add(size).min(seeds.end);
-            parts.push((job, first..end));
-            first = end;
-        }
+/// The parts of some jobs, in their order. They are computed when they are asked for: a shard of a
+/// thousand has every thousandth.
+#[derive(Debug)]
+pub(crate) struct Parts<'a> {
+    seeds: &'a [Range<u64>],
+    /// Of each job, the place of its first part, and how many seeds a part has.
+    jobs: Vec<(usize, u64)>,
+    /// How many parts there are.
+    pub(crate) count: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// Cuts jobs with these seeds.
+    pub(crate) fn of(seeds: &'a [Range<u64>], stage: &Stage, shards: u64) -> Self {
+        let mut count = 0;
+        let cut = |seeds: &Range<u64>| {
+            let all = length(seeds);
+            let mut size = stage.part.max(all.div_ceil(MOST_PARTS));
+            if stage.by == By::Seeds {
+                // So that every shard has some.
+                size = size.min(all.div_ceil(shards));
+            }
+            let (first, size) = (count, size.max(1));
+            count += all.div_ceil(size) as usize;
+            (first, size)
+        };
+        let jobs = seeds.iter().map(cut).collect();
+        Parts { seeds, jobs, count }
     }
-    parts
+
+    /// The job of the part at this place, and its seeds.
+    pub(crate) fn get(&self, place: usize) -> (usize, Range<u64>) {
+        // Jobs without seeds have no part: the last job that begins here or before has it.
+        let job = self.jobs.partition_point(|(first, _)| *first <= place) - 1;
+        let (first, size) = self.jobs[job];
+        let all = &self.seeds[job];
+        let begin = all.start + (place - first) as u64 * size;
+        (job, begin..begin.saturating_add(size).min(all.end))
+    }
 }
 
 /// The seeds of the round that follows these, which is a share of them: there are few rounds, and
@@ -92,9 +113,10 @@ mod tests {
 
     #[test]
     fn every_seed_is_in_one_part_and_every_shard_has_some() {
-        let seeds = [0..10, 5..5, 7..8, 100..5_000_100];
+        let seeds = [0..10, 5..5, 7..8, 100..5_000_100, 0..0];
         for shards in [1, 2, 7] {
-            let parts = parts(&seeds, &Stage::SIMULATED, shards);
+            let cut = Parts::of(&seeds, &Stage::SIMULATED, shards);
+            let parts: Vec<_> = (0..cut.count).map(|place| cut.get(place)).collect();
             for (job, all) in seeds.iter().enumerate() {
                 let mut next = all.start;
                 let own = parts.iter().filter(|(other, _)| *other == job);

@@ -149,6 +149,12 @@ impl Part for Runs {
         self.discarded += other.discarded;
         self.recordings.extend(other.recordings);
     }
+
+    /// Attempts that were discarded were made again, or not.
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let counted = self.cell.writes.runs.min(runs);
+        self.cell.why_not(counted)
+    }
 }
 
 impl Experiment for Run {

@@ -29,6 +29,11 @@ impl Part for Differences {
     fn join(&mut self, other: Self) {
         self.0.extend(other.0);
     }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let differ = self.0.len() as u64;
+        (differ > runs).then(|| format!("{differ} of {runs} runs differ"))
+    }
 }
 
 /// Every scenario with its seeds, each run made twice.

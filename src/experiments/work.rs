@@ -3,9 +3,9 @@
 //! This is the one place that resumes interrupted work, takes a shard of it, joins shards, and goes
 //! on with further seeds until a budget of time is over.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -15,9 +15,9 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ledger::{Header, Ledger};
+use super::ledger::{self, Header, Ledger, Places};
 use super::output::status;
-use super::parts::{By, Rounds, Stage, further, length, parts};
+use super::parts::{By, Parts, Rounds, Stage, further, length};
 use super::progress::Progress;
 use super::session::Session;
 use super::store::Store;
@@ -25,6 +25,11 @@ use locklab_evidence::thousands;
 use locklab_results::{Cell, Detail};
 use locklab_runner::batch::{self, Job, Part};
 use locklab_runner::pool::{Broken, lock};
+
+mod items;
+
+pub use self::items::{Items, Kept};
+use self::items::{entries, runs, sum};
 
 /// What the runs of a job come to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -225,25 +230,25 @@ impl<'s> Work<'s> {
             seeds,
             threads,
         } = round;
-        let parts = parts(seeds, stage, self.shards);
-        let belongs = |place: usize| match (self.session.shard, stage.by) {
-            (None, _) => true,
-            (Some(shard), By::Seeds) => shard.has(place),
-            (Some(shard), By::Job) => shard.has(parts[place].0),
-        };
+        let parts = Parts::of(seeds, stage, self.shards);
         let items = Items {
             doing: stage.doing,
             name,
-            count: parts.len(),
-            belongs: &belongs,
-            runs: &|place| length(&parts[place].1),
+            count: parts.count,
+            jobs: seeds.len(),
+            job: &|place| parts.get(place).0,
+            turn: &|place| match stage.by {
+                By::Seeds => place,
+                By::Job => parts.get(place).0,
+            },
+            is_wanted: &|_| true,
+            runs: &|place| length(&parts.get(place).1),
             is_needed: name == stage.name,
         };
-        let made = self.items(&items, |open, progress, keep| {
-            let ranges: Vec<Range<u64>> =
-                open.iter().map(|place| parts[*place].1.clone()).collect();
-            let run = |range: usize, seed, part: &mut P| run(parts[open[range]].0, seed, part);
-            let keep = |range: usize, part: &P| keep(open[range], part);
+        let (kept, is_whole) = self.items(&items, |open, progress, keep| {
+            let ranges: Vec<Range<u64>> = open.iter().map(|place| parts.get(*place).1).collect();
+            let run = |range: usize, seed, part: &mut P| run(parts.get(open[range]).0, seed, part);
+            let keep = |range: usize, part: P| keep(open[range], part);
             let stop = self.session.stop.flag();
             let ran = batch::collect(
                 &ranges,
@@ -253,106 +258,130 @@ impl<'s> Work<'s> {
                 &keep,
                 run,
             );
-            ran.map(drop).map_err(|broken| {
+            ran.map_err(|broken| {
                 bug(Broken {
-                    job: parts[open[broken.job]].0,
+                    job: parts.get(open[broken.job]).0,
                     ..broken
                 })
             })
         })?;
-        let is_whole = (0..parts.len())
-            .filter(|place| belongs(*place))
-            .all(|place| made.contains_key(&place));
-        let planned = |seeds: &Range<u64>| Made {
-            result: P::default(),
-            runs: 0,
+        let made = |(kept, seeds): (Kept<P>, &Range<u64>)| Made {
+            result: kept.result,
+            runs: kept.runs,
             planned: length(seeds),
         };
-        let mut jobs: Vec<Made<P>> = seeds.iter().map(planned).collect();
-        for (place, result) in made {
-            let (job, seeds) = &parts[place];
-            jobs[*job].result.join(result);
-            jobs[*job].runs += length(seeds);
-        }
+        let jobs = kept.into_iter().zip(seeds).map(made).collect();
         Ok((jobs, is_whole))
     }
 
     /// Does the parts of a stage that are not done yet: calls `execute` with their places, what
-    /// shows the progress, and a function to call with each finished part. Returns all that are
-    /// done, by their places.
+    /// shows the progress, and a function to call with each finished part. Returns what is done of
+    /// each job, and whether that is all that is to be done here.
     ///
     /// # Errors
     ///
-    /// That of `execute`; if a part cannot be saved; if shards are joined, and a part is missing.
-    pub fn items<T: Clone + Send + Serialize + DeserializeOwned>(
+    /// That of `execute`; if a part cannot be saved; if shards are joined, and a part is missing or
+    /// is not what its shard can have made.
+    pub fn items<T: Part + Serialize + DeserializeOwned>(
         &self,
         items: &Items<'_>,
-        execute: impl FnOnce(&[usize], &Progress, &(dyn Fn(usize, &T) + Sync)) -> anyhow::Result<()>,
-    ) -> anyhow::Result<BTreeMap<usize, T>> {
-        let &Items {
-            doing,
-            name,
-            count,
-            belongs,
-            runs,
-            is_needed,
-        } = items;
-        let mut done: BTreeMap<usize, T> = lock(&self.ledger).take(name);
-        done.retain(|place, _| *place < count);
-        let all =
-            |places: &mut dyn Iterator<Item = usize>| places.map(runs).fold(0, u64::saturating_add);
-        let here: Vec<usize> = (0..count).filter(|place| belongs(*place)).collect();
-        let open: Vec<usize> = here
-            .iter()
-            .copied()
-            .filter(|place| !done.contains_key(place))
-            .collect();
-        let (planned, before) = (
-            all(&mut here.iter().copied()),
-            all(&mut done.keys().copied()),
-        );
-        let is_joining = !self.session.joined.is_empty();
-        if is_joining {
-            if let Some(place) = open.first().filter(|_| is_needed) {
-                bail!(
-                    "a shard is not finished: {} of {count} parts are missing, the first is part \
-                     {place}; run its command again to resume it",
-                    open.len()
+        execute: impl FnOnce(&[usize], &Progress, &(dyn Fn(usize, T) + Sync)) -> anyhow::Result<()>,
+    ) -> anyhow::Result<(Vec<Kept<T>>, bool)> {
+        let &Items { doing, name, .. } = items;
+        let joined = &self.session.joined;
+        let mut kept: Vec<Kept<T>> = Vec::new();
+        kept.resize_with(items.jobs, Kept::default);
+        lock(&self.ledger).each(name, |done| items.take(&mut kept, done))?;
+        let is_done = |place: usize| kept[(items.job)(place)].parts.has(place);
+        let here = |place: &usize| items.is_of(self.session.shard, *place);
+        let open = (0..items.count).filter(here);
+        let open: Vec<usize> = open.filter(|place| !is_done(*place)).collect();
+        let left = sum(open.iter().map(|place| (items.runs)(*place)));
+        let before = runs(&kept);
+        let planned = before.saturating_add(left);
+        let plan = items.is_needed.then_some(planned);
+        if !joined.is_empty() && items.is_needed && !open.is_empty() {
+            bail!(self.why_unfinished(items, &open));
+        }
+        let mut executed = Ok(());
+        if joined.is_empty() {
+            if before > 0 {
+                status!(
+                    "  {} of {} runs were already done",
+                    thousands(before),
+                    thousands(planned)
                 );
             }
-        } else if !done.is_empty() {
-            status!(
-                "  {} of {} runs were already done",
-                thousands(before),
-                thousands(planned)
-            );
-        }
-        let progress = Progress::new(doing, all(&mut open.iter().copied()));
-        let failed = Mutex::new(None);
-        let fresh = Mutex::new(BTreeMap::new());
-        let keep = |place: usize, result: &T| {
-            if let Err(error) = lock(&self.ledger).add(name, place, result) {
-                lock(&failed).get_or_insert(error);
-                self.session.stop.now();
+            let begun = self.begin_stage(name, plan, &kept);
+            begun.context("cannot save what was finished")?;
+            let progress = Progress::new(doing, left);
+            let (failed, all) = (Mutex::new(None), Mutex::new(kept));
+            let keep = |place: usize, result: T| {
+                let (mut ledger, mut all) = (lock(&self.ledger), lock(&all));
+                let part = Kept {
+                    parts: Places::one(place),
+                    runs: (items.runs)(place),
+                    result,
+                };
+                let mut saved = ledger.add(&part.entry(name));
+                all[(items.job)(place)].join(part);
+                if saved.is_ok() && ledger.is_long() {
+                    saved = ledger.compact(name, plan, entries(name, &all));
+                }
+                if let Err(error) = saved {
+                    lock(&failed).get_or_insert(error);
+                    self.session.stop.now();
+                }
+            };
+            if !open.is_empty() {
+                executed = execute(&open, &progress, &keep);
             }
-            lock(&fresh).insert(place, result.clone());
-        };
-        let executed = match open.is_empty() || is_joining {
-            true => Ok(()),
-            false => execute(&open, &progress, &keep),
-        };
-        progress.clear();
-        if let Some(error) = lock(&failed).take() {
-            return Err(error).context("cannot save a finished part");
+            progress.clear();
+            if let Some(error) = lock(&failed).take() {
+                return Err(error).context("cannot save a finished part");
+            }
+            kept = lock(&all).split_off(0);
+            if self.session.shard.is_some() {
+                let compacted = lock(&self.ledger).compact(name, plan, entries(name, &kept));
+                compacted.context("cannot save what is finished")?;
+            }
         }
         executed?;
-        done.append(&mut lock(&fresh));
-        if is_needed {
+        let made = runs(&kept);
+        if items.is_needed {
             self.planned.fetch_add(planned, Ordering::Relaxed);
-            self.made
-                .fetch_add(all(&mut done.keys().copied()), Ordering::Relaxed);
+            self.made.fetch_add(made, Ordering::Relaxed);
         }
-        Ok(done)
+        Ok((kept, made == planned))
+    }
+
+    /// Writes how much there is to do, and without what was not accepted of what was done before.
+    fn begin_stage<T: Part + Serialize>(
+        &self,
+        name: &str,
+        plan: Option<u64>,
+        kept: &[Kept<T>],
+    ) -> io::Result<()> {
+        let mut ledger = lock(&self.ledger);
+        match (ledger.has(name), plan) {
+            (true, plan) => ledger.compact(name, plan, entries(name, kept)),
+            (false, Some(runs)) => ledger.plan(name, runs),
+            (false, None) => Ok(()),
+        }
+    }
+
+    /// Which shards are not finished, as some parts are missing.
+    fn why_unfinished(&self, items: &Items<'_>, open: &[usize]) -> String {
+        let of = self.shards as usize;
+        let numbers = open.iter().map(|place| (items.turn)(*place) % of + 1);
+        let numbers: BTreeSet<usize> = numbers.collect();
+        let numbers: Vec<usize> = numbers.into_iter().collect();
+        format!(
+            "{} not finished: {} of {} parts are missing; run the same command again to resume",
+            ledger::are(&numbers, of),
+            open.len(),
+            items.count
+        )
     }
 
     /// Ends the work: removes the ledger when all is done, unless `keep` is set or it is that of a
@@ -376,6 +405,9 @@ impl<'s> Work<'s> {
             return Ok(Ended::Whole);
         }
         if let Some(shard) = self.session.shard {
+            lock(&self.ledger)
+                .complete(made)
+                .with_context(|| format!("cannot write {}", self.path.display()))?;
             let (path, program) = (self.path.display(), self.session.program.name());
             return Ok(Ended::Shard(format!(
                 "shard {shard} is complete: {path}\njoin all shards with `{program} merge FILE…`"
@@ -398,22 +430,6 @@ impl<'s> Work<'s> {
     }
 }
 
-/// Parts of some work.
-pub struct Items<'a> {
-    /// What is being done, for people.
-    pub doing: &'a str,
-    /// Their name in the ledger.
-    pub name: &'a str,
-    /// How many there are.
-    pub count: usize,
-    /// Whether one is to be done here.
-    pub belongs: &'a dyn Fn(usize) -> bool,
-    /// The number of runs of one.
-    pub runs: &'a dyn Fn(usize) -> u64,
-    /// Whether the work is incomplete without them.
-    pub is_needed: bool,
-}
-
 /// One round of a stage.
 struct Round<'a> {
     stage: &'a Stage,
@@ -425,70 +441,4 @@ struct Round<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use anyhow::anyhow;
-
-    use super::*;
-    use crate::Stop;
-    use crate::bench::Bench;
-    use locklab_model::scenario::load;
-
-    impl Bench {
-        fn work(&self) -> Work<'_> {
-            Work::begin(&self.0, &self.0.store, "work", &"some work").expect("it begins")
-        }
-
-        fn cells(&self, work: &Work<'_>) -> Vec<Made<Cell>> {
-            let stage = Stage {
-                part: 2,
-                ..Stage::SIMULATED
-            };
-            let bug = |broken: Broken| anyhow!(broken);
-            work.cells(&stage, &jobs(), Detail::Counts, &bug)
-                .expect("it runs")
-        }
-    }
-
-    fn jobs() -> Vec<Job> {
-        let job = |name| Job::of(&load(name, &[]).expect("it ships"), 0..3);
-        ["kleppmann/k1", "kleppmann/k5"].map(job).into()
-    }
-
-    #[test]
-    fn a_finished_part_is_not_run_again_and_the_whole_is_the_same() {
-        let bench = Bench::new("resume");
-        let work = bench.work();
-        let whole = bench.cells(&work);
-        assert_eq!(work.end(false).expect("it ends"), Ended::Whole);
-        assert!(!bench.0.store.path("work.jsonl").exists());
-
-        // As if it was interrupted after the second part, whose result is marked.
-        let work = bench.work();
-        let mut marked = Cell::default();
-        jobs()[0]
-            .add(2, Detail::Counts, &mut marked)
-            .expect("it runs");
-        marked.fingerprint = marked.fingerprint.wrapping_add(1);
-        lock(&work.ledger)
-            .add("runs", 1, &marked)
-            .expect("it is written");
-        drop(work);
-        let work = bench.work();
-        let mut expected = whole;
-        let fingerprint = &mut expected[0].result.fingerprint;
-        *fingerprint = fingerprint.wrapping_add(1);
-        assert_eq!(bench.cells(&work), expected);
-    }
-
-    #[test]
-    fn stopped_work_keeps_its_ledger() {
-        static STOPPED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(true);
-        let mut bench = Bench::new("stopped");
-        bench.0.stop = Stop::by_user(&STOPPED);
-        let work = bench.work();
-        assert!(bench.cells(&work).iter().all(|made| made.runs == 0));
-        let ended = work.end(false).expect("it ends");
-        assert!(matches!(ended, Ended::Interrupted(_)), "{ended:?}");
-        assert!(bench.0.store.path("work.jsonl").exists());
-    }
-}
+pub(crate) mod tests;

@@ -24,7 +24,7 @@ use locklab_evidence::{
 };
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Observable, Sketch};
-use locklab_runner::batch::Part as _;
+use locklab_runner::batch::Part;
 use locklab_values::units::NS_PER_MS;
 use serde::{Deserialize, Serialize};
 
@@ -79,8 +79,8 @@ pub struct Confirmed {
     pub seconds: f64,
 }
 
-impl Confirmed {
-    pub(super) fn add(&mut self, other: Confirmed) {
+impl Part for Confirmed {
+    fn join(&mut self, other: Confirmed) {
         self.real.merge(other.real);
         self.runs.extend(other.runs);
         self.late.join(other.late);
@@ -88,7 +88,9 @@ impl Confirmed {
         self.failure = self.failure.take().or(other.failure);
         self.seconds += other.seconds;
     }
+}
 
+impl Confirmed {
     /// The number of runs that count.
     pub fn real_runs(&self) -> u64 {
         let runs = self.real.tallies.values().map(Tally::runs);

@@ -17,6 +17,7 @@ use locklab_history::Schedule;
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_results::Sketch;
 use locklab_runner::backend::Backend;
+use locklab_runner::batch::Part as _;
 use locklab_runner::judged::JudgedRun;
 use locklab_runner::pool::lock;
 use locklab_runner::run::Run;
@@ -196,7 +197,7 @@ impl Series<'_> {
     fn count(&self, work: &mut Work, place: usize, outcome: Confirmed) {
         work.missing[place] -= 1;
         let result = &mut work.results[place];
-        result.add(outcome);
+        result.join(outcome);
         if work.missing[place] > 0 {
             return;
         }

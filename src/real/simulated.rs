@@ -41,6 +41,12 @@ impl Part for Simulated {
         self.cell.merge(other.cell);
         self.runs.extend(other.runs);
     }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let kept = self.runs.len() as u64;
+        let differ = (kept != runs).then(|| format!("it keeps {kept} runs of {runs}"));
+        differ.or_else(|| self.cell.why_not(runs))
+    }
 }
 
 impl Simulated {

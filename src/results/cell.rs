@@ -127,6 +127,38 @@ impl Cell {
             *shortest = other.min(*shortest);
         }
     }
+
+    /// Why these cannot be the counts of so many runs, if they cannot: a file has them that somebody
+    /// may have edited.
+    pub fn why_not(&self, runs: u64) -> Option<String> {
+        if self.writes.runs != runs {
+            return Some(format!("it counts {} runs of {runs}", self.writes.runs));
+        }
+        let wrong = self.tallies.iter().find(|(property, tally)| {
+            let Tally {
+                violated,
+                struck,
+                violated_struck,
+                ..
+            } = **tally;
+            let all = [tally.holds, violated, tally.inconclusive];
+            let all = all.into_iter().fold(0, u64::saturating_add);
+            let is_shown = self.shortest.contains_key(property);
+            // Runs without a set that is read are not judged by it.
+            let is_whole = match property {
+                Property::AcknowledgedLost => all <= runs,
+                _ => all == runs,
+            };
+            !is_whole
+                || struck > all
+                || violated_struck > violated.min(struck)
+                || is_shown != (violated > 0)
+        });
+        let (property, _) = wrong?;
+        Some(format!(
+            "its counts of {property} do not add up to {runs} runs"
+        ))
+    }
 }
 
 /// A number for a run that depends on its seed and its trace. The sum over the runs of a cell,
@@ -136,4 +168,46 @@ fn mix(seed: u64, trace_hash: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counts of two runs, of which one violates a property.
+    fn two() -> Cell {
+        let mut cell = Cell::default();
+        cell.writes.runs = 2;
+        let tally = Tally {
+            holds: 1,
+            violated: 1,
+            struck: 2,
+            violated_struck: 1,
+            ..Tally::default()
+        };
+        cell.tallies.insert(Property::Lease, tally);
+        let shortest = Shortest { at_ns: 5, seed: 1 };
+        cell.shortest.insert(Property::Lease, shortest);
+        cell
+    }
+
+    #[test]
+    fn counts_that_somebody_edited_do_not_add_up() {
+        assert_eq!(two().why_not(2), None);
+        assert!(two().why_not(3).is_some());
+        let edits: [fn(&mut Tally); 7] = [
+            |tally| tally.violated = 2,
+            |tally| tally.violated = 0,
+            |tally| (tally.holds, tally.violated) = (2, 0),
+            |tally| tally.inconclusive = u64::MAX,
+            |tally| tally.struck = 3,
+            |tally| tally.violated_struck = 2,
+            |tally| (tally.struck, tally.violated_struck) = (0, 1),
+        ];
+        for (number, edit) in edits.iter().enumerate() {
+            let mut cell = two();
+            edit(cell.tallies.entry(Property::Lease).or_default());
+            assert!(cell.why_not(2).is_some(), "{number}");
+        }
+    }
 }

@@ -3,9 +3,11 @@
 //! The result of a job does not depend on the number of threads, nor on which thread executed which
 //! run.
 
+use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use super::RunError;
 use super::judged;
@@ -55,11 +57,21 @@ impl Job {
 pub trait Part: Default + Clone + Send {
     /// Adds the results of other runs of the same job.
     fn join(&mut self, other: Self);
+
+    /// Why these cannot be the results of so many runs, if they were read from a file: somebody may
+    /// have edited it.
+    fn why_not(&self, _runs: u64) -> Option<String> {
+        None
+    }
 }
 
 impl Part for Cell {
     fn join(&mut self, other: Self) {
         self.merge(other);
+    }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        Cell::why_not(self, runs)
     }
 }
 
@@ -93,25 +105,24 @@ impl<'a> BatchOptions<'a> {
 pub fn run(jobs: &[Job], options: &BatchOptions<'_>) -> Result<Vec<Option<Cell>>, Broken> {
     let seeds: Vec<Range<u64>> = jobs.iter().map(|job| job.seeds.clone()).collect();
     let run = |place: usize, seed, cell: &mut Cell| jobs[place].add(seed, options.detail, cell);
-    let cells = collect(
-        &seeds,
-        options.threads,
-        options.stop,
-        &|_| {},
-        &|_, _| {},
-        run,
-    )?;
-    let named = |(cell, job): (Option<Cell>, &Job)| {
-        let parameters = job.parameters.clone();
-        cell.map(|cell| Cell { parameters, ..cell })
-    };
-    Ok(cells.into_iter().zip(jobs).map(named).collect())
+    // A job without seeds is finished.
+    let empty = |job: &Job| job.seeds.is_empty().then(|| named(Cell::default(), job));
+    let cells: Mutex<Vec<Option<Cell>>> = Mutex::new(jobs.iter().map(empty).collect());
+    let keep = |place: usize, cell| lock(&cells)[place] = Some(named(cell, &jobs[place]));
+    collect(&seeds, options.threads, options.stop, &|_| {}, &keep, run)?;
+    Ok(lock(&cells).split_off(0))
+}
+
+/// The cell of a job.
+fn named(cell: Cell, job: &Job) -> Cell {
+    let parameters = job.parameters.clone();
+    Cell { parameters, ..cell }
 }
 
 /// Calls `run` with the index of every range and each of its seeds, in parallel, and joins what it
-/// collects of each range; the result of a range that did not finish is `None`. Calls `progress`
-/// with the number of runs just made, from any thread, and `finished` with each finished range and
-/// its result, one call at a time.
+/// collects of each range. Calls `progress` with the number of runs just made, from any thread, and
+/// `finished` with each finished range and its result, one call at a time. In memory are the results
+/// of those ranges that are begun and not finished.
 ///
 /// # Errors
 ///
@@ -121,28 +132,30 @@ pub fn collect<P: Part, E: ToString>(
     threads: usize,
     stop: &AtomicBool,
     progress: &(dyn Fn(u64) + Sync),
-    finished: &(dyn Fn(usize, &P) + Sync),
+    finished: &(dyn Fn(usize, P) + Sync),
     run: impl Fn(usize, u64, &mut P) -> Result<(), E> + Sync,
-) -> Result<Vec<Option<P>>, Broken> {
-    let open = |seeds: &Range<u64>| {
-        Mutex::new(Open {
-            result: P::default(),
-            missing: seeds.end.saturating_sub(seeds.start),
-        })
-    };
-    let open: Vec<Mutex<Open<P>>> = ranges.iter().map(open).collect();
+) -> Result<(), Broken> {
+    let open: Mutex<BTreeMap<usize, Arc<Mutex<Open<P>>>>> = Mutex::default();
     let announce = Mutex::new(());
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;
         progress(runs);
-        let result = lock(&open[place]).add(part, runs);
+        let range = &ranges[place];
+        let begin = || {
+            Arc::new(Mutex::new(Open {
+                result: P::default(),
+                missing: range.end - range.start,
+            }))
+        };
+        let mine = lock(&open).entry(place).or_insert_with(begin).clone();
+        let result = lock(&mine).add(part, runs);
         if let Some(result) = result {
+            lock(&open).remove(&place);
             let _one_at_a_time = lock(&announce);
-            finished(place, &result);
+            finished(place, result);
         }
     };
-    pool::run_chunks(ranges, threads, stop, run, add)?;
-    Ok(open.iter().map(|open| lock(open).finished()).collect())
+    pool::run_chunks(ranges, threads, stop, run, add)
 }
 
 /// The partial result of a range.
@@ -157,10 +170,6 @@ impl<P: Part> Open<P> {
     fn add(&mut self, part: P, runs: u64) -> Option<P> {
         self.result.join(part);
         self.missing -= runs;
-        self.finished()
-    }
-
-    fn finished(&self) -> Option<P> {
-        (self.missing == 0).then(|| self.result.clone())
+        (self.missing == 0).then(|| mem::take(&mut self.result))
     }
 }

@@ -68,8 +68,8 @@ impl Bench {
         let has_a_part = || {
             let files = self.files();
             let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
-            let lines = ledger.map_or(0, |name| self.read(name).lines().count());
-            (lines >= 2).then_some(()).ok_or("no part is finished")
+            let has_one = ledger.is_some_and(|name| self.read(name).contains("\"done\":"));
+            has_one.then_some(()).ok_or("no part is finished")
         };
         until(has_a_part);
         let pid = i32::try_from(child.id()).expect("a process id");
@@ -79,6 +79,36 @@ impl Bench {
 
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).expect(name)
+    }
+
+    /// Requires the same files with the same bytes in two folders, but for ledgers, which a sweep keeps.
+    #[track_caller]
+    pub fn assert_alike(&self, one: &str, other: &str) {
+        self.assert_alike_but(one, other, &[]);
+    }
+
+    /// The same, but for files that name one of `unlike`.
+    #[track_caller]
+    pub fn assert_alike_but(&self, one: &str, other: &str, unlike: &[&str]) {
+        let files = |out: &str| -> Vec<String> {
+            let out = format!("{out}/");
+            let files = self.files().into_iter();
+            let below = files.filter_map(|name| Some(name.strip_prefix(&out)?.to_owned()));
+            let ends = |name: &str| unlike.iter().any(|end| name.ends_with(end));
+            below
+                .filter(|name| !name.ends_with(".jsonl") && !ends(name))
+                .collect()
+        };
+        let names = files(one);
+        assert!(!names.is_empty(), "{one} is empty");
+        assert_eq!(files(other), names);
+        for name in names {
+            let read = |out: &str| {
+                let path = self.folder.join(out).join(&name);
+                fs::read(path).expect("it was written")
+            };
+            assert!(read(one) == read(other), "{name} differs");
+        }
     }
 
     /// Every file below the folder, by its path from there, sorted.

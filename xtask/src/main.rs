@@ -17,6 +17,7 @@ mod plants;
 mod published;
 mod redis;
 mod release;
+mod slurm;
 mod source;
 mod steps;
 mod test;
@@ -54,6 +55,7 @@ Usage: cargo xtask <chore>
                    it: those that the last commits may concern and a share of the others,
                    as CI does; all; all and those on real servers; or these
   redis            Install redis-server if it is missing, and say its version
+  slurm            Install Slurm if it is missing and that is possible, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
   bench --readme   The same, and write the ratios into README.md
   bench --build    Only build what it times
@@ -99,6 +101,7 @@ fn main() -> ExitCode {
             plants::run(plants::Which::Named(names))
         }
         ["redis"] => redis::ensure(),
+        ["slurm"] => slurm::ensure(),
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),
         ["bench", "--build"] => bench::build(),

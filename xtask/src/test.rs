@@ -85,6 +85,14 @@ const LONG: &[Step] = &[
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
+    Step::run("Slurm", "cargo xtask slurm"),
+    // Where it is installed.
+    Step::test(
+        "a job on Slurm",
+        "cargo test --package locklab --test cli submit -- --nocapture",
+    )
+    .with(&[("LOCKLAB_LONG", "1")])
+    .in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.

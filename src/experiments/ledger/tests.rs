@@ -1,5 +1,7 @@
 //! What a ledger keeps, and what it refuses.
 
+use serde_json::Value;
+
 use super::*;
 
 fn header(work: u64, shard: Option<Shard>) -> Header {
@@ -22,10 +24,34 @@ impl Folder {
         let header = header(work, Some(Shard { number, of }));
         let mut ledger = Ledger::open(&path, &header, true).expect("it opens");
         for part in parts {
-            ledger.add("runs", *part, part).expect("it is written");
+            add(&mut ledger, *part, *part as u64);
         }
         path
     }
+}
+
+/// Adds a part of one run with this result.
+fn add(ledger: &mut Ledger, part: usize, result: u64) {
+    let (stage, parts, result) = ("runs", &Places::one(part), &result);
+    let runs = 1;
+    let entry = Entry {
+        stage,
+        parts,
+        runs,
+        result,
+    };
+    ledger.add(&entry).expect("it is written");
+}
+
+/// What a ledger has, by part.
+fn done(ledger: &Ledger) -> BTreeMap<usize, u64> {
+    let mut found = BTreeMap::new();
+    let each = ledger.each("runs", |done: Done<u64>| {
+        found.extend(done.parts.iter().map(|part| (part, done.result)));
+        Ok(())
+    });
+    each.expect("it can be read");
+    found
 }
 
 impl Drop for Folder {
@@ -41,14 +67,14 @@ fn interrupted_work_resumes_and_other_work_begins_anew() {
     let folder = Folder::new("resume");
     let path = folder.0.join("work.jsonl");
     let open = |header: &Header| {
-        let mut ledger = Ledger::open(&path, header, false).expect("it opens");
-        let done: BTreeMap<usize, u64> = ledger.take("runs");
+        let ledger = Ledger::open(&path, header, false).expect("it opens");
+        let done = done(&ledger);
         (ledger, done)
     };
-    let (mut ledger, done) = open(&header(1, None));
-    assert!(done.is_empty());
-    ledger.add("runs", 1, &7_u64).expect("it is written");
-    ledger.add("runs", 0, &8_u64).expect("it is written");
+    let (mut ledger, before) = open(&header(1, None));
+    assert!(before.is_empty());
+    add(&mut ledger, 1, 7);
+    add(&mut ledger, 0, 8);
     // As if the process was killed while it wrote the second line.
     let text = fs::read_to_string(&path).expect("it is there");
     fs::write(&path, &text[..text.len() - 5]).expect("it is written");
@@ -72,7 +98,7 @@ fn interrupted_work_resumes_and_other_work_begins_anew() {
         header(1, Some(Shard { number: 1, of: 2 })),
     ] {
         let mut ledger = Ledger::open(&path, &header(1, None), true).expect("it opens");
-        ledger.add("runs", 1, &7_u64).expect("it is written");
+        add(&mut ledger, 1, 7);
         assert!(open(&other).1.is_empty(), "{other:?}");
     }
 }
@@ -85,12 +111,7 @@ fn all_shards_join_to_the_whole_and_fewer_or_others_do_not() {
     let join = |paths: &[&PathBuf]| {
         let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
         let joined = Ledger::join(&header(1, None), &paths);
-        joined.map(|(mut ledger, _)| {
-            ledger
-                .take::<usize>("runs")
-                .into_values()
-                .collect::<Vec<_>>()
-        })
+        joined.map(|(ledger, _)| done(&ledger).into_values().collect::<Vec<_>>())
     };
     assert_eq!(join(&[&two, &one]).expect("they are all"), [0, 1, 2]);
     let refused = |paths: &[&PathBuf], told: &str| {
@@ -108,8 +129,11 @@ fn all_shards_join_to_the_whole_and_fewer_or_others_do_not() {
     let path = folder.0.join("rebuilt.jsonl");
     Ledger::open(&path, &rebuilt, true).expect("it opens");
     refused(&[&one, &path], "was written by another build");
-    let overlapping = folder.shard(2, 2, 1, &[1, 2]);
-    refused(&[&one, &overlapping], "another shard has this part too");
+    let of_five = [1, 4].map(|number| folder.shard(number, 5, 1, &[]));
+    refused(
+        &[&of_five[0], &of_five[1]],
+        "shards 2/5, 3/5 and 5/5 are missing",
+    );
     let text = fs::read_to_string(&one).expect("it is there");
     fs::write(&one, text.replacen("\"result\":2", "\"result\":3", 1)).expect("it is written");
     refused(&[&one, &two], ":3: this line is damaged");
@@ -117,21 +141,74 @@ fn all_shards_join_to_the_whole_and_fewer_or_others_do_not() {
 
 #[test]
 fn a_line_with_any_flipped_bit_is_refused() {
+    let parts = Places::one(3);
     let entry = Entry {
-        stage: "runs".into(),
-        part: 3,
-        result: 7,
+        stage: "runs",
+        parts: &parts,
+        runs: 1,
+        result: &7_u64,
     };
-    let line = line(&entry).expect("it is JSON");
+    let line = line::write(&DoneLine { done: &entry }).expect("it is JSON");
     let line = line.trim_end().as_bytes();
     assert!(serde_json::from_slice::<Value>(line).is_ok());
-    let read = |line: &[u8]| read_line::<Entry<u64>>(str::from_utf8(line).ok()?);
-    assert_eq!(read(line).map(|entry| entry.part), Some(3));
+    let read = |line: &[u8]| line::read::<Line<u64>>(str::from_utf8(line).ok()?);
+    let whole = Line::Done {
+        stage: "runs".into(),
+        parts: parts.clone(),
+        runs: 1,
+        result: 7,
+    };
+    assert_eq!(read(line), Some(whole));
     for bit in 0..8 * line.len() {
         let mut flipped = line.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
         assert!(read(&flipped).is_none(), "{bit}");
     }
+}
+
+#[test]
+fn compacting_leaves_other_stages_as_they_are() {
+    let folder = Folder::new("compact");
+    let path = folder.0.join("work.jsonl");
+    let mut ledger = Ledger::open(&path, &header(1, None), false).expect("it opens");
+    let parts = Places::one(0);
+    for stage in ["twice", "runs", "twice"] {
+        let entry = Entry {
+            stage,
+            parts: &parts,
+            runs: 1,
+            result: &1,
+        };
+        ledger.add(&entry).expect("it is written");
+    }
+    let all = Entry {
+        stage: "runs",
+        parts: &parts,
+        runs: 1,
+        result: &9,
+    };
+    let compacted = ledger.compact("runs", Some(5), [all].into_iter());
+    compacted.expect("it is written");
+    add(&mut ledger, 4, 8);
+    let mut found = Vec::new();
+    each_line(&path, |number, _, line| {
+        found.push((number, line.done().map(str::to_owned)));
+        Ok(())
+    })
+    .expect("it is whole");
+    let names: Vec<_> = { found.iter() }.map(|(_, name)| name.as_deref()).collect();
+    assert_eq!(
+        names,
+        [
+            Some("twice"),
+            Some("twice"),
+            None,
+            Some("runs"),
+            Some("runs")
+        ]
+    );
+    let ledger = Ledger::open(&path, &header(1, None), false).expect("it opens");
+    assert_eq!(done(&ledger), BTreeMap::from([(0, 9), (4, 8)]));
 }
 
 #[test]

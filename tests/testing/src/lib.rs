@@ -1,5 +1,5 @@
-//! Shared by tests and measurements that use the machine: real Redis servers and a ZooKeeper as processes,
-//! polling until a condition holds, and several jobs at the same time.
+//! Shared by tests and measurements that use the machine: real Redis servers, a ZooKeeper and a Slurm
+//! cluster as processes, polling until a condition holds, and several jobs at the same time.
 //!
 //! It does not depend on Locklab. A failure panics, as in a test.
 
@@ -7,6 +7,7 @@ mod at_once;
 mod port;
 mod process;
 mod redis_server;
+mod slurm;
 mod until;
 mod zookeeper;
 
@@ -14,5 +15,6 @@ pub use at_once::at_once;
 pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, version};
+pub use slurm::{Slurm, why_no_slurm};
 pub use until::{TIMEOUT, try_until, until};
 pub use zookeeper::{ZooKeeper, why_no_zookeeper};
