@@ -209,15 +209,14 @@ fn the_shards_of_a_job_on_real_slurm_join_to_the_whole() {
     ask("scontrol", &["requeue", &element(2)]);
     let drain = ["update", "NodeName=n2", "State=DRAIN", "Reason=a test"];
     ask("scontrol", &drain);
-    // Slurm lets a requeued job wait for two minutes; it refuses this until it has ended.
-    let update = [&*format!("JobId={}", element(2)), "StartTime=now"];
-    let start = ["update", update[0], update[1]];
-    until(|| {
-        slurm
-            .ask("scontrol", &start)
-            .map(drop)
-            .ok_or("it has not ended")
+    // Slurm lets a requeued job wait for two minutes, once it has ended.
+    let state = ["-h", "-j", &element(2), "-o", "%T %r"];
+    until(|| match ask("squeue", &state).trim() {
+        "PENDING BeginTime" => Ok(()),
+        other => Err(other.to_owned()),
     });
+    let start = format!("JobId={}", element(2));
+    ask("scontrol", &["update", &start, "StartTime=now"]);
     slurm.wait();
     let log = bench.read("job/log/merge.log");
     assert!(log.contains("submitted: array "), "{log}");
