@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
-/// A job has at most this many parts, so that its ledger stays small.
+/// A job has at most this many parts, and as many as [`MOST_OF_A_SHARD`] say: each is a place to remember
+/// when shards are joined.
 const MOST_PARTS: u64 = 500;
+
+/// In how many parts a shard has its seeds of a job at most: an interruption loses a fiftieth of them.
+const MOST_OF_A_SHARD: u64 = 50;
 
 /// With a budget of time, every round of further seeds is this share of those before.
 const ROUND: u64 = 8;
@@ -70,7 +74,11 @@ impl<'a> Parts<'a> {
         let mut count = 0;
         let cut = |seeds: &Range<u64>| {
             let all = length(seeds);
-            let mut size = stage.part.max(all.div_ceil(MOST_PARTS));
+            let most = match stage.by {
+                By::Seeds => MOST_PARTS.max(MOST_OF_A_SHARD.saturating_mul(shards)),
+                By::Job => MOST_PARTS,
+            };
+            let mut size = stage.part.max(all.div_ceil(most));
             if stage.by == By::Seeds {
                 // So that every shard has some.
                 size = size.min(all.div_ceil(shards));
@@ -135,6 +143,20 @@ mod tests {
                 assert!(own > 0, "{shard}");
             }
         }
+    }
+
+    /// A shard of a thousand has as many parts as it takes to lose little when it is killed.
+    #[test]
+    fn many_shards_have_many_parts_each() {
+        let seeds = [0..10_000_000_000];
+        for (shards, expected) in [(1, 500), (8, 500), (1000, 50_000)] {
+            assert_eq!(Parts::of(&seeds, &Stage::SIMULATED, shards).count, expected);
+        }
+        let whole_jobs = Stage {
+            by: By::Job,
+            ..Stage::SIMULATED
+        };
+        assert_eq!(Parts::of(&seeds, &whole_jobs, 1000).count, 500);
     }
 
     #[test]

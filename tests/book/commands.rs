@@ -19,6 +19,7 @@ const UNTESTED: &[(&str, &str)] = &[
     ("calibrate", "needs a redis-server"),
     ("throughput", "needs a redis-server"),
     ("serve", "runs until Ctrl-C"),
+    ("submit", "needs Slurm"),
     ("night", "takes half an hour"),
     ("reproduce", "takes minutes"),
     ("matrix", "takes minutes"),
