@@ -195,10 +195,11 @@ mod tests {
     fn counts_that_somebody_edited_do_not_add_up() {
         assert_eq!(two().why_not(2), None);
         assert!(two().why_not(3).is_some());
-        let edits: [fn(&mut Tally); 7] = [
+        let edits: [fn(&mut Tally); 8] = [
             |tally| tally.violated = 2,
             |tally| tally.violated = 0,
             |tally| (tally.holds, tally.violated) = (2, 0),
+            |tally| (tally.holds, tally.violated, tally.violated_struck) = (2, 0, 0),
             |tally| tally.inconclusive = u64::MAX,
             |tally| tally.struck = 3,
             |tally| tally.violated_struck = 2,
