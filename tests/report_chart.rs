@@ -161,11 +161,7 @@ fn forty_series_have_forty_panels() {
             cell(&parameters, &[(Property::Lease, tally(series, 200, 0))])
         })
     });
-    let crowded = svg(
-        &sweep("Many", cells.collect()),
-        &ChartOptions::default(),
-        &Sheet::SCREEN,
-    );
+    let crowded = svg(&sweep("Many", cells.collect()), &ChartOptions::default());
     for series in 0..40 {
         let heading = format!("lock-with-a-long-name-{series}\n");
         assert_eq!(crowded.matches(&heading).count(), 1, "{heading}");
@@ -205,11 +201,7 @@ fn markers_at_one_place_are_moved_apart() {
             ];
             cell(&[("n", n)], &tallies)
         });
-        let drawn = svg(
-            &sweep("Two", cells.into()),
-            &ChartOptions::default(),
-            &Sheet::SCREEN,
-        );
+        let drawn = svg(&sweep("Two", cells.into()), &ChartOptions::default());
         let circles = drawn.split("<circle cx=\"").skip(2);
         let columns = circles.map(|rest| rest.split('"').next().expect("a number").to_owned());
         columns.collect::<Vec<String>>()
@@ -227,7 +219,7 @@ fn the_title_names_the_overrides() {
         overrides: vec!["lock.ttl_ms=500".into(), "workload.rounds=2".into()],
         ..pauses()
     };
-    let drawn = svg(&sweep, &ChartOptions::default(), &Sheet::SCREEN);
+    let drawn = svg(&sweep, &ChartOptions::default());
     assert!(
         drawn.contains("\nwith lock.ttl_ms=500, workload.rounds=2\n"),
         "{drawn}"
@@ -240,7 +232,7 @@ fn a_sweep_over_nothing_still_has_its_chart() {
         "One <cell> & \"no\" \u{1}parameter",
         vec![cell(&[], &[(Property::Deadlock, tally(3, 9, 1))])],
     );
-    let drawn = svg(&single, &ChartOptions::default(), &Sheet::SCREEN);
+    let drawn = svg(&single, &ChartOptions::default());
     Document::parse(&drawn).expect("it is well-formed");
     assert!(drawn.contains("no deadlock"), "{drawn}");
     assert!(
@@ -273,7 +265,7 @@ fn png_is_twice_as_dense_as_the_drawing() {
 #[test]
 fn every_chart_is_painted() {
     for sweep in [pauses(), drifts(), locks()] {
-        let drawing = drawing(&sweep, &ChartOptions::default(), &Sheet::SCREEN);
+        let drawing = drawing(&sweep, &ChartOptions::default());
         let (png, pdf) = (png(&drawing).expect("a PNG"), pdf(&drawing).expect("a PDF"));
         assert!(png.len() > 20_000, "{} bytes", png.len());
         assert!(pdf.len() > 10_000, "{} bytes", pdf.len());
