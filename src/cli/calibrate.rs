@@ -63,7 +63,10 @@ pub(super) fn calibrate(options: &Options) -> anyhow::Result<Exit> {
     };
     status!("measuring, for about two minutes …");
     let progress = Progress::new("measuring", effort.all_real_runs());
-    let real = RealRedis { programs, stop };
+    let real = RealRedis {
+        stop,
+        ..RealRedis::new(programs)
+    };
     let constants = measure(&real, effort, stop, &|| progress.add(1));
     progress.clear();
     if stop.load(std::sync::atomic::Ordering::Relaxed) {

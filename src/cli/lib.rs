@@ -18,6 +18,7 @@ use clap_complete::engine::{
 use clap_complete::env::CompleteEnv;
 
 mod arguments;
+mod attack;
 #[cfg(target_os = "linux")]
 mod calibrate;
 mod campaign;
@@ -93,6 +94,7 @@ Examples:
   locklab cost                              messages and latency of every lock
   locklab reproduce                         the whole debate, as a page to read
   locklab confirm kleppmann/k1              compare simulator and real Redis
+  locklab attack -- python worker.py        your own lock, in any language
   locklab replay target/locklab/…/seed-0.jsonl
                                             a recorded run, byte for byte
   locklab view target/locklab/…/seed-0.jsonl
@@ -130,6 +132,8 @@ enum Command {
     Cost(cost::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
     Confirm(confirm::Options),
+    /// Attack the lock of your own program, in any language, on real Redis
+    Attack(attack::Options),
     /// Measure the model's constants on real Redis and on this kernel
     #[cfg(target_os = "linux")]
     Calibrate(calibrate::Options),
@@ -164,6 +168,7 @@ impl Command {
     fn many(&mut self) -> Option<&mut Many> {
         match self {
             Command::Run(options) => Some(&mut options.many),
+            Command::Attack(options) => Some(&mut options.many),
             Command::Sweep(options) => Some(&mut options.many),
             Command::Check(options) => Some(&mut options.many),
             Command::Matrix(options) => Some(&mut options.many),
@@ -298,6 +303,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         None => demo::demo(&cli.demo, context)?,
         Some(Command::Demo(options)) => demo::demo(&options, context)?,
         Some(Command::Run(options)) => run::run(&options, context)?,
+        Some(Command::Attack(options)) => attack::attack(&options, context)?,
         Some(Command::Sweep(options)) => sweep::sweep(&options, context)?,
         Some(Command::Check(options)) => check::check(&options, context)?,
         Some(Command::Merge(options)) => merge::merge(&options, context)?,

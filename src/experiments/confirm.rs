@@ -434,8 +434,8 @@ pub(crate) fn on_redis(
         };
         let series = Series {
             backend: &RealRedis {
-                programs: redis.programs.clone(),
                 stop,
+                ..RealRedis::new(redis.programs.clone())
             },
             scenarios: redis.scenarios,
             runs: redis.runs,

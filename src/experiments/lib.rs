@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod attack;
 #[cfg(test)]
 mod bench;
 pub mod bug;

@@ -21,6 +21,8 @@ pub struct Evidence {
     pub verdicts: BTreeMap<Property, Verdict>,
     /// The properties that it violates, of those in question.
     pub properties: Vec<Property>,
+    /// Its seed.
+    pub seed: u64,
     /// Where the recording is.
     pub recording: PathBuf,
     /// Where its picture is, in the last of the formats.
@@ -59,6 +61,7 @@ pub fn keep(
     Ok(Evidence {
         verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
+        seed: run.header.seed,
         recording,
         picture: last,
     })

@@ -40,6 +40,24 @@ impl Program {
         words.join(" ")
     }
 
+    /// The command line that runs a program of somebody else in a scenario, with one seed.
+    pub fn attack_line(
+        &self,
+        scenario: &str,
+        sets: &[String],
+        seed: u64,
+        words: &[String],
+    ) -> String {
+        let seed = seed.to_string();
+        let mut arguments = vec!["attack", "--scenario", scenario];
+        for set in sets {
+            arguments.extend(["--set", set]);
+        }
+        arguments.extend(["--seed", &seed, "--"]);
+        arguments.extend(words.iter().map(String::as_str));
+        self.line(&arguments)
+    }
+
     /// The command line that runs a scenario with one seed.
     pub fn run_line(&self, scenario: &str, sets: &[String], seed: u64) -> String {
         let seed = seed.to_string();

@@ -1,6 +1,6 @@
 //! Scenarios with some seeds, judged: in the simulator, or on real Redis.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use anyhow::{anyhow, bail, ensure};
@@ -18,7 +18,7 @@ use locklab_check::Property;
 use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
-use locklab_real::{Programs, RealRedis};
+use locklab_real::{Clients, Programs, RealRedis};
 use locklab_results::recording::{self, Recording, server_name};
 use locklab_results::{Cell, Detail, per_run};
 use locklab_runner::backend::{Backend, World};
@@ -28,6 +28,7 @@ use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare};
 use locklab_runner::simulate::Keep;
 use locklab_values::units::NS_PER_MS;
+use locklab_values::untrusted;
 
 /// Where to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -129,6 +130,8 @@ pub struct Run {
     on: On,
     /// What is kept of each run.
     detail: Detail,
+    /// On real Redis: what the clients are.
+    clients: Clients,
     /// Of real Redis: results of one version are not mixed with those of another.
     version: Option<String>,
 }
@@ -139,6 +142,9 @@ pub struct Runs {
     cell: Cell,
     /// On real Redis: runs that were discarded, since the machine stood still or a process began late.
     discarded: u64,
+    /// What programs of others did that makes no sense, or ended them.
+    #[serde(default)]
+    notes: BTreeSet<String>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: BTreeMap<u64, String>,
 }
@@ -147,6 +153,7 @@ impl Part for Runs {
     fn join(&mut self, other: Self) {
         self.cell.merge(other.cell);
         self.discarded += other.discarded;
+        self.notes.extend(other.notes);
         self.recordings.extend(other.recordings);
     }
 
@@ -163,7 +170,8 @@ impl Experiment for Run {
 
     fn identity(&self) -> impl Serialize {
         let scenarios = self.scenarios.identity();
-        (scenarios, self.on, self.detail, &self.version)
+        let program = self.clients.words();
+        (scenarios, self.on, self.detail, &self.version, program)
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
@@ -171,7 +179,11 @@ impl Experiment for Run {
             scenarios, seeds, ..
         } = &self.scenarios;
         let program = &work.session().program;
-        let bug = |broken: Broken| self.scenarios.bug(program, broken);
+        let bug = |broken: Broken| {
+            let name = &self.scenarios.names[broken.job];
+            let reproduce = self.command(program, name, broken.seed);
+            Bug::or_usage(broken, name, reproduce)
+        };
         match self.on {
             On::World => {
                 let jobs = scenarios.iter().zip(seeds);
@@ -184,7 +196,10 @@ impl Experiment for Run {
                 Ok(cells.into_iter().map(|made| made.map(runs)).collect())
             }
             On::Redis => {
-                let backend = RealRedis::new(Programs::find()?);
+                let backend = RealRedis {
+                    clients: self.clients.clone(),
+                    ..RealRedis::new(Programs::find()?)
+                };
                 let run = |place: usize, seed, runs: &mut Runs| {
                     let first = seeds[place].start;
                     self.run_once(&backend, &scenarios[place], seed, seed == first, runs)
@@ -260,9 +275,26 @@ impl Run {
         Ok(Run {
             scenarios,
             on,
+            clients: Clients::Own,
             detail,
             version,
         })
+    }
+
+    /// The same with this program in the place of the clients, on real Redis.
+    pub fn with_clients(self, clients: Clients) -> Run {
+        Run { clients, ..self }
+    }
+
+    /// The command line that repeats one run of a scenario.
+    fn command(&self, program: &Program, scenario: &str, seed: u64) -> String {
+        let sets = &self.scenarios.sets;
+        match &self.clients {
+            Clients::Own => program.run_line(scenario, sets, seed),
+            Clients::Foreign(foreign) => {
+                program.attack_line(scenario, sets, seed, &foreign.words())
+            }
+        }
     }
 
     /// What is told of a scenario.
@@ -289,6 +321,9 @@ impl Run {
                 LONGEST_STALL_NS / NS_PER_MS
             ));
         }
+        for note in &runs.notes {
+            lines.push(layout::fold(&format!("  note: {}", untrusted::line(note))));
+        }
         for evidence in evidence {
             lines.push(String::new());
             lines.push(describe::sentences(
@@ -296,6 +331,10 @@ impl Run {
                 &evidence.properties,
             ));
             lines.push(evidence.describe(program));
+            if self.clients != Clients::Own {
+                let again = self.command(program, &scenario.name, evidence.seed);
+                lines.push(format!("    again    {again}"));
+            }
         }
         lines.join("\n")
     }
@@ -317,6 +356,7 @@ impl Run {
         let Some(run) = attempt.run else {
             return Ok(());
         };
+        runs.notes.extend(run.notes.iter().cloned());
         let run = JudgedRun::of(run, schedule, &scenario);
         runs.cell.add(seed, &run.judged());
         if self.detail == Detail::Runs {
@@ -336,6 +376,15 @@ impl Run {
         Ok(())
     }
 
+    /// The beginning of the names of all files.
+    fn stem(&self) -> &'static str {
+        match (self.on, &self.clients) {
+            (On::World, _) => "",
+            (On::Redis, Clients::Own) => "redis-",
+            (On::Redis, Clients::Foreign(_)) => "attack-",
+        }
+    }
+
     fn section(
         &self,
         text: String,
@@ -345,10 +394,7 @@ impl Run {
         folder: &Store,
     ) -> anyhow::Result<Section> {
         let folder = folder.of_scenario(&scenario.name, &scenario.overrides)?;
-        let stem = match self.on {
-            On::World => "",
-            On::Redis => "redis-",
-        };
+        let stem = self.stem();
         let (name, on, cells) = (&scenario.name, self.on.name(), [cell]);
         let overrides = data::parameters(&scenario.overrides);
         let list = data::table(name, on, &overrides, &cells, &[comparisons]);
@@ -395,7 +441,7 @@ impl Run {
             let (run, stem) = match self.on {
                 On::World => (judged::record(scenario, seed)?, format!("seed-{seed}")),
                 On::Redis => match runs.recordings.get(&seed) {
-                    Some(text) => (read(text)?, format!("redis-seed-{seed}")),
+                    Some(text) => (read(text)?, format!("{}seed-{seed}", self.stem())),
                     // This run was discarded.
                     None => continue,
                 },

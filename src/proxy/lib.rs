@@ -1,7 +1,8 @@
 //! A TCP proxy between the processes of a real run.
 //!
 //! Every host of a run has a loopback address of its own, and every process binds its outgoing
-//! connections to that address: the peer's address tells the proxy which host connects. A server
+//! connections to that address: the peer's address tells the proxy which host connects. A program
+//! that does not do so connects to public addresses of its own, its *gates*. A server
 //! listens on a *real* address that only the proxy knows, and the proxy listens on its *public*
 //! address. All data between hosts therefore passes the proxy, which treats it as the simulated
 //! network does: both use the links of `locklab_link`, with their latency, loss, partitions and

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use locklab_history::Name;
 use locklab_values::dist::Dist;
@@ -12,6 +12,9 @@ use locklab_values::dist::Dist;
 pub struct Options {
     /// Every host that connects or is connected to.
     pub hosts: BTreeMap<Name, Host>,
+    /// The host that connects at each of these public addresses, wherever its connections come from:
+    /// a program that does not bind them to the address of its host.
+    pub gates: BTreeMap<SocketAddr, Name>,
     /// One-way latency of every link. Connections of a host to itself have none.
     pub latency: Dist,
     /// The probability that one transmission is lost, 0 to 1.

@@ -42,6 +42,7 @@ const READ_BYTES: usize = 1 << 16;
 pub(crate) struct Relay {
     hosts: BTreeMap<Name, Host>,
     names: BTreeMap<IpAddr, Name>,
+    gates: BTreeMap<SocketAddr, Name>,
     network: RefCell<Network>,
     servers: RefCell<Servers>,
     /// The sockets at the ends of connections.
@@ -61,6 +62,7 @@ impl Relay {
         Ok(Self {
             hosts: options.hosts.clone(),
             names: names.map(|(name, host)| (host.ip, name.clone())).collect(),
+            gates: options.gates.clone(),
             network: RefCell::new(Network::new(options)),
             servers: RefCell::default(),
             ports: RefCell::default(),
@@ -141,7 +143,9 @@ impl Relay {
     /// Handles a host's connection to the public address of `server`. A host that is not part of
     /// the run is rejected.
     fn accepted(self: &Rc<Self>, arrival: Arrival) {
-        let Some(connector) = self.names.get(&arrival.from.ip()).cloned() else {
+        let by_gate = self.gates.get(&arrival.public);
+        let by_source = || self.names.get(&arrival.from.ip());
+        let Some(connector) = by_gate.or_else(by_source).cloned() else {
             return;
         };
         let greeting = match self.hosts.get(&connector) {

@@ -4,6 +4,12 @@
 //! and the proxy identifies the host of a connection by its source address. So every host needs two
 //! addresses, and all addresses of a run are in one block of 512 that no other run on this machine
 //! uses.
+//!
+//! A foreign program does not bind its connections to an address. So it is told addresses that no other
+//! client knows: each client has a port of its own at the public address of each server, its *gate*.
+//! That needs nothing of the program, however it is linked. (A library that is preloaded binds the
+//! connections of dynamically linked programs only.) Behind its gate to the resource there is also a
+//! hidden port of its own, so that the resource knows whom it serves.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
@@ -31,13 +37,16 @@ pub(super) struct Addresses {
     hosts: BTreeMap<Name, u8>,
     block: [u8; 2],
     port: u16,
+    /// How many gates each server has.
+    gates: u16,
     /// As long as it listens, the block is taken.
     _mark: TcpListener,
 }
 
 impl Addresses {
-    /// Addresses for these hosts; `None` if there are more than 254, or no block is free.
-    pub(super) fn new(hosts: &[Name]) -> Option<Self> {
+    /// Addresses for these hosts, and this many gates of each server; `None` if there are more than 254
+    /// hosts, or no block is free.
+    pub(super) fn new(hosts: &[Name], gates: u16) -> Option<Self> {
         if hosts.len() >= MARK.into() {
             return None;
         }
@@ -54,6 +63,7 @@ impl Addresses {
                 hosts: hosts.clone(),
                 block,
                 port,
+                gates,
                 _mark: mark,
             };
             addresses.are_free().then_some(addresses)
@@ -81,6 +91,17 @@ impl Addresses {
         (ip([a, b + 1], self.number(host)), self.port).into()
     }
 
+    /// The gate of this number, from 0, to this server.
+    pub(super) fn gate(&self, server: &Name, number: u16) -> SocketAddr {
+        beside(self.public(server), number)
+    }
+
+    /// The address on which this server listens behind the gate of this number, if it listens there at
+    /// all.
+    pub(super) fn hidden_gate(&self, server: &Name, number: u16) -> SocketAddr {
+        beside(self.hidden(server), number)
+    }
+
     fn number(&self, host: &Name) -> u8 {
         self.hosts.get(host).copied().unwrap_or_default()
     }
@@ -90,11 +111,16 @@ impl Addresses {
         let addresses = (self.hosts()).flat_map(|host| [self.public(host), self.hidden(host)]);
         addresses
             .flat_map(|first| {
-                (0..PORTS_OF_A_SERVER).map(move |port| (first.ip(), first.port() + port))
+                (0..PORTS_OF_A_SERVER + self.gates)
+                    .map(move |port| (first.ip(), first.port() + port))
             })
             .map(TcpListener::bind)
             .all(|listener| listener.is_ok())
     }
+}
+
+fn beside(first: SocketAddr, gate: u16) -> SocketAddr {
+    (first.ip(), first.port() + PORTS_OF_A_SERVER + gate).into()
 }
 
 fn ip([a, b]: [u8; 2], number: u8) -> IpAddr {
@@ -109,7 +135,7 @@ mod tests {
     fn hosts_of_all_runs_have_different_addresses() {
         let hosts: Vec<Name> = ["c1", "n1", "resource"].map(Name::from).into();
         let runs: Vec<Addresses> = (0..20)
-            .map(|_| Addresses::new(&hosts).expect("a block is free"))
+            .map(|_| Addresses::new(&hosts, 2).expect("a block is free"))
             .collect();
         let all = runs.iter().flat_map(|run| {
             let hosts = run.hosts();
@@ -124,7 +150,7 @@ mod tests {
     fn a_block_has_room_for_254_hosts() {
         let hosts =
             |count: u32| -> Vec<Name> { (0..count).map(|i| format!("c{i}").into()).collect() };
-        assert!(Addresses::new(&hosts(254)).is_some());
-        assert!(Addresses::new(&hosts(255)).is_none());
+        assert!(Addresses::new(&hosts(254), 0).is_some());
+        assert!(Addresses::new(&hosts(255), 0).is_none());
     }
 }

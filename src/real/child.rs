@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::process::{self, ChildStderr, ChildStdin, ChildStdout, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -15,14 +16,26 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use super::child_protocol::{ChildMessage, Command, Job, Role, ServerKind};
+use super::foreign::told::{self, News, OutputEnd, Told};
 use super::{redis_server, zookeeper_server};
-use locklab_history::{Failpoint, Name, Record};
+use crate::real_env::read_clock;
+use locklab_history::{Access, ClockKind, Event, Failpoint, Name, Record};
 
 /// A running process. Dropping it kills the process.
 pub(super) struct Child {
     process: process::Child,
     stdin: ChildStdin,
-    listener: Option<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<()>>,
+    stages: Arc<Stages>,
+}
+
+/// How far the end of a process has come, for the threads that read its output.
+#[derive(Default)]
+struct Stages {
+    /// It is being killed: it does not end by itself.
+    is_killed: AtomicBool,
+    /// It has ended. Its output may be open still: it may have started others.
+    is_over: Arc<AtomicBool>,
 }
 
 impl Child {
@@ -34,25 +47,53 @@ impl Child {
         who: ProcessId,
         collector: Collector,
     ) -> io::Result<Self> {
+        let is_foreign = matches!(job.role, Role::Foreign(_));
         let mut process = process::Command::new(locklab)
             .arg("process")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(match is_foreign {
+                true => Stdio::piped(),
+                false => Stdio::inherit(),
+            })
             // A process group of its own: terminal signals such as Ctrl-C reach only the testbed.
             .process_group(0)
             .spawn()?;
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both were asked for")
         };
-        let format = match job.role {
-            Role::Guard(ref job) => OutputFormat::Log(job.kind),
-            Role::Client(_) | Role::Resource(_) | Role::Janitor { .. } => OutputFormat::Json,
+        let stages = Arc::new(Stages::default());
+        let (errors, of_thread) = (process.stderr.take(), stages.clone());
+        let listeners = match job.role {
+            Role::Foreign(_) => {
+                let words = LastWords::default();
+                let heard = words.clone();
+                let listener = thread::spawn(move || {
+                    listen_to_program(stdout, &who, &heard, &collector, &of_thread);
+                });
+                let over = stages.is_over.clone();
+                let errors =
+                    errors.map(|errors| thread::spawn(move || overhear(errors, &over, &words)));
+                [listener].into_iter().chain(errors).collect()
+            }
+            Role::Guard(ref job) => {
+                let format = OutputFormat::Log(job.kind);
+                vec![thread::spawn(move || {
+                    listen(stdout, &who, format, &collector)
+                })]
+            }
+            Role::Client(_) | Role::Resource(_) | Role::Janitor { .. } => {
+                let format = OutputFormat::Json;
+                vec![thread::spawn(move || {
+                    listen(stdout, &who, format, &collector)
+                })]
+            }
         };
-        let listener = thread::spawn(move || listen(stdout, &who, format, &collector));
         let mut child = Self {
             process,
             stdin,
-            listener: Some(listener),
+            listeners,
+            stages,
         };
         child.write(job);
         Ok(child)
@@ -88,9 +129,11 @@ impl Child {
     /// Kills it (SIGKILL, which also ends a stopped process). On return the process is gone,
     /// and all its output has been read.
     pub(super) fn kill(&mut self) -> io::Result<ExitStatus> {
+        self.stages.is_killed.store(true, Ordering::Relaxed);
         self.signal(Signal::SIGKILL);
         let status = self.process.wait();
-        if let Some(listener) = self.listener.take() {
+        self.stages.is_over.store(true, Ordering::Relaxed);
+        for listener in self.listeners.drain(..) {
             // A listener that panicked has already printed its message.
             let _ = listener.join();
         }
@@ -137,6 +180,7 @@ enum OutputFormat {
 #[derive(Clone)]
 pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
+    told: Arc<Mutex<Vec<Told>>>,
     event: Sender<(ProcessId, ChildEvent)>,
 }
 
@@ -160,6 +204,12 @@ pub(super) enum ChildEvent {
     },
     /// A client has finished its rounds.
     Finished,
+    /// A foreign program has ended by itself.
+    Exited,
+    /// A foreign program told that it is at this point.
+    Told(Failpoint),
+    /// The resource served this client, which is now at this point.
+    Served(Name, Failpoint),
     /// The operator's command for this fault of the schedule was accepted.
     Ordered(usize),
     /// The process is dead, for any reason; the end of its output.
@@ -182,6 +232,7 @@ impl Collector {
     pub(super) fn new(event: Sender<(ProcessId, ChildEvent)>) -> Self {
         Self {
             records: Arc::default(),
+            told: Arc::default(),
             event,
         }
     }
@@ -190,6 +241,11 @@ impl Collector {
     pub(super) fn records(&self) -> MutexGuard<'_, Vec<Record>> {
         // No code panics while the records are in an inconsistent state.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What foreign programs told so far, in the order of arrival.
+    pub(super) fn told(&self) -> MutexGuard<'_, Vec<Told>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,7 +260,11 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
     };
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         match format.parse(&line) {
-            Some(Output::Record(record)) => collector.records().push(record),
+            Some(Output::Record(record)) => {
+                let served = served(&record);
+                collector.records().push(record);
+                served.into_iter().for_each(&report);
+            }
             Some(Output::Event(event)) => report(event),
             Some(Output::Words(words)) => last_words.push(words),
             None => last_words.push(line),
@@ -215,6 +275,111 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
     }
     report(ChildEvent::Ended(last_words.join(" | ")));
 }
+
+/// The event that a client was served by the resource.
+fn served(record: &Record) -> Option<ChildEvent> {
+    match &record.event {
+        Event::Access { client, access, .. } => Some(ChildEvent::Served(
+            client.clone(),
+            match access {
+                Access::Read { .. } => Failpoint::Read,
+                Access::Write { .. } => Failpoint::Wrote,
+            },
+        )),
+        _ => None,
+    }
+}
+
+/// The last lines of a program that are not part of the protocol.
+#[derive(Clone, Default)]
+struct LastWords(Arc<Mutex<Vec<String>>>);
+
+impl LastWords {
+    fn add(&self, line: &str) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line.chars().take(LONGEST_WORDS).collect());
+        if lines.len() > LAST_LINES {
+            lines.remove(0);
+        }
+    }
+
+    fn joined(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.join(" | ")
+    }
+}
+
+/// The longest line that is reported, in characters.
+const LONGEST_WORDS: usize = 200;
+
+/// Reads what a program writes to its standard error.
+fn overhear(errors: ChildStderr, is_over: &AtomicBool, words: &LastWords) {
+    told::read_lines(errors, is_over, |line, _, _| words.add(line));
+}
+
+/// Reads the output of a process that becomes a foreign program.
+fn listen_to_program(
+    stdout: ChildStdout,
+    who: &ProcessId,
+    words: &LastWords,
+    collector: &Collector,
+    stages: &Stages,
+) {
+    // If the testbed is gone, the event is not needed.
+    let report = |event| {
+        let _ = collector.event.send((who.clone(), event));
+    };
+    let note = |news, after_ns, by_ns| {
+        collector.told().push(Told {
+            host: who.host.clone(),
+            start: who.start,
+            after_ns,
+            by_ns,
+            news,
+        });
+    };
+    let now_ns = read_clock(ClockKind::Monotonic);
+    note(News::Began, now_ns, now_ns);
+    let mut is_program = false;
+    let (end, after_ns, by_ns) =
+        told::read_lines(stdout, &stages.is_over, |line, after_ns, by_ns| {
+            let is_own = |message: &ChildMessage| {
+                // It could not become the program.
+                !is_program || matches!(message, ChildMessage::Failed(_))
+            };
+            let own = serde_json::from_str(line).ok().filter(is_own);
+            is_program |= matches!(own, None | Some(ChildMessage::Began { .. }));
+            if let Some(own) = own {
+                match own.into() {
+                    Output::Event(event) => report(event),
+                    Output::Words(why) => words.add(&why),
+                    Output::Record(_) => {}
+                }
+                return;
+            }
+            match News::read(line) {
+                None => words.add(line),
+                Some(news) => {
+                    if let News::Line(line) = &news
+                        && let Some(point) = line.word.failpoint()
+                    {
+                        report(ChildEvent::Told(point));
+                    }
+                    note(news, after_ns, by_ns);
+                }
+            }
+        });
+    if !stages.is_killed.load(Ordering::Relaxed) {
+        note(News::Ended, after_ns, by_ns);
+    }
+    report(ChildEvent::Ended(match end {
+        OutputEnd::Closed => words.joined(),
+        OutputEnd::Flood => FLOOD.into(),
+    }));
+}
+
+/// Why a program that does nothing but write is ended.
+const FLOOD: &str = "it wrote more than 16 MB, and was ended";
 
 /// The meaning of a line of output.
 enum Output {

@@ -30,6 +30,8 @@ pub(super) struct Job {
 pub(super) enum Role {
     /// A client of the lock.
     Client(Box<ClientJob>),
+    /// A client that is a program of somebody else.
+    Foreign(ForeignJob),
     /// The protected resource.
     Resource(ResourceJob),
     /// Another program, which must end with the testbed.
@@ -82,10 +84,23 @@ pub(super) struct ClientJob {
 pub(super) struct ResourceJob {
     /// The address to listen on.
     pub(super) address: SocketAddr,
+    /// The addresses to which foreign programs come, and whose each is.
+    pub(super) gates: Vec<(SocketAddr, Name)>,
     /// Its initial state.
     pub(super) register: Register,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
+}
+
+/// The job of a process that becomes a foreign client.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ForeignJob {
+    /// The program.
+    pub(super) program: String,
+    /// Its arguments.
+    pub(super) arguments: Vec<String>,
+    /// Additional environment variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
 }
 
 /// The job of a process that becomes another program.

@@ -8,10 +8,21 @@ use std::path::{Path, PathBuf};
 use locklab_shim::{ClockFile, ClockReader, ClockRecord, Readings};
 use locklab_values::units::ns_from_fractional_ms;
 
+use super::foreign::records::HostReadings;
 use crate::real_env::Clocks;
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::rates::Rates;
+
+impl HostReadings for HostClocks {
+    fn at(&self, host: &Name, mono_ns: u64) -> Readings {
+        HostClocks::at(self, host, mono_ns)
+    }
+
+    fn may_be_wrong(&self, host: &Name) -> bool {
+        self.0.contains_key(host)
+    }
+}
 
 /// The clocks of a run's hosts that are not, or not always, those of the machine.
 pub(super) struct HostClocks(BTreeMap<Name, HostClock>);

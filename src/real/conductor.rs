@@ -12,7 +12,9 @@ use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
 use super::testbed::Testbed;
-use locklab_history::{Contents, Effect, Event, FaultyLinks, History, HostFault, Name, Schedule};
+use locklab_history::{
+    Contents, Effect, Event, Failpoint, FaultyLinks, History, HostFault, Name, Record, Schedule,
+};
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
 use locklab_runner::run::Lateness;
@@ -35,6 +37,8 @@ pub(super) struct Conducted {
     pub(super) history: History,
     /// How late the machine was during the run.
     pub(super) lateness: Lateness,
+    /// What foreign clients did that makes no sense, or ended them, in words.
+    pub(super) notes: Vec<String>,
     /// If they were kept.
     pub(super) contents: Option<Contents>,
 }
@@ -48,6 +52,7 @@ pub(super) fn conduct(
 ) -> Result<Conducted, ConfirmError> {
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
+        silent: testbed.clients().iter().cloned().collect(),
         processes: Processes {
             working: testbed.clients().iter().cloned().collect(),
             testbed,
@@ -61,11 +66,14 @@ pub(super) fn conduct(
     conductor.executor.start(&mut conductor.processes);
     conductor.processes.testbed.begin();
     conductor.run(ns_from_ms(scenario.horizon_ms), stop)?;
-    Ok(conductor.finish())
+    conductor.finish()
 }
 
 struct Conductor<'a> {
     executor: Executor,
+    /// Clients that have not told anything. Foreign ones that only show what they do have the lock when
+    /// they use the resource.
+    silent: BTreeSet<Name>,
     processes: Processes<'a>,
 }
 
@@ -132,7 +140,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Conducted {
+    fn finish(mut self) -> Result<Conducted, ConfirmError> {
         self.executor.finish(&mut self.processes);
         let mut latest_start_ns = self.processes.latest_start_ns;
         let testbed = self.processes.testbed;
@@ -148,12 +156,29 @@ impl Conductor<'_> {
             start_ns: latest_start_ns,
             ..testbed.lateness()
         };
-        let (history, contents) = testbed.finish(end_ns);
-        Conducted {
+        let is_foreign = testbed.has_foreign_clients();
+        let (history, notes, contents) = testbed.finish(end_ns);
+        let is_of_lock = |record: &Record| {
+            matches!(
+                record.event,
+                Event::Access { .. } | Event::BeliefBegins { .. } | Event::Invoke { .. }
+            )
+        };
+        if is_foreign && !history.records.iter().any(is_of_lock) {
+            return Err(ConfirmError::Mute { notes });
+        }
+        Ok(Conducted {
             history,
             lateness,
+            notes,
             contents,
-        }
+        })
+    }
+
+    /// A client has come to this point, and goes on.
+    fn passed(&mut self, client: &Name, point: Failpoint) -> Result<(), ConfirmError> {
+        let due = self.executor.reached(client, point);
+        self.executor.inject_due(&due, &mut self.processes)
     }
 
     /// Handles an event of a process.
@@ -185,6 +210,21 @@ impl Conductor<'_> {
             ChildEvent::Finished => {
                 if processes.testbed.runs(who) {
                     processes.working.remove(&who.host);
+                }
+            }
+            ChildEvent::Exited => {
+                processes.working.remove(&who.host);
+            }
+            ChildEvent::Told(point) => {
+                self.silent.remove(&who.host);
+                self.passed(&who.host, *point)?;
+            }
+            ChildEvent::Served(client, point) => {
+                if processes.testbed.has_foreign_clients() {
+                    self.passed(client, *point)?;
+                    if self.silent.contains(client) {
+                        self.passed(client, Failpoint::Acquired)?;
+                    }
                 }
             }
             ChildEvent::Ordered(fault) => {

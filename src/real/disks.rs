@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use super::clocks::HostClocks;
@@ -30,6 +31,20 @@ impl Disks {
         let clock = clocks.file(server);
         let log = log(folder, server);
         locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
+    }
+
+    /// The environment of a foreign program: its clocks, if they may be wrong, and the address from which
+    /// it connects to servers that others tell it. What is linked statically takes no notice of it.
+    pub(super) fn of_program(
+        &self,
+        clock: Option<PathBuf>,
+        source: IpAddr,
+    ) -> Vec<(OsString, OsString)> {
+        let mut environment = locklab_shim::environment(&self.library, clock.as_deref(), None);
+        if let IpAddr::V4(source) = source {
+            environment.push(locklab_shim::from_address(source));
+        }
+        environment
     }
 
     /// Declares everything durable that this server has written so far.

@@ -97,6 +97,29 @@ pub enum ConfirmError {
         /// The lock.
         lock: &'static str,
     },
+    /// The scenario has no Redis servers for programs of others.
+    #[error(
+        "a program of your own needs Redis servers, and this scenario has none: choose another one"
+    )]
+    NoServersOfRedis,
+    /// A fault ends the resource, of which the value is nowhere else.
+    #[error(
+        "fault `{fault}` ends the resource, which keeps what programs write in memory only: strike another host"
+    )]
+    ResourceEnds {
+        /// The fault's name.
+        fault: Name,
+    },
+    /// Nothing can be judged of a program.
+    #[error(
+        "the program neither used LOCKLAB_RESOURCE nor told when it holds the lock, so nothing can be judged; \
+         docs/attack.md says how to{}",
+        in_lines(notes)
+    )]
+    Mute {
+        /// How its processes ended, if they failed.
+        notes: Vec<String>,
+    },
     /// The run was ended early.
     #[error("interrupted")]
     Stopped,
@@ -132,4 +155,8 @@ pub enum ConfirmError {
         /// The end of its output.
         said: String,
     },
+}
+
+fn in_lines(notes: &[String]) -> String {
+    notes.iter().map(|note| format!("\n  {note}")).collect()
 }

@@ -34,6 +34,7 @@ pub mod calibrate;
 mod child;
 #[cfg(target_os = "linux")]
 mod child_protocol;
+mod clients;
 #[cfg(target_os = "linux")]
 mod clocks;
 pub mod comparison;
@@ -44,6 +45,8 @@ mod disks;
 mod error;
 #[cfg(target_os = "linux")]
 mod folder;
+#[cfg(target_os = "linux")]
+mod foreign;
 #[cfg(target_os = "linux")]
 mod heartbeat;
 pub mod jitter;
@@ -78,6 +81,7 @@ mod zookeeper_server;
 
 #[cfg(target_os = "linux")]
 pub use self::replay::why_not_repeated;
+pub use clients::{Clients, Program};
 pub use error::ConfirmError;
 pub use zookeeper::ZooKeeper;
 
@@ -206,6 +210,8 @@ pub fn version(_: &Programs) -> Result<String, ConfirmError> {
 pub struct RealRedis {
     /// The programs to start.
     pub programs: Programs,
+    /// What the clients are.
+    pub clients: Clients,
     /// Set it to end every run early, with [`ConfirmError::Stopped`].
     pub stop: &'static AtomicBool,
 }
@@ -214,8 +220,11 @@ impl RealRedis {
     /// Real servers and processes; runs are not interrupted.
     pub fn new(programs: Programs) -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
-        let stop = &NEVER;
-        Self { programs, stop }
+        Self {
+            programs,
+            clients: Clients::Own,
+            stop: &NEVER,
+        }
     }
 }
 
@@ -262,12 +271,17 @@ pub fn run_with(
     limits::check(scenario, schedule)?;
     let version = server_version(&real.programs, scenario)?;
     limits::check_version(scenario, &version)?;
-    let testbed = testbed::Testbed::start(&real.programs, scenario, seed, schedule, keep)?;
+    if matches!(real.clients, Clients::Foreign(_)) {
+        limits::check_foreign(scenario, schedule)?;
+    }
+    let testbed = testbed::Testbed::start(real, scenario, seed, schedule, keep)?;
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
         history: conducted.history,
         lateness: conducted.lateness,
         contents: conducted.contents,
+        program: real.clients.words(),
+        notes: conducted.notes,
         server_version: Some(version),
         ..Run::default()
     })

@@ -1,7 +1,7 @@
 //! Features of a scenario that real Redis does not support.
 
 use super::ConfirmError;
-use locklab_history::Schedule;
+use locklab_history::{Fault, RESOURCE, Schedule};
 use locklab_locks::Servers;
 use locklab_model::scenario::{NodeClock, Scenario};
 use locklab_redis::Imitated;
@@ -29,6 +29,23 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
         return Err(ConfirmError::NodeClock);
     }
     Ok(())
+}
+
+/// Refuses a scenario that programs of others cannot execute: their resource does not survive the end of its
+/// process, and they speak Redis.
+pub(super) fn check_foreign(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
+    if scenario.lock.servers() != Servers::Redis {
+        return Err(ConfirmError::NoServersOfRedis);
+    }
+    let ends = |fault: &&Fault| {
+        fault.kind().ends_process() && fault.effect.hosts().any(|host| **host == *RESOURCE)
+    };
+    match schedule.faults.iter().find(ends) {
+        None => Ok(()),
+        Some(fault) => Err(ConfirmError::ResourceEnds {
+            fault: fault.name.clone(),
+        }),
+    }
 }
 
 /// Refuses a scenario that needs other servers than those of this version.

@@ -7,11 +7,13 @@ use std::net::SocketAddr;
 use locklab_values::units::ns_from_ms;
 
 use super::addresses::Addresses;
-use super::child_protocol::{ClientJob, GuardJob, ResourceJob, Role, ServerKind};
+use super::child_protocol::{ClientJob, ForeignJob, GuardJob, ResourceJob, Role, ServerKind};
+use super::clients::{Clients, Program};
 use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
-use super::{ConfirmError, Programs, redis_server, zookeeper_server};
+use super::foreign::environment::{Surroundings, environment};
+use super::{ConfirmError, Programs, RealRedis, redis_server, zookeeper_server};
 use locklab_env::redis::MASTER;
 use locklab_history::{
     self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
@@ -30,6 +32,8 @@ pub(super) struct Plan<'a> {
     pub(super) seed: u64,
     /// The clients of the lock.
     pub(super) clients: Vec<Name>,
+    /// What they are.
+    pub(super) are: &'a Clients,
     /// What the servers are.
     pub(super) kind: ServerKind,
     /// The servers, and their roles when the run begins.
@@ -49,14 +53,20 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Assigns addresses to all hosts, and files to those that need some.
     pub(super) fn new(
-        programs: &'a Programs,
+        real: &'a RealRedis,
         scenario: &'a Scenario,
         seed: u64,
         schedule: &Schedule,
     ) -> Result<Self, ConfirmError> {
         let topology = &scenario.topology;
+        let programs = &real.programs;
         let hosts: Vec<Name> = topology.hosts().into_iter().map(Name::from).collect();
-        let addresses = Addresses::new(&hosts).ok_or(ConfirmError::Addresses)?;
+        let gates = match real.clients {
+            Clients::Own => 0,
+            // There are 99 at most.
+            Clients::Foreign(_) => topology.clients as u16,
+        };
+        let addresses = Addresses::new(&hosts, gates).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
         let servers = topology.servers().into_iter();
         Ok(Self {
@@ -64,6 +74,7 @@ impl<'a> Plan<'a> {
             scenario,
             seed,
             clients: names("c", topology.clients),
+            are: &real.clients,
             kind: ServerKind::of(&scenario.lock),
             servers: servers
                 .map(|server| (server.name.into(), server.role))
@@ -97,12 +108,22 @@ impl<'a> Plan<'a> {
         if **host == *RESOURCE {
             return Ok(Role::Resource(ResourceJob {
                 address: self.addresses.hidden(host),
+                gates: self
+                    .gates()
+                    .map(|(number, client)| {
+                        let address = self.addresses.hidden_gate(host, number);
+                        (address, client.clone())
+                    })
+                    .collect(),
                 register: register(records, self.scenario.resource.fencing),
                 clock: self.clocks.file(host),
             }));
         }
         match self.servers.get(host) {
-            None => Ok(self.client(host, earlier_starts, records)),
+            None => Ok(match self.are {
+                Clients::Own => self.client(host, earlier_starts, records),
+                Clients::Foreign(program) => Role::Foreign(self.foreign(host, program)),
+            }),
             Some(role) => self.server(host, role, earlier_starts),
         }
     }
@@ -149,6 +170,46 @@ impl<'a> Plan<'a> {
         }))
     }
 
+    fn foreign(&self, name: &Name, program: &Program) -> ForeignJob {
+        let gates = self.gates().find(|(_, client)| *client == name);
+        let number = gates.map_or(0, |(number, _)| number);
+        let gate = |server: &Name| self.addresses.gate(server, number);
+        let at = |is: fn(&locklab_history::Role) -> bool| {
+            let servers = self.servers_of(is);
+            servers.iter().map(gate).collect::<Vec<_>>()
+        };
+        let lock = serde_json::to_value(&self.scenario.lock).unwrap_or_default();
+        let around = Surroundings {
+            host: name,
+            nodes: at(|role| *role == locklab_history::Role::Node),
+            sentinels: at(|role| *role == locklab_history::Role::Sentinel),
+            resource: gate(&RESOURCE.into()),
+            lease_ms: lock.get("ttl_ms").and_then(serde_json::Value::as_u64),
+            seed: self.seed,
+            folder: self.folder.path(),
+        };
+        let mut environment = environment(&around);
+        let clock = self.clocks.file(name);
+        // Sentinels tell addresses that are not the program's gates.
+        if clock.is_some() || self.scenario.topology.sentinels > 0 {
+            environment.extend(self.disks.of_program(clock, self.addresses.ip(name)));
+        }
+        ForeignJob {
+            program: program.name.clone(),
+            arguments: program.arguments.clone(),
+            environment,
+        }
+    }
+
+    /// The clients that have gates, with the numbers of these.
+    pub(super) fn gates(&self) -> impl Iterator<Item = (u16, &Name)> {
+        let clients = match self.are {
+            Clients::Own => &[][..],
+            Clients::Foreign(_) => &self.clients[..],
+        };
+        (0..).zip(clients)
+    }
+
     fn client(&self, name: &Name, earlier_starts: u32, records: &[Record]) -> Role {
         let (calls, grants) = last_numbers(name, records);
         let sentinels = self.servers_of(|role| *role == locklab_history::Role::Sentinel);
@@ -184,7 +245,16 @@ impl<'a> Plan<'a> {
                 let ports = zookeeper_server::ports;
                 ports(public).into_iter().zip(ports(hidden)).collect()
             }
-            _ => vec![(public, hidden)],
+            _ => {
+                let gates = self.gates().map(|(number, _)| {
+                    let behind = match **name == *RESOURCE {
+                        true => self.addresses.hidden_gate(name, number),
+                        false => hidden,
+                    };
+                    (self.addresses.gate(name, number), behind)
+                });
+                gates.chain([(public, hidden)]).collect()
+            }
         }
     }
 

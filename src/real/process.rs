@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use locklab_shim::ClockReader;
 use locklab_values::random::Stream;
+use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
@@ -24,7 +25,10 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
-use super::child_protocol::{ChildMessage, ClientJob, Command, GuardJob, Job, ResourceJob, Role};
+use super::child_protocol::{
+    ChildMessage, ClientJob, Command, ForeignJob, GuardJob, Job, ResourceJob, Role,
+};
+use super::foreign::{leftovers, shown};
 use super::{orphans, stamp};
 use crate::real_env::{Clocks, RealEnv, read_clock};
 use locklab_env::Env;
@@ -60,6 +64,7 @@ fn work() -> io::Result<()> {
         Role::Client(job) => block_on(client(*job)),
         Role::Resource(job) => block_on(serve(job)),
         Role::Guard(job) => Err(become_program(job)),
+        Role::Foreign(job) => Err(become_foreign(job)),
         Role::Janitor { folder } => outlive_bench(&folder),
     }
 }
@@ -83,6 +88,33 @@ fn become_program(job: GuardJob) -> io::Error {
         .args(job.arguments)
         .envs(job.environment)
         .exec()
+}
+
+/// Waits for the beginning, and replaces this process by a foreign program, whose lines go to the testbed
+/// from its standard output and from the descriptor `LOCKLAB_FD`.
+fn become_foreign(job: ForeignJob) -> io::Error {
+    let told = fcntl(io::stdout(), FcntlArg::F_DUPFD(3));
+    let ready = told.map_err(io::Error::from).and_then(|told| {
+        if await_begin()? == 0 {
+            // The last message of this process: what follows on its output is the program's.
+            say_begun(read_clock(ClockKind::Monotonic))?;
+        }
+        Ok(told)
+    });
+    let told = match ready {
+        Ok(told) => told,
+        Err(error) => return error,
+    };
+    let error = process::Command::new(&job.program)
+        .args(job.arguments)
+        .envs(job.environment)
+        .env("LOCKLAB_FD", told.to_string())
+        .stdin(process::Stdio::null())
+        .exec();
+    io::Error::new(
+        error.kind(),
+        format!("cannot run `{}`: {error}", job.program),
+    )
 }
 
 /// Waits until the host's wall clock shows this reading, as a service manager does: setting the
@@ -110,6 +142,7 @@ fn outlive_bench(folder: &Path) -> io::Result<()> {
     /// The servers of the run, which are killed at the same time, may still write to it.
     const ATTEMPTS: u32 = 50;
     io::copy(&mut io::stdin().lock(), &mut io::sink())?;
+    leftovers::end(folder);
     for _ in 0..ATTEMPTS {
         if orphans::delete_after_owner(folder).is_ok() && !folder.exists() {
             break;
@@ -180,8 +213,9 @@ async fn client(job: ClientJob) -> io::Result<()> {
     std::future::pending().await
 }
 
-/// Reports that this client is ready, and waits for the time at which all begin.
-fn await_begin() -> io::Result<()> {
+/// Reports that this client is ready, and waits for the time at which all begin, which it returns; 0:
+/// immediately.
+fn await_begin() -> io::Result<u64> {
     send_message(&ChildMessage::Ready)?;
     if let Command::Begin { at_ns } = receive()? {
         let left_ns = at_ns.saturating_sub(read_clock(ClockKind::Monotonic));
@@ -189,8 +223,9 @@ fn await_begin() -> io::Result<()> {
         if at_ns > 0 {
             say_begun(at_ns)?;
         }
+        return Ok(at_ns);
     }
-    Ok(())
+    Ok(0)
 }
 
 fn clocks(file: Option<&Path>) -> io::Result<Clocks> {
@@ -202,6 +237,7 @@ fn clocks(file: Option<&Path>) -> io::Result<Clocks> {
 
 async fn serve(job: ResourceJob) -> io::Result<()> {
     let listener = TcpListener::bind(job.address).await?;
+    let shown = Rc::new(RefCell::new(shown::Contents::new(job.register.clone())));
     let register = Rc::new(RefCell::new(job.register));
     let reporter = Reporter {
         name: RESOURCE.into(),
@@ -210,6 +246,18 @@ async fn serve(job: ResourceJob) -> io::Result<()> {
         calls: Rc::default(),
         grants: Rc::default(),
     };
+    for (address, client) in job.gates {
+        let (shown, reporter) = (shown.clone(), reporter.clone());
+        let gate = TcpListener::bind(address).await?;
+        spawn_local(async move {
+            while let Ok((stream, _)) = gate.accept().await {
+                // Fails only if the peer is gone already.
+                let _ = stream.set_nodelay(true);
+                let (client, shown) = (client.clone(), shown.clone());
+                spawn_local(shown::serve(stream, client, shown, reporter.clone()));
+            }
+        });
+    }
     send_message(&ChildMessage::Ready)?;
     loop {
         let (stream, _) = listener.accept().await?;

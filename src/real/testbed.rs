@@ -17,12 +17,13 @@ use locklab_values::units::{NS_PER_S, ns_from_ms};
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{Command, Job, ServerKind};
 use super::clocks::HostClocks;
+use super::foreign::{leftovers, records};
 use super::heartbeat::Heartbeat;
 use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
 use super::replay::{self, Unknown, Wire};
-use super::{ConfirmError, Programs, stamp, zookeeper_server};
+use super::{Clients, ConfirmError, RealRedis, stamp, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Contents, Event, FaultyLinks, History, Message, Name, Point};
 use locklab_history::{RESOURCE, Schedule};
@@ -66,6 +67,8 @@ pub(super) struct Testbed<'a> {
     event: Receiver<(ProcessId, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
+    /// How foreign programs ended, and what they told that makes no sense.
+    notes: Vec<String>,
     /// What the nodes execute, if the contents are kept.
     monitors: Option<Monitors>,
     /// The last one, since its folder goes when all processes have ended.
@@ -83,7 +86,7 @@ struct Host {
 impl<'a> Testbed<'a> {
     /// Starts the servers, then the clients, and waits until all are ready.
     pub(super) fn start(
-        programs: &'a Programs,
+        real: &'a RealRedis,
         scenario: &'a Scenario,
         seed: u64,
         schedule: &Schedule,
@@ -91,7 +94,7 @@ impl<'a> Testbed<'a> {
     ) -> Result<Self, ConfirmError> {
         let mut attempt = 1;
         loop {
-            let plan = Plan::new(programs, scenario, seed, schedule)?;
+            let plan = Plan::new(real, scenario, seed, schedule)?;
             match Self::try_start(plan, keep) {
                 Err(ConfirmError::Died { .. }) if attempt < ATTEMPTS => attempt += 1,
                 result => return result,
@@ -114,6 +117,7 @@ impl<'a> Testbed<'a> {
             collector,
             event,
             origin_ns: 0,
+            notes: vec![],
             monitors: keep.contents.then(Monitors::default),
             plan,
         };
@@ -280,18 +284,39 @@ impl<'a> Testbed<'a> {
             self.record(&who.host, Event::Reached { point });
         }
         if let ChildEvent::Ended(said) = event {
-            return match self.child(&who) {
-                None => Ok(None),
-                Some(child) => Err(ConfirmError::Died {
-                    status: child
-                        .kill()
-                        .map_or_else(|error| error.to_string(), |status| status.to_string()),
-                    host: who.host,
-                    said: if said.is_empty() { "none".into() } else { said },
-                }),
+            let Some(child) = self.child(&who) else {
+                return Ok(None);
             };
+            let status = child.kill();
+            let is_success = status.as_ref().is_ok_and(std::process::ExitStatus::success);
+            let died = ConfirmError::Died {
+                status: status.map_or_else(|error| error.to_string(), |status| status.to_string()),
+                host: who.host.clone(),
+                said: if said.is_empty() { "none".into() } else { said },
+            };
+            if !self.is_foreign(&who.host) {
+                return Err(died);
+            }
+            // A program may end. That it could not even be started is known when it has ended in vain.
+            if let Some(host) = self.hosts.get_mut(&who.host) {
+                host.child = None;
+            }
+            if !is_success {
+                self.notes.push(died.to_string());
+            }
+            return Ok(Some((who, ChildEvent::Exited)));
         }
         Ok(Some((who, event)))
+    }
+
+    /// Whether the process of a host is a program of somebody else.
+    fn is_foreign(&self, host: &Name) -> bool {
+        matches!(self.plan.are, Clients::Foreign(_)) && self.plan.clients.contains(host)
+    }
+
+    /// Whether the clients are programs of somebody else.
+    pub(super) fn has_foreign_clients(&self) -> bool {
+        matches!(self.plan.are, Clients::Foreign(_))
     }
 
     /// Records that `event` happened on `host` now.
@@ -493,18 +518,25 @@ impl<'a> Testbed<'a> {
     }
 
     /// Ends all processes; returns what happened from the beginning to `end_ns`, in the order of
-    /// true time, and the contents of the run, if they are kept.
-    pub(super) fn finish(mut self, end_ns: u64) -> (History, Option<Contents>) {
+    /// true time, with notes on it, and the contents of the run, if they are kept.
+    pub(super) fn finish(mut self, end_ns: u64) -> (History, Vec<String>, Option<Contents>) {
         self.hosts.clear();
         let monitors = self.monitors.take();
         let origin_ns = self.origin_ns;
         let mut records = std::mem::take(&mut *self.collector.records());
+        let told = records::convert(&self.collector.told(), &self.plan.clocks);
+        records.extend(told.records);
+        records.sort_by_key(|record| record.at_ns);
+        records::assign_grants(&mut records, &told.grants);
+        let notes = std::mem::take(&mut self.notes)
+            .into_iter()
+            .chain(told.notes);
+        let notes = notes.collect();
         records.retain(|record| record.at_ns >= origin_ns);
         for record in &mut records {
             record.at_ns -= origin_ns;
         }
         records.retain(|record| record.at_ns <= end_ns);
-        records.sort_by_key(|record| record.at_ns);
         let all = self.proxy.take_messages();
         let kind = self.plan.kind;
         let run_ns = origin_ns..=origin_ns + end_ns;
@@ -542,7 +574,7 @@ impl<'a> Testbed<'a> {
                 snapshots: snapshots.unwrap_or_default(),
             }
         });
-        (history, contents)
+        (history, notes, contents)
     }
 
     /// How late the machine was since the run began.
@@ -561,6 +593,15 @@ impl<'a> Testbed<'a> {
     }
 }
 
+impl Drop for Testbed<'_> {
+    fn drop(&mut self) {
+        self.hosts.clear();
+        if self.has_foreign_clients() {
+            leftovers::end(self.plan.folder.path());
+        }
+    }
+}
+
 /// The proxy through which all connections of the run go.
 fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
     let host = |name: &Name| {
@@ -568,14 +609,22 @@ fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
             ip: plan.addresses.ip(name),
             greeting: match (plan.servers.contains_key(name), plan.kind) {
                 (true, ServerKind::Redis) => Greeting::None,
+                (false, _) if plan.gates().any(|(_, client)| client == name) => Greeting::None,
                 // The preloaded library of ZooKeeper waits for it.
                 (true, ServerKind::ZooKeeper) | (false, _) => Greeting::Waits,
             },
         };
         (name.clone(), host)
     };
+    let servers = plan.servers.keys().cloned().chain([RESOURCE.into()]);
+    let gates = servers.flat_map(|server| {
+        plan.gates()
+            .map(|(number, client)| (plan.addresses.gate(&server, number), client.clone()))
+            .collect::<Vec<_>>()
+    });
     Proxy::start(locklab_proxy::Options {
         hosts: plan.addresses.hosts().map(host).collect(),
+        gates: gates.collect(),
         latency: plan.scenario.network.latency_ms,
         loss: plan.scenario.network.loss,
         seed: plan.seed,

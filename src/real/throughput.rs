@@ -116,7 +116,7 @@ impl Servers {
         persistence: Persistence,
     ) -> Result<Servers, ConfirmError> {
         let names: Vec<Name> = (1..=nodes).map(|i| format!("n{i}").into()).collect();
-        let addresses = Addresses::new(&names).ok_or(ConfirmError::Addresses)?;
+        let addresses = Addresses::new(&names, 0).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
         let mut scenario: Scenario = parse(
             "throughput.toml",

@@ -62,6 +62,9 @@ pub struct Header {
     /// product. [`server_name`] has both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redis: Option<String>,
+    /// The command line of the clients, if they are a program of somebody else; else empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub program: Vec<String>,
 }
 
 /// The name and version of real servers: `Redis 7.0.15`.

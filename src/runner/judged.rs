@@ -32,6 +32,8 @@ pub struct JudgedRun {
     pub trace: Vec<TraceEvent>,
     /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
+    /// The command line of the clients, if they are a program of somebody else; else empty.
+    pub program: Vec<String>,
     /// The version of the servers if they are real.
     pub server_version: Option<String>,
 }
@@ -82,6 +84,7 @@ impl JudgedRun {
             trace_hash: run.trace_hash,
             trace: run.trace,
             contents: run.contents,
+            program: run.program,
             server_version: run.server_version,
         }
     }
@@ -118,6 +121,7 @@ pub fn recording(
         schedule: run.schedule,
         environment,
         redis: run.server_version,
+        program: run.program,
     };
     Recording {
         header,

@@ -38,6 +38,10 @@ pub struct Run {
     pub contents: Option<Contents>,
     /// How late the machine was during a real run; in the simulator nothing is late.
     pub lateness: Lateness,
+    /// The command line of the clients, if they are a program of somebody else; else empty.
+    pub program: Vec<String>,
+    /// What such programs did that makes no sense, or ended them, in words.
+    pub notes: Vec<String>,
     /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,
 }

@@ -77,6 +77,12 @@ pub fn behind_proxy(known: Ipv4Addr, hidden: Ipv4Addr) -> [(OsString, OsString);
         .map(|(name, address)| (name.into(), address.to_string().into()))
 }
 
+/// The variable, beside those of [`environment`], with which the connections of a process to loopback addresses
+/// come from this one. For IPv4 only.
+pub fn from_address(source: Ipv4Addr) -> (OsString, OsString) {
+    ("LOCKLAB_SOURCE".into(), source.to_string().into())
+}
+
 /// The list of libraries to load that has ours first.
 fn before_others(mut ours: OsString, others: Option<OsString>) -> OsString {
     if let Some(others) = others.filter(|others| !others.is_empty()) {

@@ -59,5 +59,5 @@ mod synced;
 pub use clock_file::ClockFile;
 pub use clock_reader::ClockReader;
 pub use clock_record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
-pub use install::{behind_proxy, environment, install};
+pub use install::{behind_proxy, environment, from_address, install};
 pub use synced::SyncedLog;

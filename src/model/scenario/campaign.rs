@@ -23,13 +23,16 @@ use crate::fault::{Described, FaultSpec, Placement, expand};
 use locklab_history::{Aim, Effect, Family, FaultKind, Links, Name, RESOURCE, Schedule, Span};
 use locklab_locks::Servers;
 
-/// The `[campaign]` table. The scenario's `[topology]` is then the largest that is drawn, and its
-/// network, persistence and faults are drawn as well.
+/// The `[campaign]` table. The scenario's `[topology]` is then the largest that is drawn, unless
+/// `hosts = "given"`, and its network, persistence and faults are drawn as well.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Campaign {
     /// The kinds of fault that may occur.
     pub faults: Vec<FaultKind>,
+    /// Whether the numbers of hosts are drawn.
+    #[serde(skip_serializing_if = "Numbers::are_drawn")]
+    pub hosts: Numbers,
     /// The beginning of the faults, in milliseconds since the run began.
     pub begins_ms: u64,
     /// The end of all faults, in milliseconds since the run began.
@@ -51,6 +54,23 @@ pub struct Campaign {
     pub latency_ms: Vec<f64>,
 }
 
+/// Where the numbers of a campaign's hosts come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Numbers {
+    /// Each seed draws them, up to those of the scenario.
+    #[default]
+    Drawn,
+    /// They are those of the scenario.
+    Given,
+}
+
+impl Numbers {
+    fn are_drawn(&self) -> bool {
+        *self == Numbers::Drawn
+    }
+}
+
 impl Default for Campaign {
     /// Faults of 0.1 to 3 s, for leases of about a second.
     fn default() -> Self {
@@ -58,6 +78,7 @@ impl Default for Campaign {
             faults: (FaultKind::ALL.iter().copied())
                 .filter(|kind| can_be_drawn(*kind))
                 .collect(),
+            hosts: Numbers::Drawn,
             begins_ms: 5_000,
             heals_ms: 20_000,
             duration_ms: Dist::Uniform(100.0, 3000.0),
@@ -109,6 +130,9 @@ impl Campaign {
         let mut drawn = scenario.clone();
         drawn.campaign = None;
         topology(&mut drawn, &mut Stream::new(seed, "campaign/topology"));
+        if self.hosts == Numbers::Given {
+            drawn.topology = scenario.topology.clone();
+        }
         drawn.network.latency_ms = self.latency(&mut Stream::new(seed, "campaign/network"));
         drawn.fault = self.faults(&drawn, seed);
         drawn

@@ -34,6 +34,7 @@ fn sample() -> Recording {
         schedule: Schedule::default(),
         environment: Environment::World,
         redis: None,
+        program: vec![],
     };
     let records = vec![
         record(

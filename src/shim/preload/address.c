@@ -8,6 +8,9 @@
  * proxy says later with a byte, which is taken off the stream here: until then connect() waits, or the
  * socket is not writable.
  *
+ * LOCKLAB_SOURCE alone is the address from which the connections of a client come. It speaks plain
+ * Redis, and gets no byte.
+ *
  * Redis has options for both addresses, so this is for servers that have none: for Java, whose sockets
  * wait in connect() or, with a time limit, in poll().
  */
@@ -37,6 +40,7 @@ static address_function *real_bind;
 static address_function *real_connect;
 static poll_function *real_poll;
 static int is_behind_proxy;
+static int is_client;
 static struct in_addr known;
 static struct in_addr hidden;
 
@@ -61,6 +65,12 @@ __attribute__((constructor)) static void prepare(void) {
         known = address("LOCKLAB_ADDRESS", text);
         hidden = address("LOCKLAB_LISTEN", shim_setting("LOCKLAB_LISTEN"));
         is_behind_proxy = 1;
+        return;
+    }
+    text = shim_setting("LOCKLAB_SOURCE");
+    if (text != NULL) {
+        known = address("LOCKLAB_SOURCE", text);
+        is_client = 1;
     }
 }
 
@@ -147,9 +157,18 @@ static int open_now(int socket) {
     return -1;
 }
 
+static int is_loopback(const struct sockaddr *to) {
+    struct sockaddr_in address;
+    memcpy(&address, to, sizeof address);
+    return ntohl(address.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
 OVERRIDE int connect(int socket, const struct sockaddr *to, socklen_t length) {
     address_function *connect_to =
         real_connect != NULL ? real_connect : (address_function *)shim_real("connect");
+    if (is_client && is_ipv4(to, length) && is_loopback(to)) {
+        come_from_known_address(socket);
+    }
     if (!is_behind_proxy || !is_ipv4(to, length) || socket < 0 || socket >= MOST_SOCKETS) {
         return connect_to(socket, to, length);
     }

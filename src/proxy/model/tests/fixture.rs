@@ -55,6 +55,7 @@ impl Fixture {
     pub fn seeded(latency: Dist, loss: f64, seed: u64) -> Self {
         let options = Options {
             hosts: Default::default(),
+            gates: Default::default(),
             latency,
             loss,
             seed,

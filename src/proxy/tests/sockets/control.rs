@@ -83,6 +83,7 @@ fn impossible_wishes_are_refused() {
     };
     let options = Options {
         hosts: [("c1".into(), host)].into(),
+        gates: Default::default(),
         latency: Dist::Constant(1.0),
         loss: 0.0,
         seed: 1,

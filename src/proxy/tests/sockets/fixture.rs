@@ -21,6 +21,8 @@ pub struct Fixture {
     pub server: TcpListener,
     /// The address on which the proxy listens.
     pub public: SocketAddr,
+    /// A second public address of the server, at which only `c2` connects.
+    pub gate: SocketAddr,
     /// The first three bytes of every address.
     net: [u8; 3],
 }
@@ -39,8 +41,10 @@ impl Fixture {
             ("c2", host(2, Greeting::None)),
             ("n1", host(3, Greeting::None)),
         ];
+        let gate = free(address(net, 3));
         let options = Options {
             hosts: hosts.map(|(name, host)| (name.into(), host)).into(),
+            gates: [(gate, "c2".into())].into(),
             latency: Dist::Constant(latency_ms),
             loss: 0.0,
             seed: 1,
@@ -51,6 +55,7 @@ impl Fixture {
         let fixture = Self {
             proxy: Proxy::start(options).unwrap(),
             public: free(address(net, 3)),
+            gate,
             server,
             net,
         };

@@ -1,6 +1,7 @@
 //! Connecting through the proxy.
 
 use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::time::Instant;
 
 use locklab_link::LinkEffect::Cut;
@@ -80,4 +81,21 @@ fn whole_stream_of_a_server_passes_although_it_ends_immediately() {
     let mut read = Vec::new();
     client.read_to_end(&mut read).unwrap();
     assert_eq!(read, b"\x01busy");
+}
+
+#[test]
+fn a_host_is_known_by_its_gate_where_it_binds_no_address() {
+    let fixture = Fixture::new(0.0);
+    let real = fixture.server.local_addr().unwrap();
+    let published = [(fixture.public, real), (fixture.gate, real)];
+    fixture.proxy.publish(&n1(), &published).unwrap();
+    let cut = fixture.install("c2", "n1", Ways::Both, Cut);
+    let mut client = TcpStream::connect(fixture.gate).unwrap();
+    client.write_all(b"early").unwrap();
+    expect_nothing(&mut client);
+    fixture.proxy.lift(cut);
+    expect(&mut fixture.accept(), b"early");
+    // At the common address it is nobody.
+    let mut unknown = TcpStream::connect(fixture.public).unwrap();
+    assert_eq!(unknown.read(&mut [0; 1]).unwrap_or_default(), 0);
 }

@@ -1,0 +1,125 @@
+//! `locklab attack`: a program of somebody else, whose lock is attacked.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::json;
+
+use super::many::Many;
+use super::number::whole;
+use super::seeds::{self, Seeds};
+use super::{Context, Exit, PerRun, scenario_completer};
+use locklab_experiments::attack::{self, DRAWN, OWN};
+use locklab_experiments::conduct;
+use locklab_experiments::run::{On, Run};
+use locklab_history::FaultKind;
+use locklab_real::{Clients, Program};
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab attack -- python worker.py
+  locklab attack --scenario kleppmann/k10 --seeds 0..5 -- node worker.js
+  locklab attack --fault pause --fault partition --clients 3 -- ./worker
+  locklab attack --nodes 5 -- java -cp app.jar Worker
+  locklab attack --replicas 2 --sentinels 3 -- python worker.py
+
+Each client is a copy of the command, with the addresses of the servers in its environment
+(REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST, LOCKLAB_RESOURCE). docs/attack.md says
+what a program has to do so that its lock can be judged.
+
+Exit codes: 0 enough runs, and all hold; 1 usage; 2 a violation; 3 no violation, and too few
+runs to show that there is none.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// Hosts, network and faults: scenarios that ship, or files; by default attack/pause, a pause
+    /// longer than the lease, and attack/drawn, faults drawn at random
+    #[arg(long = "scenario", value_name = "SCENARIO", add = scenario_completer())]
+    scenarios: Vec<String>,
+    /// Draw only these kinds of fault (attack/drawn); may be given several times
+    #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,
+          value_parser = fault_parser(), conflicts_with = "scenarios")]
+    faults: Vec<String>,
+    /// Independent Redis nodes
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=99))]
+    nodes: Option<u16>,
+    /// Replicas of each node
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=9))]
+    replicas: Option<u16>,
+    /// Sentinels
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=99))]
+    sentinels: Option<u16>,
+    /// Copies of the program
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=99))]
+    clients: Option<u16>,
+    /// Run with this seed only
+    #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = seeds::one)]
+    seed: Option<u64>,
+    /// Run with the seeds 0..N, or A..B, the end excluded; by default one
+    #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
+    seeds: Option<Seeds>,
+    /// Override a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    #[command(flatten)]
+    per_run: PerRun,
+    #[command(flatten)]
+    pub(super) many: Many,
+}
+
+fn fault_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
+}
+
+impl Options {
+    /// The scenarios.
+    fn scenarios(&self) -> Vec<String> {
+        match (&self.scenarios[..], &self.faults[..]) {
+            ([], []) => OWN.map(|(name, _)| name.to_owned()).to_vec(),
+            ([], _) => vec![DRAWN.to_owned()],
+            (scenarios, _) => scenarios.to_vec(),
+        }
+    }
+
+    /// The overrides of the scenarios.
+    fn overrides(&self) -> Vec<String> {
+        let numbers = [
+            ("nodes", self.nodes),
+            ("replicas", self.replicas),
+            ("sentinels", self.sentinels),
+            ("clients", self.clients),
+        ];
+        let numbers = numbers
+            .into_iter()
+            .filter_map(|(what, number)| Some(format!("topology.{what}={}", number?)));
+        let mut sets: Vec<String> = numbers.collect();
+        if !self.faults.is_empty() {
+            sets.push(format!("campaign.faults={}", json!(self.faults)));
+        }
+        sets.extend(self.sets.iter().cloned());
+        sets
+    }
+}
+
+pub(super) fn attack(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let Some((name, arguments)) = options.command.split_first() else {
+        unreachable!("clap requires a command")
+    };
+    attack::find(name)?;
+    let seeds = match (options.seed, &options.seeds) {
+        (Some(seed), _) => seed..seed + 1,
+        (None, Some(seeds)) => seeds.range(),
+        (None, None) => 0..1,
+    };
+    let scenarios = attack::load(&options.scenarios(), &options.overrides(), seeds)?;
+    let program = Program {
+        name: name.clone(),
+        arguments: arguments.to_vec(),
+    };
+    let session = options.many.session(context)?;
+    let run = Run::plan(scenarios, On::Redis, options.per_run.detail())?;
+    conduct(&run.with_clients(Clients::Foreign(program)), &session)
+}

@@ -1,0 +1,156 @@
+//! Scenarios for programs of others: two that are made for them, and all others, of which only the hosts,
+//! the network and the faults count.
+
+use std::ops::Range;
+
+use anyhow::{bail, ensure};
+use locklab_check::Property;
+use locklab_evidence::Prediction;
+use locklab_model::scenario::{self, Scenario};
+
+use super::run::{Scenarios, blame};
+
+/// The scenarios that are run unless others are named, by their names.
+pub const OWN: [(&str, &str); 2] = [
+    (PAUSE, include_str!("attack/pause.toml")),
+    (DRAWN, include_str!("attack/drawn.toml")),
+];
+
+/// A pause longer than the lease.
+pub const PAUSE: &str = "attack/pause";
+
+/// Faults drawn at random.
+pub const DRAWN: &str = "attack/drawn";
+
+/// What a lock has to keep, unless the user predicts something else: its lease, and what it protects.
+const KEPT: [Property; 2] = [Property::Lease, Property::Resource];
+
+/// How long a client may wait for a free lock in a scenario that does not say it: this many leases. The bound
+/// that follows from the lock of the scenario says nothing about the lock of the program.
+const LEASES: u64 = 3;
+
+/// Reads scenarios for a program: of [`OWN`], shipped ones, or files.
+///
+/// # Errors
+///
+/// If one cannot be read, or is given twice.
+pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Result<Scenarios> {
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for name in names {
+        let own = OWN.iter().find(|(own, _)| own == name);
+        let read = match own {
+            Some((own, text)) => scenario::parse(&format!("scenarios/{own}.toml"), text, sets),
+            None => scenario::load(name, sets),
+        };
+        let scenario = aimed(read.map_err(|error| blame(error, name, names))?, sets);
+        ensure!(
+            scenarios.iter().all(|other| other.name != scenario.name),
+            "{name} is given twice"
+        );
+        scenarios.push(scenario);
+    }
+    Ok(Scenarios {
+        names: names.to_vec(),
+        sets: sets.to_vec(),
+        seeds: scenarios.iter().map(|_| seeds.clone()).collect(),
+        scenarios,
+    })
+}
+
+/// The scenario with predictions for a program whose lock is not that of the scenario.
+fn aimed(mut scenario: Scenario, sets: &[String]) -> Scenario {
+    let is_set = |property: &Property| {
+        let path = format!("expect.{}", property.name());
+        { sets.iter() }.any(|set| {
+            let rest = set.trim_start().strip_prefix(&path);
+            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.']))
+        })
+    };
+    scenario.expect.retain(|property, _| is_set(property));
+    for property in KEPT {
+        scenario.expect.entry(property).or_insert(Prediction::HOLDS);
+    }
+    scenario.bound_ms = scenario.bound_ms.or_else(|| {
+        let lock = serde_json::to_value(&scenario.lock).ok()?;
+        Some(LEASES * lock.get("ttl_ms")?.as_u64()?)
+    });
+    scenario
+}
+
+/// Checks that a program can be started.
+///
+/// # Errors
+///
+/// If there is none of this name, with what to write.
+pub fn find(program: &str) -> anyhow::Result<()> {
+    if program.contains('/') {
+        ensure!(
+            std::path::Path::new(program).is_file(),
+            "there is no program {program}"
+        );
+        return Ok(());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|folder| folder.join(program).is_file()) {
+        bail!(
+            "there is no program `{program}` on the PATH; for one in this folder write ./{program}"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(names: &[&str], sets: &[&str]) -> anyhow::Result<Scenarios> {
+        let owned = |texts: &[&str]| {
+            texts
+                .iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        load(&owned(names), &owned(sets), 0..1)
+    }
+
+    #[test]
+    fn own_scenarios_are_valid_and_have_the_given_hosts() {
+        let sets = ["topology.clients=3", "lock.ttl_ms=500"];
+        let all = loaded(&[PAUSE, DRAWN], &sets).expect("they are valid");
+        for scenario in &all.scenarios {
+            for seed in 0..20 {
+                let drawn = scenario.drawn(seed);
+                assert_eq!(drawn.scenario.topology, scenario.topology);
+                assert!(!drawn.schedule.faults.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn predictions_of_a_scenario_are_those_of_its_lock_and_do_not_count() {
+        let sets = ["expect.lost-update=violated", "expect.lease=violated"];
+        let k1 = loaded(&["kleppmann/k1"], &sets).expect("it ships");
+        let expected = [
+            (Property::Lease, Prediction::VIOLATED),
+            (Property::Resource, Prediction::HOLDS),
+            (Property::LostUpdate, Prediction::VIOLATED),
+        ];
+        assert_eq!(k1.scenarios[0].expect, expected.into());
+        assert_eq!(k1.scenarios[0].bound_ms, Some(3000));
+    }
+
+    #[test]
+    fn a_scenario_that_is_given_twice_is_named() {
+        let error = loaded(&["k1", "kleppmann/k1"], &[]).map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "kleppmann/k1 is given twice");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        assert!(find("sh").is_ok() && find("/bin/sh").is_ok());
+        for program in ["no-such-program", "./no-such-program"] {
+            let error = find(program).unwrap_err().to_string();
+            assert!(error.contains(program), "{error}");
+        }
+    }
+}

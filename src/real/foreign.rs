@@ -1,0 +1,12 @@
+//! Clients that are programs of others: any command, in any language, instead of Locklab's own
+//! client process.
+//!
+//! Such a program finds the servers in its environment ([`environment`]). It *shows* what it does
+//! under its lock by a resource that speaks Redis's protocol ([`shown`]), and *tells* when it holds
+//! the lock in lines of JSON ([`told`]), which become records of the history ([`records`]).
+
+pub(super) mod environment;
+pub(super) mod leftovers;
+pub(super) mod records;
+pub(super) mod shown;
+pub(super) mod told;

@@ -1,0 +1,54 @@
+//! The environment of a foreign program: where its servers are, and who it is.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use locklab_env::redis::MASTER;
+
+/// The variable that marks all processes of a run; its value is the folder of the run.
+pub(in crate::foreign) const RUN: &str = "LOCKLAB_RUN";
+
+/// What a foreign program is told about its run.
+pub(crate) struct Surroundings<'a> {
+    /// The name of its host.
+    pub(crate) host: &'a str,
+    /// Where it reaches the nodes.
+    pub(crate) nodes: Vec<SocketAddr>,
+    /// Where it reaches the sentinels.
+    pub(crate) sentinels: Vec<SocketAddr>,
+    /// Where it reaches the resource.
+    pub(crate) resource: SocketAddr,
+    /// The lease of the scenario's lock, in milliseconds, if it has one.
+    pub(crate) lease_ms: Option<u64>,
+    /// The seed of the run.
+    pub(crate) seed: u64,
+    /// The folder of the run.
+    pub(crate) folder: &'a Path,
+}
+
+/// The variables. `docs/attack.md` describes them.
+pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)> {
+    let url = |address: &SocketAddr| format!("redis://{address}");
+    let joined = |texts: Vec<String>| texts.join(",");
+    let mut variables = vec![
+        ("REDIS_URLS", joined(around.nodes.iter().map(url).collect())),
+        ("LOCKLAB_HOST", around.host.to_owned()),
+        ("LOCKLAB_RESOURCE", url(&around.resource)),
+        ("LOCKLAB_SEED", around.seed.to_string()),
+        (RUN, around.folder.display().to_string()),
+    ];
+    if let Some(first) = around.nodes.first() {
+        variables.push(("REDIS_URL", url(first)));
+    }
+    if !around.sentinels.is_empty() {
+        let addresses = around.sentinels.iter().map(SocketAddr::to_string);
+        variables.push(("REDIS_SENTINELS", joined(addresses.collect())));
+        variables.push(("REDIS_SENTINEL_MASTER", MASTER.to_owned()));
+    }
+    if let Some(lease_ms) = around.lease_ms {
+        variables.push(("LOCKLAB_LEASE_MS", lease_ms.to_string()));
+    }
+    let in_os = |(name, value): (&str, String)| (name.into(), value.into());
+    variables.into_iter().map(in_os).collect()
+}

@@ -1,0 +1,370 @@
+//! Makes records of what foreign programs told.
+//!
+//! A belief is recorded as far as it is certain: from the latest time at which the program may have
+//! told `acquired`, to the earliest time at which it may have told its end. So a pipe that is slow
+//! makes a belief shorter, and never makes a violation.
+//!
+//! Where the program says by its own clock when something happened, and this is plausible, the time is
+//! exact. Calls are recorded with exact times only, and so is the grant under which a program accesses
+//! the resource: without them liveness, the order of grants and foreign releases are not judged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use locklab_history::{ClockKind, Deadline, Event, Failpoint, Name, Op, Outcome, Record};
+use locklab_shim::Readings;
+use locklab_values::units::ns_from_fractional_ms;
+
+use super::told::{Line, News, Told, Word};
+
+/// The clocks of the hosts of a run.
+pub(crate) trait HostReadings {
+    /// What the clocks of a host showed when the machine's monotonic clock showed this.
+    fn at(&self, host: &Name, mono_ns: u64) -> Readings;
+
+    /// Whether they may differ from the machine's.
+    fn may_be_wrong(&self, host: &Name) -> bool;
+}
+
+/// What came of what was told.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Converted {
+    /// The records of the clients. Their `at_ns` is the machine's monotonic clock.
+    pub(crate) records: Vec<Record>,
+    /// Every grant.
+    pub(crate) grants: Vec<Granted>,
+    /// What makes no sense of it, in words.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A grant that a program told.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Granted {
+    host: Name,
+    at_ns: u64,
+    number: u32,
+    is_exact: bool,
+}
+
+/// Converts everything that was told, in the order in which it was read.
+pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
+    let mut converted = Converted::default();
+    let hosts: BTreeSet<&Name> = told.iter().map(|told| &told.host).collect();
+    for host in hosts {
+        let own: Vec<&Told> = told.iter().filter(|told| told.host == *host).collect();
+        let mut program = Program {
+            host,
+            clocks,
+            clock: clock_of(host, &own, clocks),
+            converted: &mut converted,
+            now_ns: 0,
+            floor_ns: 0,
+            calls: 0,
+            grants: 0,
+            acquires: None,
+            holds: None,
+            releases: None,
+        };
+        own.iter().for_each(|told| program.take(told));
+    }
+    converted
+}
+
+/// Finds the grant of each access that is under none yet: the last one that its client told before, if it
+/// is known exactly when that was.
+pub(crate) fn assign_grants(records: &mut [Record], grants: &[Granted]) {
+    let mut of_hosts: BTreeMap<&Name, Vec<&Granted>> = BTreeMap::new();
+    for granted in grants {
+        of_hosts.entry(&granted.host).or_default().push(granted);
+    }
+    for record in records {
+        let at_ns = record.at_ns;
+        if let Event::Access { client, grant, .. } = &mut record.event
+            && *grant == 0
+            && let Some(granted) = of_hosts.get(client)
+        {
+            let before = granted.partition_point(|granted| granted.at_ns <= at_ns);
+            let last = granted[..before].last();
+            *grant = last.map_or(0, |last| if last.is_exact { last.number } else { 0 });
+        }
+    }
+}
+
+/// The clock that a program goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clock {
+    /// Its host's, which may be wrong.
+    Host,
+    /// The machine's: a program into which no library can be loaded sees nothing of its host's.
+    Machine,
+}
+
+/// The clock by which more of what the program told was told when it can have been.
+fn clock_of(host: &Name, told: &[&Told], clocks: &dyn HostReadings) -> Clock {
+    if !clocks.may_be_wrong(host) {
+        return Clock::Machine;
+    }
+    let stamped = |told: &&&Told| matches!(&told.news, News::Line(Line { ns: Some(_), .. }));
+    let fits = |clock| {
+        let stamped = told.iter().filter(stamped);
+        { stamped }.filter(move |told| within(told, clock, host, clocks).is_some())
+    };
+    match fits(Clock::Host).count() >= fits(Clock::Machine).count() {
+        true => Clock::Host,
+        false => Clock::Machine,
+    }
+}
+
+/// When a line was told by its own word, if the pipe does not contradict it.
+fn within(told: &Told, clock: Clock, host: &Name, clocks: &dyn HostReadings) -> Option<u64> {
+    let News::Line(Line { ns: Some(ns), .. }) = told.news else {
+        return None;
+    };
+    let (after_ns, by_ns) = (told.after_ns, told.by_ns);
+    match clock {
+        Clock::Machine => (after_ns..=by_ns).contains(&ns).then_some(ns),
+        Clock::Host => {
+            let reading = |at_ns| clocks.at(host, at_ns).mono_ns;
+            if !(reading(after_ns)..=reading(by_ns)).contains(&ns) {
+                return None;
+            }
+            // The last time at which the clock showed no more than this.
+            let (mut low, mut high) = (after_ns, by_ns);
+            while low < high {
+                let middle = low + (high - low).div_ceil(2);
+                match reading(middle) <= ns {
+                    true => low = middle,
+                    false => high = middle - 1,
+                }
+            }
+            Some(low)
+        }
+    }
+}
+
+/// When something was told, in nanoseconds of the machine's monotonic clock.
+#[derive(Debug, Clone, Copy)]
+struct Time {
+    /// At this time or later.
+    after_ns: u64,
+    /// At this time or earlier.
+    by_ns: u64,
+}
+
+impl Time {
+    fn is_exact(self) -> bool {
+        self.after_ns == self.by_ns
+    }
+}
+
+/// A program whose words are converted.
+struct Program<'a> {
+    host: &'a Name,
+    clocks: &'a dyn HostReadings,
+    clock: Clock,
+    converted: &'a mut Converted,
+    /// The time of its last record.
+    now_ns: u64,
+    /// Before this nothing can have happened that is told next.
+    floor_ns: u64,
+    calls: u32,
+    grants: u32,
+    /// The call of acquire under way.
+    acquires: Option<u32>,
+    /// The grant that it has.
+    holds: Option<u32>,
+    /// The grant that it releases, and the call.
+    releases: Option<(u32, Option<u32>)>,
+}
+
+impl Program<'_> {
+    fn take(&mut self, told: &Told) {
+        match &told.news {
+            News::Began => {
+                (self.acquires, self.holds, self.releases) = (None, None, None);
+                self.floor_ns = told.after_ns;
+            }
+            News::Garbled(why) => self.note(format!("told what is not in the protocol: {why}")),
+            News::Ended => {
+                let time = Time {
+                    after_ns: told.after_ns,
+                    by_ns: told.by_ns,
+                };
+                self.end_belief(time);
+            }
+            News::Line(line) => {
+                let time = self.time(told, line);
+                self.floor_ns = time.after_ns.max(self.floor_ns);
+                self.hear(line, time);
+            }
+        }
+    }
+
+    /// When a line was told. A program that was paused before it wrote the line tells an earlier time than
+    /// the pipe; one whose clock may be wrong is not believed that.
+    fn time(&self, told: &Told, line: &Line) -> Time {
+        let own_ns = match self.clocks.may_be_wrong(self.host) {
+            true => within(told, self.clock, self.host, self.clocks),
+            false => line
+                .ns
+                .filter(|ns| (self.floor_ns..=told.by_ns).contains(ns)),
+        };
+        let (after_ns, by_ns) = own_ns.map_or((told.after_ns, told.by_ns), |ns| (ns, ns));
+        Time { after_ns, by_ns }
+    }
+
+    fn hear(&mut self, line: &Line, time: Time) {
+        match line.word {
+            Word::Acquiring => self.asks(time),
+            Word::Refused => self.completes(Outcome::Failed, time),
+            Word::Acquired => self.gets(line, time),
+            Word::Extended => match self.holds {
+                Some(grant) => self.believes(grant, line, time),
+                None => self.note("told \"extended\" without a lock".into()),
+            },
+            Word::Lost => {
+                if self.holds.is_some() {
+                    self.push(time.after_ns, Event::reached(Failpoint::Stopped));
+                }
+                self.end_belief(time);
+            }
+            Word::Releasing => self.releases(time),
+            Word::Released => self.has_released(line, time),
+        }
+    }
+
+    fn asks(&mut self, time: Time) {
+        // A second line belongs to the same wait.
+        if time.is_exact() && self.acquires.is_none() {
+            let call = self.next_call();
+            self.acquires = Some(call);
+            let op = Op::Acquire;
+            self.push(time.by_ns, Event::Invoke { call, op });
+        }
+    }
+
+    fn completes(&mut self, outcome: Outcome, time: Time) {
+        if let Some(call) = self.acquires.take() {
+            let event = Event::Complete {
+                call,
+                op: Op::Acquire,
+                outcome,
+                detail: String::new(),
+            };
+            self.push(time.by_ns, event);
+        }
+    }
+
+    fn gets(&mut self, line: &Line, time: Time) {
+        if self.holds.is_some() {
+            self.note("told \"acquired\" while it had the lock".into());
+            self.end_belief(time);
+        }
+        self.completes(Outcome::Ok, time);
+        self.grants += 1;
+        self.holds = Some(self.grants);
+        self.believes(self.grants, line, time);
+        self.converted.grants.push(Granted {
+            host: self.host.clone(),
+            at_ns: time.by_ns,
+            number: self.grants,
+            is_exact: time.is_exact(),
+        });
+    }
+
+    /// It may rely on the lock from the latest time on, and for as long as it tells from the earliest.
+    fn believes(&mut self, grant: u32, line: &Line, time: Time) {
+        let ttl_ns = line.ttl_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
+        // The cast saturates.
+        let ttl_ns = ttl_ns.map(|ms| ns_from_fractional_ms(ms) as u64);
+        let event = Event::BeliefBegins {
+            grant,
+            deadline: ttl_ns.map(|ttl_ns| self.deadline(time.after_ns, ttl_ns)),
+            token: line.token,
+            shared: false,
+        };
+        self.push(time.by_ns, event);
+    }
+
+    fn deadline(&self, from_ns: u64, ttl_ns: u64) -> Deadline {
+        let reading = |at_ns| self.clocks.at(self.host, at_ns).mono_ns;
+        Deadline {
+            clock: ClockKind::Monotonic,
+            at_ns: match self.clock {
+                Clock::Host => reading(from_ns).saturating_add(ttl_ns),
+                Clock::Machine => reading(from_ns.saturating_add(ttl_ns)),
+            },
+        }
+    }
+
+    fn end_belief(&mut self, time: Time) -> Option<u32> {
+        let grant = self.holds.take()?;
+        self.push(time.after_ns, Event::BeliefEnds { grant });
+        Some(grant)
+    }
+
+    fn releases(&mut self, time: Time) {
+        let Some(grant) = self.end_belief(time) else {
+            return self.note("told \"releasing\" without a lock".into());
+        };
+        let call = time.is_exact().then(|| self.next_call());
+        if let Some(call) = call {
+            let op = Op::Release;
+            self.push(time.after_ns, Event::Invoke { call, op });
+        }
+        self.releases = Some((grant, call));
+    }
+
+    fn has_released(&mut self, line: &Line, time: Time) {
+        if self.holds.is_some() {
+            // When it called release it did not tell: perhaps at once.
+            self.note("told \"released\" without \"releasing\"".into());
+            let after_ns = self.now_ns;
+            self.end_belief(Time { after_ns, ..time });
+            return;
+        }
+        let Some((grant, call)) = self.releases.take() else {
+            return self.note("told \"released\" without a lock".into());
+        };
+        if let Some(call) = call {
+            let event = Event::Complete {
+                call,
+                op: Op::Release,
+                outcome: Outcome::Ok,
+                detail: String::new(),
+            };
+            self.push(time.by_ns, event);
+            if let Some(removed) = line.removed {
+                self.push(time.by_ns, Event::Released { grant, removed });
+            }
+        }
+    }
+
+    fn next_call(&mut self) -> u32 {
+        self.calls += 1;
+        self.calls
+    }
+
+    /// Records an event; in the order in which it was told, so not before the last one.
+    fn push(&mut self, at_ns: u64, event: Event) {
+        self.now_ns = self.now_ns.max(at_ns);
+        let Readings { wall_ns, mono_ns } = self.clocks.at(self.host, self.now_ns);
+        self.converted.records.push(Record {
+            at_ns: self.now_ns,
+            host: self.host.clone(),
+            wall_ns,
+            mono_ns,
+            event,
+        });
+    }
+
+    /// Notes something once.
+    fn note(&mut self, what: String) {
+        let note = format!("{} {what}", self.host);
+        if !self.converted.notes.contains(&note) {
+            self.converted.notes.push(note);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

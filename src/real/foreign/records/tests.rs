@@ -1,0 +1,259 @@
+use locklab_values::units::NS_PER_MS;
+
+use super::*;
+
+/// A host whose clocks are right, or whose monotonic clock is fast by a half.
+struct Clocks {
+    is_fast: bool,
+}
+
+impl HostReadings for Clocks {
+    fn at(&self, _: &Name, mono_ns: u64) -> Readings {
+        let mono_ns = match self.is_fast {
+            true => mono_ns + mono_ns / 2,
+            false => mono_ns,
+        };
+        Readings {
+            wall_ns: mono_ns,
+            mono_ns,
+        }
+    }
+
+    fn may_be_wrong(&self, _: &Name) -> bool {
+        self.is_fast
+    }
+}
+
+/// News of c1's first process, which came about between these milliseconds.
+fn told(after_ms: u64, by_ms: u64, news: News) -> Told {
+    Told {
+        host: "c1".into(),
+        start: 1,
+        after_ns: after_ms * NS_PER_MS,
+        by_ns: by_ms * NS_PER_MS,
+        news,
+    }
+}
+
+/// A line that was written between these milliseconds.
+fn line(after_ms: u64, by_ms: u64, json: &str) -> Told {
+    let text = format!("{{\"locklab\":{json}}}");
+    told(after_ms, by_ms, News::read(&text).expect("it is one"))
+}
+
+fn began() -> Told {
+    told(0, 0, News::Began)
+}
+
+/// The records, each with its milliseconds.
+#[track_caller]
+fn check(told: &[Told], expected: &[(u64, &str)]) -> Converted {
+    check_with(Clocks { is_fast: false }, told, expected)
+}
+
+#[track_caller]
+fn check_with(clocks: Clocks, told: &[Told], expected: &[(u64, &str)]) -> Converted {
+    let converted = convert(told, &clocks);
+    let short = |record: &Record| {
+        let event = match &record.event {
+            Event::Invoke { op, .. } => format!("calls {op:?}"),
+            Event::Complete { op, outcome, .. } => format!("{op:?} returns {outcome:?}"),
+            Event::BeliefBegins {
+                grant, deadline, ..
+            } => match deadline {
+                None => format!("has {grant}"),
+                Some(deadline) => format!("has {grant} to {}", deadline.at_ns / NS_PER_MS),
+            },
+            Event::BeliefEnds { grant } => format!("ends {grant}"),
+            Event::Released { removed, .. } => format!("removed {removed}"),
+            other => format!("{other:?}"),
+        };
+        (record.at_ns / NS_PER_MS, event)
+    };
+    let found: Vec<(u64, String)> = converted.records.iter().map(short).collect();
+    let expected = expected
+        .iter()
+        .map(|(ms, event)| (*ms, (*event).to_owned()));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    converted
+}
+
+#[test]
+fn a_program_with_stamps_is_recorded_like_our_own_clients() {
+    let converted = check(
+        &[
+            began(),
+            line(9, 11, r#""acquiring","ns":10000000"#),
+            line(19, 21, r#""refused","ns":20000000"#),
+            line(29, 31, r#""acquiring","ns":30000000"#),
+            line(39, 41, r#""acquired","ns":40000000,"ttl_ms":100"#),
+            line(79, 81, r#""extended","ns":80000000,"ttl_ms":100"#),
+            line(89, 91, r#""releasing","ns":90000000"#),
+            line(94, 96, r#""released","ns":95000000,"removed":1"#),
+        ],
+        &[
+            (10, "calls Acquire"),
+            (20, "Acquire returns Failed"),
+            (30, "calls Acquire"),
+            (40, "Acquire returns Ok"),
+            (40, "has 1 to 140"),
+            (80, "has 1 to 180"),
+            (90, "ends 1"),
+            (90, "calls Release"),
+            (95, "Release returns Ok"),
+            (95, "removed 1"),
+        ],
+    );
+    assert_eq!(converted.notes, [""; 0]);
+}
+
+/// The line came late, or was written late: nothing is certain but what lies between.
+#[test]
+fn without_stamps_a_belief_is_as_long_as_is_certain_and_no_call_is_known() {
+    check(
+        &[
+            began(),
+            line(5, 6, r#""acquiring""#),
+            line(10, 30, r#""acquired","ttl_ms":100"#),
+            line(50, 90, r#""releasing""#),
+            line(95, 96, r#""released""#),
+        ],
+        &[(30, "has 1 to 110"), (50, "ends 1")],
+    );
+    // Both lines came at once.
+    check(
+        &[
+            began(),
+            line(10, 30, r#""acquired""#),
+            line(10, 30, r#""releasing""#),
+        ],
+        &[(30, "has 1"), (30, "ends 1")],
+    );
+}
+
+#[test]
+fn a_stamp_from_another_clock_is_not_believed() {
+    let stamped = |ns: u64| format!("\"acquired\",\"ns\":{ns}");
+    // In the future, and before the process began.
+    let late = told(20, 20, News::Began);
+    for ns in [31_000_000, 19_000_000] {
+        check(
+            &[late.clone(), line(25, 30, &stamped(ns))],
+            &[(30, "has 1")],
+        );
+    }
+    // It was paused before it wrote the line.
+    let paused = [began(), line(25, 30, &stamped(10_000_000))];
+    check(&paused, &[(10, "has 1")]);
+}
+
+#[test]
+fn a_wrong_clock_is_converted_to_true_time() {
+    // The clock shows 60 ms at 40 ms, and 160 ms at 106.
+    let fast = Clocks { is_fast: true };
+    check_with(
+        fast,
+        &[
+            began(),
+            line(39, 41, r#""acquired","ns":60000000,"ttl_ms":100"#),
+            line(49, 51, r#""releasing","ns":75000000"#),
+        ],
+        &[(40, "has 1 to 160"), (50, "ends 1"), (50, "calls Release")],
+    );
+    // The program reads the machine's clock, by which its lease ends at 140 ms: its host's shows 210.
+    let fast = Clocks { is_fast: true };
+    check_with(
+        fast,
+        &[
+            began(),
+            line(39, 41, r#""acquired","ns":40000000,"ttl_ms":100"#),
+            line(49, 51, r#""releasing","ns":50000000"#),
+        ],
+        &[(40, "has 1 to 210"), (50, "ends 1"), (50, "calls Release")],
+    );
+}
+
+#[test]
+fn nonsense_is_noted_once_and_makes_no_belief() {
+    let converted = check(
+        &[
+            began(),
+            line(1, 2, r#""released""#),
+            line(3, 4, r#""released""#),
+            line(5, 6, r#""releasing""#),
+            line(7, 8, r#""extended""#),
+            line(9, 10, r#""lost""#),
+            line(11, 12, r#""grabbed""#),
+        ],
+        &[],
+    );
+    let notes: Vec<&str> = converted.notes.iter().map(|note| &note[..24]).collect();
+    assert_eq!(
+        notes,
+        [
+            "c1 told \"released\" withou",
+            "c1 told \"releasing\" witho",
+            "c1 told \"extended\" withou",
+            "c1 told what is not in t",
+        ]
+    );
+}
+
+#[test]
+fn a_second_grant_ends_the_first_and_a_release_out_of_the_blue_shortens_it() {
+    let converted = check(
+        &[
+            began(),
+            line(10, 11, r#""acquired","ns":10000000"#),
+            line(20, 21, r#""acquired","ns":20000000"#),
+            line(90, 91, r#""released","ns":90000000"#),
+        ],
+        &[(10, "has 1"), (20, "ends 1"), (20, "has 2"), (20, "ends 2")],
+    );
+    assert_eq!(converted.notes.len(), 2);
+}
+
+#[test]
+fn a_process_that_ends_believes_nothing_and_its_successor_goes_on_counting() {
+    check(
+        &[
+            began(),
+            line(10, 11, r#""acquired","ns":10000000"#),
+            told(40, 45, News::Ended),
+            told(50, 50, News::Began),
+            line(60, 61, r#""acquired","ns":60000000"#),
+        ],
+        &[(10, "has 1"), (40, "ends 1"), (60, "has 2")],
+    );
+}
+
+#[test]
+fn an_access_is_under_the_last_grant_if_its_time_is_known() {
+    let access = |at_ms: u64| Record {
+        at_ns: at_ms * NS_PER_MS,
+        host: "resource".into(),
+        wall_ns: 0,
+        mono_ns: 0,
+        event: Event::Access {
+            client: "c1".into(),
+            grant: 0,
+            access: locklab_history::Access::Read { version: 0 },
+            token: None,
+            accepted: true,
+        },
+    };
+    let told = [
+        began(),
+        line(10, 11, r#""acquired","ns":10000000"#),
+        line(20, 21, r#""acquired","ns":20000000"#),
+        line(30, 31, r#""acquired""#),
+    ];
+    let converted = convert(&told, &Clocks { is_fast: false });
+    let mut records = [5, 15, 25, 35].map(access);
+    assign_grants(&mut records, &converted.grants);
+    let grants = records.map(|record| match record.event {
+        Event::Access { grant, .. } => grant,
+        _ => unreachable!("it is an access"),
+    });
+    assert_eq!(grants, [0, 1, 2, 0]);
+}

@@ -1,0 +1,73 @@
+//! Programs that lie, flood, die, hang, or leave others behind.
+
+use std::fs;
+
+use locklab_history::Event;
+use locklab_real::ConfirmError;
+use locklab_testing::until;
+
+use crate::bench::{run, try_run};
+
+#[test]
+fn a_run_with_hostile_programs_ends_with_words_and_leaves_nothing_behind() {
+    let file = std::env::temp_dir().join(format!("locklab-attack-{}", std::process::id()));
+    let script = format!(
+        r#"
+        case "$LOCKLAB_HOST" in
+            c1) tell released; tell releasing; tell grabbed; echo '{{"locklab"'; echo {{}}; sleep 100 ;;
+            c2) while :; do echo "0123456789012345678901234567890123456789"; done ;;
+            c3) tell acquired; head -c 100000 /dev/urandom; echo 'the end' >&2; kill -9 $$ ;;
+            c4) setsid sh -c 'echo $$ > {file}; sleep 100' & tell acquired; exit 7 ;;
+            c5) address="${{LOCKLAB_RESOURCE#redis://}}"
+                exec 9<>"/dev/tcp/${{address%:*}}/${{address#*:}}"
+                while :; do printf '*2\r\n$3\r\nGET\r\n$1\r\nk\r\n'; done >&9 ;;
+            c6) address="${{LOCKLAB_RESOURCE#redis://}}"
+                exec 9<>"/dev/tcp/${{address%:*}}/${{address#*:}}"
+                head -c 100000 /dev/urandom >&9; tell lost; tell acquired '"ttl_ms":-1'; sleep 100 ;;
+        esac
+        "#,
+        file = file.display()
+    );
+    let Some(run) = run(6, "horizon_ms = 900", &script) else {
+        return;
+    };
+    let notes = run.notes.join("\n");
+    for expected in [
+        "c1 told \"released\" without a lock",
+        "c1 told \"releasing\" without a lock",
+        "c1 told what is not in the protocol: unknown variant `grabbed`",
+        "the process of `c2` ended by itself",
+        "it wrote more than 16 MB, and was ended",
+        "the process of `c3` ended by itself (signal: 9 (SIGKILL)); the end of its output: ",
+        "the process of `c4` ended by itself (exit status: 7)",
+    ] {
+        assert!(notes.contains(expected), "{expected:?} is not in\n{notes}");
+    }
+    let believers = run.history.records.iter();
+    let believers = believers.filter(|it| matches!(it.event, Event::BeliefBegins { .. }));
+    let believers: Vec<&str> = believers.map(|record| &*record.host).collect();
+    assert_eq!(believers.len(), 3, "{believers:?}");
+    let number = fs::read_to_string(&file).expect("it was written");
+    fs::remove_file(&file).expect("it is there");
+    until(
+        || match fs::read_to_string(format!("/proc/{}/stat", number.trim())) {
+            Ok(stat) if !stat.contains(") Z ") => Err(stat),
+            _ => Ok(()),
+        },
+    );
+}
+
+#[test]
+fn a_program_that_says_nothing_is_an_error_with_its_last_words() {
+    let Some(run) = try_run(1, "horizon_ms = 2000", "echo no such module >&2; exit 3") else {
+        return;
+    };
+    let error = run.map(drop).unwrap_err();
+    assert!(matches!(error, ConfirmError::Mute { .. }), "{error:?}");
+    let told = error.to_string();
+    assert!(
+        told.contains("(exit status: 3); the end of its output: no such module"),
+        "{told}"
+    );
+    assert!(told.contains("docs/attack.md"), "{told}");
+}

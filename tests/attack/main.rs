@@ -1,0 +1,8 @@
+//! Programs of others as clients, on real Redis: what they show and tell becomes a history, faults strike
+//! them, and whatever they do, a run ends with words and leaves nothing behind.
+#![cfg(target_os = "linux")]
+
+mod bench;
+mod clients;
+mod hostile;
+mod told;

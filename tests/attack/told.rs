@@ -1,0 +1,149 @@
+//! What programs show and tell, and the faults that strike them.
+
+use locklab_check::{Property, Verdict};
+use locklab_history::{Access, Event, Phase};
+use locklab_runner::run::Run;
+
+use crate::bench::{judged, run};
+
+/// The accesses to the resource: client, whether it wrote, and the version.
+fn accesses(run: &Run) -> Vec<(String, bool, u64)> {
+    let accesses = run.history.records.iter().filter_map(|record| {
+        let Event::Access { client, access, .. } = &record.event else {
+            return None;
+        };
+        let (writes, version) = match access {
+            Access::Read { version } => (false, *version),
+            Access::Write { version, .. } => (true, *version),
+        };
+        Some((client.to_string(), writes, version))
+    });
+    accesses.collect()
+}
+
+/// The clients have no lock at all. c1 is paused by its first access, and overwrites what c2 wrote.
+#[test]
+fn a_program_that_only_shows_is_struck_by_its_access_and_loses_an_update() {
+    const SCENARIO: &str = r#"
+        horizon_ms = 3000
+        [fault.pause]
+        kind = "pause"
+        on = "c1"
+        after = "c1 acquired"
+        duration_ms = 700
+    "#;
+    let script = r#"
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.35
+        redis "$LOCKLAB_RESOURCE" GET key
+        redis "$LOCKLAB_RESOURCE" SET key "$reply+1"
+    "#;
+    let Some(run) = run(2, SCENARIO, script) else {
+        return;
+    };
+    let expected = [
+        ("c1", false, 0),
+        ("c2", false, 0),
+        ("c2", true, 1),
+        ("c1", true, 2),
+    ];
+    let expected = expected.map(|(client, writes, version)| (client.to_owned(), writes, version));
+    assert_eq!(accesses(&run), expected);
+    let judged = judged(2, SCENARIO, run);
+    for (property, is_violated) in [
+        (Property::LostUpdate, true),
+        (Property::Resource, true),
+        // Nobody told when it was granted the lock.
+        (Property::StaleWrite, false),
+        (Property::Belief, false),
+    ] {
+        let verdict = &judged.verdicts[&property];
+        assert_eq!(
+            matches!(verdict, Verdict::Violated(_)),
+            is_violated,
+            "{property}: {verdict:?}"
+        );
+        assert_ne!(*verdict, Verdict::Holds, "{property}");
+    }
+}
+
+/// c1 relies on its lease of 300 ms and is paused; c2 is granted the lock when that is over, or before.
+#[test]
+fn told_grants_are_judged_by_belief_and_by_lease() {
+    let scenario = |ttl_ms: u32| {
+        let script = format!(
+            r#"
+            [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
+            tell acquired '"ttl_ms":{ttl_ms}'
+            sleep 0.8
+            tell releasing
+            tell released
+            "#
+        );
+        let run = run(2, "horizon_ms = 5000", &script)?;
+        Some(judged(2, "horizon_ms = 5000", run))
+    };
+    let Some(judged) = scenario(300) else {
+        return;
+    };
+    assert!(matches!(
+        judged.verdicts[&Property::Belief],
+        Verdict::Violated(_)
+    ));
+    assert!(!matches!(
+        judged.verdicts[&Property::Lease],
+        Verdict::Violated(_)
+    ));
+    let judged = scenario(900).expect("there is a shell");
+    assert!(matches!(
+        judged.verdicts[&Property::Lease],
+        Verdict::Violated(_)
+    ));
+}
+
+/// The connections of each client lead through the proxy: what cuts off c1 does not cut off c2. A program that
+/// is killed begins anew.
+#[test]
+fn faults_of_links_and_processes_strike_the_client_they_name() {
+    const SCENARIO: &str = r#"
+        horizon_ms = 2500
+        [fault.cut]
+        kind = "partition"
+        from = "c1"
+        to = "n1"
+        at_ms = 0
+        [fault.oom]
+        kind = "kill"
+        on = "c2"
+        after = "c2 acquired"
+        duration_ms = 100
+    "#;
+    let script = r#"
+        redis "$REDIS_URL" SET "$LOCKLAB_HOST" "$REDIS_URLS"
+        redis "$LOCKLAB_RESOURCE" INCR key
+        tell acquired
+        sleep 1
+    "#;
+    let Some(run) = run(2, SCENARIO, script) else {
+        return;
+    };
+    // c2 twice, since it was killed; c1 waits for the node.
+    let expected = [("c2", true, 1), ("c2", true, 2)];
+    let expected = expected.map(|(client, writes, version)| (client.to_owned(), writes, version));
+    assert_eq!(accesses(&run), expected);
+    let oom: Vec<&Phase> = { run.history.records.iter() }
+        .filter_map(|record| match &record.event {
+            Event::Fault { fault, phase, .. } if **fault == *"oom" => Some(phase),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(oom, [&Phase::Begins, &Phase::Ends]);
+    let to_n1 = run.history.messages.iter().filter(|it| *it.to == *"n1");
+    let from: Vec<&str> = to_n1.map(|message| &*message.from).collect();
+    assert!(from.contains(&"c2"), "{from:?}");
+    let arrived = run
+        .history
+        .messages
+        .iter()
+        .filter(|it| it.arrived_ns.is_some());
+    assert!({ arrived }.all(|it| *it.from != *"c1"));
+}
