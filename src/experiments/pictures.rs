@@ -10,6 +10,7 @@ use locklab_model::scenario::Scenario;
 use locklab_report::{Drawing, Provenance, Sheet, spacetime};
 use locklab_results::recording::{self, Environment, Recording, server_name};
 use locklab_runner::recorded;
+use locklab_values::untrusted;
 
 use super::export;
 use super::program::Program;
@@ -89,15 +90,29 @@ pub fn drawing(
     let leases = contents.as_ref().map_or(Vec::new(), |contents| {
         leases::leases(&run.history, contents, &scenario.topology)
     });
+    let clients = match &run.header.program[..] {
+        [] => String::new(),
+        words => format!(", clients: {}", shortened(&words.join(" "))),
+    };
     let violation = violation_of(run, property);
     let picture = spacetime::draw(&run.history, &title, violation, &leases, sheet)?;
     let provenance = Provenance {
         subject: scenario.name.clone(),
         overrides: scenario.overrides.clone(),
         seeds: format!("seed {}", run.header.seed),
-        environment,
+        environment: environment + &clients,
     };
     Ok((picture, provenance))
+}
+
+/// A command line that fits below a picture.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let text = untrusted::line(text);
+    match text.char_indices().nth(LONGEST) {
+        None => text,
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
 }
 
 /// Where a run took place, for its provenance and for its title.

@@ -343,11 +343,11 @@ fn listen_to_program(
     let mut is_program = false;
     let (end, after_ns, by_ns) =
         told::read_lines(stdout, &stages.is_over, |line, after_ns, by_ns| {
-            let is_own = |message: &ChildMessage| {
-                // It could not become the program.
-                !is_program || matches!(message, ChildMessage::Failed(_))
-            };
-            let own = serde_json::from_str(line).ok().filter(is_own);
+            // The last one says that it could not become the program.
+            let may_be_own = !is_program || line.starts_with(FAILED);
+            let own = may_be_own
+                .then(|| serde_json::from_str(line).ok())
+                .flatten();
             is_program |= matches!(own, None | Some(ChildMessage::Began { .. }));
             if let Some(own) = own {
                 match own.into() {
@@ -377,6 +377,9 @@ fn listen_to_program(
         OutputEnd::Flood => FLOOD.into(),
     }));
 }
+
+/// How a [`ChildMessage::Failed`] begins.
+const FAILED: &str = "{\"failed\":";
 
 /// Why a program that does nothing but write is ended.
 const FLOOD: &str = "it wrote more than 16 MB, and was ended";

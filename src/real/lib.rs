@@ -54,6 +54,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod monitor;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod operator;
 #[cfg(target_os = "linux")]
 mod orphans;

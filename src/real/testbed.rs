@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locklab_link::RuleId;
-use locklab_proxy::{Greeting, Proxy, Segment};
+use locklab_proxy::{Proxy, Segment};
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 
@@ -23,7 +23,7 @@ use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
 use super::replay::{self, Unknown, Wire};
-use super::{Clients, ConfirmError, RealRedis, stamp, zookeeper_server};
+use super::{Clients, ConfirmError, RealRedis, network, stamp, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Contents, Event, FaultyLinks, History, Message, Name, Point};
 use locklab_history::{RESOURCE, Schedule};
@@ -105,7 +105,7 @@ impl<'a> Testbed<'a> {
     fn try_start(plan: Plan<'a>, keep: Keep) -> Result<Self, ConfirmError> {
         let (sender, event) = mpsc::channel();
         let collector = Collector::new(sender.clone());
-        let proxy = proxy(&plan, keep).map_err(ConfirmError::Proxy)?;
+        let proxy = network::start(&plan, keep).map_err(ConfirmError::Proxy)?;
         let hidden = plan.servers.keys();
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
         let operator = Operator::start(hidden.collect(), plan.seed, sender);
@@ -297,10 +297,8 @@ impl<'a> Testbed<'a> {
             if !self.is_foreign(&who.host) {
                 return Err(died);
             }
-            // A program may end. That it could not even be started is known when it has ended in vain.
-            if let Some(host) = self.hosts.get_mut(&who.host) {
-                host.child = None;
-            }
+            // A program may end.
+            self.end_process(&who.host);
             if !is_success {
                 self.notes.push(died.to_string());
             }
@@ -528,10 +526,7 @@ impl<'a> Testbed<'a> {
         records.extend(told.records);
         records.sort_by_key(|record| record.at_ns);
         records::assign_grants(&mut records, &told.grants);
-        let notes = std::mem::take(&mut self.notes)
-            .into_iter()
-            .chain(told.notes);
-        let notes = notes.collect();
+        let notes = [std::mem::take(&mut self.notes), told.notes].concat();
         records.retain(|record| record.at_ns >= origin_ns);
         for record in &mut records {
             record.at_ns -= origin_ns;
@@ -600,37 +595,4 @@ impl Drop for Testbed<'_> {
             leftovers::end(self.plan.folder.path());
         }
     }
-}
-
-/// The proxy through which all connections of the run go.
-fn proxy(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
-    let host = |name: &Name| {
-        let host = locklab_proxy::Host {
-            ip: plan.addresses.ip(name),
-            greeting: match (plan.servers.contains_key(name), plan.kind) {
-                (true, ServerKind::Redis) => Greeting::None,
-                (false, _) if plan.gates().any(|(_, client)| client == name) => Greeting::None,
-                // The preloaded library of ZooKeeper waits for it.
-                (true, ServerKind::ZooKeeper) | (false, _) => Greeting::Waits,
-            },
-        };
-        (name.clone(), host)
-    };
-    let servers = plan.servers.keys().cloned().chain([RESOURCE.into()]);
-    let gates = servers.flat_map(|server| {
-        plan.gates()
-            .map(|(number, client)| (plan.addresses.gate(&server, number), client.clone()))
-            .collect::<Vec<_>>()
-    });
-    Proxy::start(locklab_proxy::Options {
-        hosts: plan.addresses.hosts().map(host).collect(),
-        gates: gates.collect(),
-        latency: plan.scenario.network.latency_ms,
-        loss: plan.scenario.network.loss,
-        seed: plan.seed,
-        keep: match keep.messages {
-            true => locklab_proxy::Keep::Messages,
-            false => locklab_proxy::Keep::Nothing,
-        },
-    })
 }

@@ -38,34 +38,99 @@ fn python(client: &str) -> Option<PathBuf> {
     installed.then_some(python)
 }
 
+/// The folder of a client whose packages npm has installed below `target/clients/`; `None` where there is no
+/// Node.js, or no package.
+fn node(client: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = root.join("target/clients").join(client);
+    std::fs::create_dir_all(&folder).expect("target can be written");
+    let own = std::fs::read_dir(root.join("tests/clients").join(client));
+    let files = own.expect("it is in the tree").flatten();
+    let helper = root.join("docs/attack/locklab_tell.mjs");
+    for file in files.map(|file| file.path()).chain([helper]) {
+        let name = file.file_name().expect("a file has a name");
+        std::fs::copy(&file, folder.join(name)).expect("target can be written");
+    }
+    let mut install = Command::new("npm");
+    install.args(["ci", "--silent"]).current_dir(&folder);
+    let installed = install.stdin(Stdio::null()).output();
+    let is_installed = installed.is_ok_and(|output| output.status.success());
+    if !is_installed {
+        eprintln!(
+            "skipped: no Node.js with the packages of tests/clients/{client} can be had here"
+        );
+    }
+    is_installed.then_some(folder)
+}
+
+/// The exit code of an attack by a pause, and what was told.
+fn attack(name: &str, words: &[&str]) -> (Option<i32>, String) {
+    let out = std::env::temp_dir().join(format!("locklab-{name}-{}", std::process::id()));
+    let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
+        .args([
+            "attack",
+            "--scenario",
+            "attack/pause",
+            "--set",
+            "horizon_ms=4500",
+        ])
+        .arg("--out")
+        .arg(&out)
+        .arg("--")
+        .args(words)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("the program runs");
+    let mut told = String::from_utf8_lossy(&output.stdout).into_owned();
+    told += &String::from_utf8_lossy(&output.stderr);
+    let drawn = std::fs::read_dir(&out).expect("it was written").flatten();
+    let picture = drawn
+        .map(|folder| folder.path().join("attack-seed-0.svg"))
+        .find(|it| it.exists());
+    let picture = picture.map(std::fs::read_to_string);
+    assert!(
+        picture.is_some_and(|text| text.is_ok_and(|text| text.contains("pause"))),
+        "{told}"
+    );
+    std::fs::remove_dir_all(&out).expect("it was written");
+    (output.status.code(), told)
+}
+
 /// The lease keeps its promise, the resource is corrupted, and the output says how to see and repeat it.
 #[test]
 fn redis_py_lets_two_workers_in_after_a_pause() {
     let Some(python) = python("redis-py") else {
         return;
     };
-    let out = std::env::temp_dir().join(format!("locklab-redis-py-{}", std::process::id()));
-    let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
-        .args(["attack", "--scenario", "attack/pause", "--out"])
-        .arg(&out)
-        .arg("--")
-        .arg(&python)
-        .arg("tests/clients/redis-py/worker.py")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("the program runs");
-    let told = String::from_utf8_lossy(&output.stdout);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{told}\n{errors}");
+    let python = python.display().to_string();
+    let (code, told) = attack("redis-py", &[&python, "tests/clients/redis-py/worker.py"]);
+    assert_eq!(code, Some(2), "{told}");
     for expected in [
-        "resource",
-        "overwrote, unseen, version",
+        "stale-write",
         "attack-seed-0.png",
-        "attack --scenario attack/pause --seed 0 -- ",
+        "attack --scenario attack/pause --set horizon_ms=4500 --seed 0 -- ",
     ] {
         assert!(told.contains(expected), "{expected} is not in\n{told}");
     }
-    let picture = std::fs::read_to_string(out.join("attack-pause/attack-seed-0.svg"));
-    assert!(picture.is_ok_and(|picture| picture.contains("pause")));
-    std::fs::remove_dir_all(&out).expect("it was written");
+    assert!(!told.contains("lease      holds      violated"), "{told}");
+}
+
+/// Its holder hears of the loss when it has woken up, before it writes.
+#[test]
+fn redis_semaphore_believes_in_a_lost_lock_until_its_next_extension() {
+    if std::env::var_os("LOCKLAB_LONG").is_none() {
+        eprintln!("skipped: set LOCKLAB_LONG=1");
+        return;
+    }
+    let Some(folder) = node("redis-semaphore") else {
+        return;
+    };
+    let worker = folder.join("worker.mjs").display().to_string();
+    let (code, told) = attack("redis-semaphore", &["node", &worker]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("belief, lease: c2 was granted the lock at"),
+        "{told}"
+    );
+    assert!(!told.contains("stale-write"), "{told}");
 }

@@ -93,6 +93,13 @@ const LONG: &[Step] = &[
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
+    // Where their languages and packages can be had.
+    Step::test(
+        "locks in other languages",
+        "cargo test --package locklab --test attack clients -- --nocapture",
+    )
+    .with(&[("LOCKLAB_LONG", "1")])
+    .in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.

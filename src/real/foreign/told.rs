@@ -117,7 +117,7 @@ const LONGEST_LINE: usize = 64 << 10;
 const MOST_OUTPUT: usize = 16 << 20;
 
 /// How long the reader waits for output before it knows that there was none, in milliseconds.
-const GLANCE_MS: u16 = 2;
+const GLANCE_MS: u16 = 5;
 
 /// Why the output of a process is read no further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

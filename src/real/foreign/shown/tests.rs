@@ -1,3 +1,5 @@
+//! Requests of clients, the replies, and the accesses that are recorded.
+
 use std::cell::RefCell;
 use std::future::{Future, ready};
 use std::rc::Rc;

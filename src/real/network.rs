@@ -1,0 +1,43 @@
+//! The proxy of a run: which hosts connect through it, and how it knows them.
+
+use std::io;
+
+use locklab_history::{Name, RESOURCE};
+use locklab_proxy::{Greeting, Proxy};
+use locklab_runner::simulate::Keep;
+
+use super::child_protocol::ServerKind;
+use super::plan::Plan;
+
+/// The proxy through which all connections of the run go.
+pub(super) fn start(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
+    let host = |name: &Name| {
+        let host = locklab_proxy::Host {
+            ip: plan.addresses.ip(name),
+            greeting: match (plan.servers.contains_key(name), plan.kind) {
+                (true, ServerKind::Redis) => Greeting::None,
+                (false, _) if plan.gates().any(|(_, client)| client == name) => Greeting::None,
+                // The preloaded library of ZooKeeper waits for it.
+                (true, ServerKind::ZooKeeper) | (false, _) => Greeting::Waits,
+            },
+        };
+        (name.clone(), host)
+    };
+    let servers = plan.servers.keys().cloned().chain([RESOURCE.into()]);
+    let gates = servers.flat_map(|server| {
+        plan.gates()
+            .map(|(number, client)| (plan.addresses.gate(&server, number), client.clone()))
+            .collect::<Vec<_>>()
+    });
+    Proxy::start(locklab_proxy::Options {
+        hosts: plan.addresses.hosts().map(host).collect(),
+        gates: gates.collect(),
+        latency: plan.scenario.network.latency_ms,
+        loss: plan.scenario.network.loss,
+        seed: plan.seed,
+        keep: match keep.messages {
+            true => locklab_proxy::Keep::Messages,
+            false => locklab_proxy::Keep::Nothing,
+        },
+    })
+}
