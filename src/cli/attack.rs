@@ -22,12 +22,14 @@ Examples:
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
 
-Each client is a copy of the command, with the addresses of the servers in its environment
-(REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST, LOCKLAB_RESOURCE). docs/attack.md says
-what a program has to do so that its lock can be judged.
+Each client is a copy of the command, with the addresses of the servers in its
+environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST,
+LOCKLAB_RESOURCE. docs/attack.md says what a program has to do so that its lock
+can be judged.
 
-Exit codes: 0 enough runs, and all hold; 1 usage; 2 a violation; 3 no violation, and too few
-runs to show that there is none.";
+Exit codes: 0 all predictions came true; 1 usage; 2 a violation that was not
+predicted; 3 none, and too few runs to show that there is none; 70 a bug in
+Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -273,9 +273,8 @@ impl Program<'_> {
 
     /// It may rely on the lock from the latest time on, and for as long as it tells from the earliest.
     fn believes(&mut self, grant: u32, line: &Line, time: Time) {
-        let ttl_ns = line.ttl_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
-        // The cast saturates.
-        let ttl_ns = ttl_ns.map(|ms| ns_from_fractional_ms(ms) as u64);
+        // The cast saturates: a grant that came after its lease has a time below 0, and gives nothing.
+        let ttl_ns = line.ttl_ms.map(|ms| ns_from_fractional_ms(ms) as u64);
         let event = Event::BeliefBegins {
             grant,
             deadline: ttl_ns.map(|ttl_ns| self.deadline(time.after_ns, ttl_ns)),

@@ -109,6 +109,13 @@ fn a_program_with_stamps_is_recorded_like_our_own_clients() {
     assert_eq!(converted.notes, [""; 0]);
 }
 
+/// It was paused in its call of acquire, and finds that its lease is over.
+#[test]
+fn a_grant_that_came_after_its_lease_gives_nothing() {
+    let late = line(39, 41, r#""acquired","ns":40000000,"ttl_ms":-7.5"#);
+    check(&[began(), late], &[(40, "has 1 to 40")]);
+}
+
 /// The line came late, or was written late: nothing is certain but what lies between.
 #[test]
 fn without_stamps_a_belief_is_as_long_as_is_certain_and_no_call_is_known() {
