@@ -28,7 +28,7 @@ fn a_run_with_hostile_programs_ends_with_words_and_leaves_nothing_behind() {
         "#,
         file = file.display()
     );
-    let Some(run) = run(6, "horizon_ms = 700", &script) else {
+    let Some(run) = run(6, "horizon_ms = 2500", &script) else {
         return;
     };
     let notes = run.notes.join("\n");
