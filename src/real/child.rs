@@ -27,6 +27,8 @@ pub(super) struct Child {
     stdin: ChildStdin,
     listeners: Vec<JoinHandle<()>>,
     stages: Arc<Stages>,
+    /// What a foreign program wrote last.
+    words: LastWords,
 }
 
 /// How far the end of a process has come, for the threads that read its output.
@@ -64,10 +66,10 @@ impl Child {
         };
         let stages = Arc::new(Stages::default());
         let (errors, of_thread) = (process.stderr.take(), stages.clone());
+        let words = LastWords::default();
         let listeners = match job.role {
             Role::Foreign(_) => {
-                let words = LastWords::default();
-                let heard = words.clone();
+                let (words, heard) = (words.clone(), words.clone());
                 let listener = thread::spawn(move || {
                     listen_to_program(stdout, &who, &heard, &collector, &of_thread);
                 });
@@ -94,6 +96,7 @@ impl Child {
             stdin,
             listeners,
             stages,
+            words,
         };
         child.write(job);
         Ok(child)
@@ -138,6 +141,11 @@ impl Child {
             let _ = listener.join();
         }
         status
+    }
+
+    /// The last lines of a foreign program's output. All of it is read when [`Child::kill`] returns.
+    pub(super) fn last_words(&self) -> String {
+        self.words.joined()
     }
 
     /// Sends a signal to the process and to those that it has started: a Redis server forks to
@@ -373,7 +381,8 @@ fn listen_to_program(
         note(News::Ended, after_ns, by_ns);
     }
     report(ChildEvent::Ended(match end {
-        OutputEnd::Closed => words.joined(),
+        // When all its output is read, that is known: see `Child::last_words`.
+        OutputEnd::Closed => String::new(),
         OutputEnd::Flood => FLOOD.into(),
     }));
 }

@@ -288,16 +288,18 @@ impl<'a> Testbed<'a> {
                 return Ok(None);
             };
             let status = child.kill();
-            let is_success = status.as_ref().is_ok_and(std::process::ExitStatus::success);
+            let is_success = status.as_ref().is_ok_and(process::ExitStatus::success);
+            let said = [said, child.last_words()]
+                .into_iter()
+                .find(|it| !it.is_empty());
             let died = ConfirmError::Died {
                 status: status.map_or_else(|error| error.to_string(), |status| status.to_string()),
                 host: who.host.clone(),
-                said: if said.is_empty() { "none".into() } else { said },
+                said: said.unwrap_or_else(|| "none".into()),
             };
             if !self.is_foreign(&who.host) {
                 return Err(died);
             }
-            // A program may end.
             self.end_process(&who.host);
             if !is_success {
                 self.notes.push(died.to_string());
