@@ -277,20 +277,25 @@ impl Program<'_> {
         let ttl_ns = line.ttl_ms.map(|ms| ns_from_fractional_ms(ms) as u64);
         let event = Event::BeliefBegins {
             grant,
-            deadline: ttl_ns.map(|ttl_ns| self.deadline(time.after_ns, ttl_ns)),
+            deadline: ttl_ns.map(|ttl_ns| self.deadline(time, ttl_ns)),
             token: line.token,
             shared: false,
         };
         self.push(time.by_ns, event);
     }
 
-    fn deadline(&self, from_ns: u64, ttl_ns: u64) -> Deadline {
+    /// When a lease ends by the clock that the program goes by. Where no stamp tells which one that is, the
+    /// earlier end is certain.
+    fn deadline(&self, time: Time, ttl_ns: u64) -> Deadline {
         let reading = |at_ns| self.clocks.at(self.host, at_ns).mono_ns;
+        let by_host = reading(time.after_ns).saturating_add(ttl_ns);
+        let by_machine = reading(time.after_ns.saturating_add(ttl_ns));
         Deadline {
             clock: ClockKind::Monotonic,
             at_ns: match self.clock {
-                Clock::Host => reading(from_ns).saturating_add(ttl_ns),
-                Clock::Machine => reading(from_ns.saturating_add(ttl_ns)),
+                Clock::Host if time.is_exact() => by_host,
+                Clock::Host => by_host.min(by_machine),
+                Clock::Machine => by_machine,
             },
         }
     }

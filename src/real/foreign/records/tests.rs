@@ -4,16 +4,20 @@ use locklab_values::units::NS_PER_MS;
 
 use super::*;
 
-/// A host whose clocks are right, or whose monotonic clock is fast by a half.
-struct Clocks {
-    is_fast: bool,
+/// A host whose clocks are right, or whose monotonic clock is fast or slow by a half.
+#[derive(PartialEq)]
+enum Clocks {
+    Right,
+    Fast,
+    Slow,
 }
 
 impl HostReadings for Clocks {
     fn at(&self, _: &Name, mono_ns: u64) -> Readings {
-        let mono_ns = match self.is_fast {
-            true => mono_ns + mono_ns / 2,
-            false => mono_ns,
+        let mono_ns = match self {
+            Clocks::Right => mono_ns,
+            Clocks::Fast => mono_ns + mono_ns / 2,
+            Clocks::Slow => mono_ns / 2,
         };
         Readings {
             wall_ns: mono_ns,
@@ -22,7 +26,7 @@ impl HostReadings for Clocks {
     }
 
     fn may_be_wrong(&self, _: &Name) -> bool {
-        self.is_fast
+        *self != Clocks::Right
     }
 }
 
@@ -50,7 +54,7 @@ fn began() -> Told {
 /// The records, each with its milliseconds.
 #[track_caller]
 fn check(told: &[Told], expected: &[(u64, &str)]) -> Converted {
-    check_with(Clocks { is_fast: false }, told, expected)
+    check_with(Clocks::Right, told, expected)
 }
 
 #[track_caller]
@@ -156,10 +160,20 @@ fn a_stamp_from_another_clock_is_not_believed() {
     check(&paused, &[(10, "has 1")]);
 }
 
+/// The program may go by its host's clock, or by the machine's: what is certain ends with the first of them.
+#[test]
+fn without_stamps_a_lease_ends_by_the_clock_that_is_over_first() {
+    let told = [began(), line(40, 41, r#""acquired","ttl_ms":100"#)];
+    // By its host's clock at 160 of it, by the machine's at 140 ms, when its host's shows 210.
+    check_with(Clocks::Fast, &told, &[(41, "has 1 to 160")]);
+    // At 120, which it shows at 240 ms; and at 140 ms, when it shows 70.
+    check_with(Clocks::Slow, &told, &[(41, "has 1 to 70")]);
+}
+
 #[test]
 fn a_wrong_clock_is_converted_to_true_time() {
     // The clock shows 60 ms at 40 ms, and 160 ms at 106.
-    let fast = Clocks { is_fast: true };
+    let fast = Clocks::Fast;
     check_with(
         fast,
         &[
@@ -170,7 +184,7 @@ fn a_wrong_clock_is_converted_to_true_time() {
         &[(40, "has 1 to 160"), (50, "ends 1"), (50, "calls Release")],
     );
     // The program reads the machine's clock, by which its lease ends at 140 ms: its host's shows 210.
-    let fast = Clocks { is_fast: true };
+    let fast = Clocks::Fast;
     check_with(
         fast,
         &[
@@ -258,7 +272,7 @@ fn an_access_is_under_the_last_grant_if_its_time_is_known() {
         line(20, 21, r#""acquired","ns":20000000"#),
         line(30, 31, r#""acquired""#),
     ];
-    let converted = convert(&told, &Clocks { is_fast: false });
+    let converted = convert(&told, &Clocks::Right);
     let mut records = [5, 15, 25, 35].map(access);
     assign_grants(&mut records, &converted.grants);
     let grants = records.map(|record| match record.event {

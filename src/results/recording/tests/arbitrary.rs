@@ -61,8 +61,9 @@ fn headers() -> impl Strategy<Value = Header> {
         },
     );
     let schedule = vec(faults(), 0..4).prop_map(|faults| Schedule { faults });
-    (scenario, any::<u64>(), schedule, environment).prop_map(
-        |(scenario, seed, schedule, environment)| Header {
+    let program = vec(".*", 0..3);
+    (scenario, any::<u64>(), schedule, environment, program).prop_map(
+        |(scenario, seed, schedule, environment, program)| Header {
             redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
             format: FORMAT,
@@ -70,6 +71,7 @@ fn headers() -> impl Strategy<Value = Header> {
             seed,
             schedule,
             environment,
+            program,
         },
     )
 }
