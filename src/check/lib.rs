@@ -4,6 +4,7 @@
 //! neither locks nor the simulator. All checks read one `Timeline`, which goes through the records
 //! once and derives who held the lock from when to when.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -89,18 +90,18 @@ fn verdicts(
     bounds: &Bounds,
     properties: &[Property],
 ) -> BTreeMap<Property, Verdict> {
+    // Each is a part of `resource`.
+    let stale_write = LazyCell::new(|| stale_write::check(timeline));
+    let lost_update = LazyCell::new(|| lost_update::check(timeline));
+    let token_regression = LazyCell::new(|| token_regression::check(timeline));
     let judged = |property| {
         let verdict = match property {
             Property::Belief => belief::check(timeline),
             Property::Lease => lease::check(timeline),
-            Property::Resource => resource::check([
-                &stale_write::check(timeline),
-                &lost_update::check(timeline),
-                &token_regression::check(timeline),
-            ]),
-            Property::StaleWrite => stale_write::check(timeline),
-            Property::LostUpdate => lost_update::check(timeline),
-            Property::TokenRegression => token_regression::check(timeline),
+            Property::Resource => resource::check([&stale_write, &lost_update, &token_regression]),
+            Property::StaleWrite => stale_write.clone(),
+            Property::LostUpdate => lost_update.clone(),
+            Property::TokenRegression => token_regression.clone(),
             Property::Progress => progress::check(timeline),
             Property::ForeignRelease => foreign_release::check(timeline, bounds.nodes),
             Property::Deadlock => deadlock::check(timeline, bounds, Excuse::Servers),
