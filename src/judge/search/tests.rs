@@ -322,6 +322,20 @@ fn a_spent_budget_says_how_far_it_came() {
 }
 
 #[test]
+fn a_lock_that_was_taken_twice_is_free_after_two_releases() {
+    let once = [
+        call(1, Acquire, 0, 1),
+        call(1, Acquire, 2, 3),
+        call(1, Release, 4, 5),
+    ];
+    let other = call(2, Acquire, 8, 9);
+    let held = [&once[..], &[other]].concat();
+    assert!(matches!(search(&Reentrant, &held, BUDGET), Found::None(_)));
+    let free = [&once[..], &[call(1, Release, 6, 7), other]].concat();
+    assert_eq!(search(&Reentrant, &free, BUDGET), Found::Order);
+}
+
+#[test]
 fn a_release_of_unknown_outcome_may_take_effect_later_or_never() {
     let released = [call(1, Acquire, 0, 1), call(1, Release, 2, NEVER)];
     let later = [&released[..], &[call(2, Acquire, 8, 9)]].concat();
