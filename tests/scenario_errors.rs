@@ -92,7 +92,7 @@ fn wrong_types_and_missing_keys() {
     assert_snapshot!(told("hold_ms = 20", "hold_ms = \"20\""), @r#"scenarios/x.toml:13:11: workload.hold_ms: write milliseconds as a number, or one of { uniform = [low, high] }, { exponential = mean }, { log_normal = { median = …, sigma = … } }, not "20""#);
     assert_snapshot!(told("on = \"c1\"", ""), @r#"scenarios/x.toml:19:8: a fault of kind "pause" needs "on""#);
     assert_snapshot!(told("on = \"c1\"", "on = 1"), @r#"scenarios/x.toml:20:6: expected a host ("c1", "n3", "resource") or a list of hosts"#);
-    assert_snapshot!(told("after = \"c1 read\"", ""), @r#"scenarios/x.toml:18:1: a fault needs one of "at_ms", "after", "between" and "every_ms" to say when it takes effect"#);
+    assert_snapshot!(told("after = \"c1 read\"", ""), @r#"scenarios/x.toml:18:1: a fault needs one of "at_ms", "after", "at_step", "between" and "every_ms" to say when it takes effect"#);
 }
 
 #[test]
@@ -147,8 +147,8 @@ fn impossible_faults() {
     assert_snapshot!(told("kind = \"pause\"", "kind = \"partition\""), @r#"scenarios/x.toml:19:8: a fault of kind "partition" needs "from""#);
     assert_snapshot!(told("kind = \"pause\"\non = \"c1\"", "kind = \"partition\"\nfrom = \"c1\"\nto = [\"n1\", \"c1\"]"), @r#"scenarios/x.toml:21:6: "c1" is on both sides; there is no link from a host to itself"#);
     assert_snapshot!(told("kind = \"pause\"\non = \"c1\"", "kind = \"loss\"\nfrom = \"c1\"\nto = \"n1\"\nprobability = 2"), @"scenarios/x.toml:22:15: a probability is between 0 and 1, not 2");
-    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read\"\nat_ms = 5"), @r#"scenarios/x.toml:22:1: a fault takes effect at one time: give only one of "at_ms", "after" and "between""#);
-    assert_snapshot!(told("after = \"c1 read\"", "at_ms = 5\ndelay_ms = 5"), @r#"scenarios/x.toml:22:1: "delay_ms" needs "after""#);
+    assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 read\"\nat_ms = 5"), @r#"scenarios/x.toml:22:1: a fault takes effect at one time: give only one of "at_ms", "after", "at_step" and "between""#);
+    assert_snapshot!(told("after = \"c1 read\"", "at_ms = 5\ndelay_ms = 5"), @r#"scenarios/x.toml:22:1: "delay_ms" needs "after" or "at_step""#);
     assert_snapshot!(told("after = \"c1 read\"", "every_ms = 100"), @r#"scenarios/x.toml:21:1: a fault with "every_ms" needs "until_ms", at which it stops"#);
     assert_snapshot!(told_set("fault.a={ kind = \"kill\", on = \"n1\", every_ms = 1, until_ms = 31536000000 }"), @r#"--set fault.a={ kind = "kill", on = "n1", every_ms = 1, until_ms = 31536000000 }: a fault repeats 1000000 times at most; until 31536000000 ms that would be more"#);
     assert_snapshot!(told("after = \"c1 read\"", "every_ms = 0\nuntil_ms = 1000"), @"scenarios/x.toml:21:12: a fault repeats after 1 ms at the earliest");

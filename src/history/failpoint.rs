@@ -120,7 +120,7 @@ impl fmt::Display for Point {
 }
 
 /// A client's nth arrival at a failpoint: `c1 acquired`, or `c1 acquired #2`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Moment {
     /// The client.

@@ -9,6 +9,7 @@ mod failpoint;
 mod fault;
 pub mod leases;
 mod schedule;
+mod step;
 pub mod timeline;
 mod topology;
 
@@ -21,6 +22,7 @@ pub use self::contents::{Contents, KeyChange, KeySnapshot, KeyState};
 pub use self::failpoint::{Failpoint, Moment, Point};
 pub use self::fault::{Aim, Family, FaultKind, HostFault, LinkFault, Span, Symptom};
 pub use self::schedule::{Effect, Fault, Links, Schedule, Start};
+pub use self::step::{Leg, Request, Step};
 pub use self::topology::{RESOURCE, Role, Server, Topology};
 
 /// The name of a host or process: `c1` (client), `n1` (node), `resource`.

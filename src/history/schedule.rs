@@ -4,7 +4,7 @@ mod form;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Failpoint, FaultKind, FaultyLinks, HostFault, LinkFault, Name, PacketFault};
+use crate::{Failpoint, FaultKind, FaultyLinks, HostFault, LinkFault, Name, PacketFault, Step};
 
 /// All faults of one run, with fixed values for all numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,6 +48,28 @@ pub enum Start {
         /// Nanoseconds of true time; with 0 the client does nothing before the fault takes effect.
         delay_ns: u64,
     },
+    /// `delay_ns` after a step of the run.
+    AtStep {
+        /// The step; never a failpoint, for which there is [`Start::After`].
+        step: Step,
+        /// Nanoseconds of true time; with 0 the fault takes effect before the host acts on the step.
+        delay_ns: u64,
+    },
+}
+
+impl Start {
+    /// The start `delay_ns` after a step.
+    pub fn at_step(step: Step, delay_ns: u64) -> Start {
+        match step {
+            Step::Failpoint(moment) => Start::After {
+                client: moment.client,
+                point: moment.point,
+                nth: moment.nth,
+                delay_ns,
+            },
+            step => Start::AtStep { step, delay_ns },
+        }
+    }
 }
 
 /// A fault with its targets. A scenario writes both sorts of fault in a form of its own.

@@ -7,6 +7,7 @@
 
 mod expand;
 mod fault_table;
+mod settled;
 mod spec;
 
 pub use expand::expand;

@@ -32,6 +32,17 @@ pub enum ConfirmError {
          clock; a real one does not: leave it out, or use `--on simulator`"
     )]
     NodeClock,
+    /// A fault strikes at a step that a real run does not see.
+    #[error(
+        "fault \"{fault}\" strikes at a step (`{step}`), which only the simulator sees: place it with \
+         `at_ms` or `after`, or use `--on simulator`"
+    )]
+    Step {
+        /// The fault.
+        fault: Name,
+        /// The step.
+        step: String,
+    },
     /// The servers are of another version than the scenario needs.
     #[error(
         "`node.imitate = \"{wanted}\"` needs a server of that version or later, and the installed one is \

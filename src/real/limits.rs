@@ -1,7 +1,7 @@
 //! Features of a scenario that real Redis does not support.
 
 use super::ConfirmError;
-use locklab_history::{Fault, RESOURCE, Schedule};
+use locklab_history::{Fault, RESOURCE, Schedule, Start};
 use locklab_locks::Servers;
 use locklab_model::scenario::{NodeClock, Scenario};
 use locklab_redis::Imitated;
@@ -11,6 +11,12 @@ use locklab_results::recording::server_name;
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
     let hosts = scenario.topology.hosts();
     for fault in &schedule.faults {
+        if let Start::AtStep { step, .. } = &fault.start {
+            return Err(ConfirmError::Step {
+                fault: fault.name.clone(),
+                step: step.to_string(),
+            });
+        }
         for host in fault.effect.hosts() {
             if !hosts.iter().any(|name| **name == **host) {
                 return Err(ConfirmError::UnknownHost {

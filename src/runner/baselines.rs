@@ -6,15 +6,21 @@ use std::rc::Rc;
 use locklab_services::consensus::Timing;
 use locklab_services::disk::Disk;
 use locklab_services::serve::{consensus, database};
-use locklab_world::{HostId, World};
+use locklab_world::{Host, HostId, World};
 
+use super::injector::Faults;
 use super::recorder::Recorder;
 use crate::simulated_env::PORT;
 use locklab_history::Name;
 
 /// Starts a database on the host `name`. Committed data is on its disk.
-pub(super) fn start_database(name: &Name, recorder: &Rc<Recorder>, world: &mut World) {
-    let disk: Rc<RefCell<Disk>> = Rc::default();
+pub(super) fn start_database(
+    name: &Name,
+    recorder: &Rc<Recorder>,
+    faults: &Rc<Faults>,
+    world: &mut World,
+) {
+    let disk = disk(name, faults, &world.host(recorder.id(name)));
     world.start(recorder.id(name), move |host| {
         database::database(host, disk.clone(), PORT)
     });
@@ -25,11 +31,12 @@ pub(super) fn start_member(
     name: &Name,
     nodes: &[Name],
     recorder: &Rc<Recorder>,
+    faults: &Rc<Faults>,
     world: &mut World,
 ) {
     let member = |name: &Name| (name.to_string(), recorder.id(name));
     let members: Rc<[(String, HostId)]> = nodes.iter().map(member).collect();
-    let disk: Rc<RefCell<Disk>> = Rc::default();
+    let disk = disk(name, faults, &world.host(recorder.id(name)));
     let (name, recorder) = (name.clone(), recorder.clone());
     world.start(recorder.id(&name), move |host| {
         let setup = consensus::Setup {
@@ -41,4 +48,10 @@ pub(super) fn start_member(
         };
         consensus::consensus(host, setup, PORT)
     });
+}
+
+/// The disk of a server, which outlives its processes.
+fn disk(name: &Name, faults: &Rc<Faults>, host: &Host) -> Rc<RefCell<Disk>> {
+    let disk = Disk::default().telling(faults.on_sync(name, host));
+    Rc::new(RefCell::new(disk))
 }

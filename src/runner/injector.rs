@@ -6,9 +6,10 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use locklab_link::RuleId;
-use locklab_world::{HostId, World};
+use locklab_world::{Host, HostId, Moment, Watcher, World};
 
 use super::recorder::Recorder;
+use super::steps::Steps;
 use crate::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
 use crate::nemesis::rates::Rates;
 use crate::nemesis::trigger::DueFault;
@@ -21,35 +22,86 @@ use locklab_history::{Effect, Event, Failpoint, FaultyLinks, HostFault, Name, Sc
 pub(super) struct Faults {
     recorder: Rc<Recorder>,
     executor: RefCell<Executor>,
+    /// The steps of the run, if anybody asks for them.
+    steps: Option<RefCell<Steps>>,
     /// The rules of the link faults in force, by their index in the schedule.
     rules: RefCell<BTreeMap<usize, RuleId>>,
     rates: RefCell<BTreeMap<HostId, Rates>>,
 }
 
 impl Faults {
-    pub(super) fn new(recorder: Rc<Recorder>, schedule: Schedule) -> Rc<Self> {
+    pub(super) fn new(
+        recorder: Rc<Recorder>,
+        schedule: Schedule,
+        steps: Option<Steps>,
+    ) -> Rc<Self> {
         Rc::new(Self {
             recorder,
+            steps: steps.map(RefCell::new),
             executor: RefCell::new(Executor::new(schedule)),
             rules: RefCell::default(),
             rates: RefCell::default(),
         })
     }
 
-    /// Puts the faults with a start time on the simulator's event queue.
+    /// Puts the faults with a start time on the simulator's event queue, and has the world watched if
+    /// anybody asks for its steps.
     pub(super) fn start(self: &Rc<Self>, world: &mut World) {
+        if self.steps.is_some() {
+            world.watched_by(Rc::new(StepWatcher(self.clone())));
+        }
         self.executor.borrow().start(&mut self.injector(world));
     }
 
+    /// Asks the steps of the run; `None` if nobody wants them.
+    pub(super) fn steps<T>(&self, ask: impl FnOnce(&mut Steps) -> T) -> Option<T> {
+        self.steps
+            .as_ref()
+            .map(|steps| ask(&mut steps.borrow_mut()))
+    }
+
+    /// What a server calls whenever it has synced its file.
+    pub(super) fn on_sync(self: &Rc<Self>, server: &Name, host: &Host) -> Option<Rc<dyn Fn()>> {
+        self.steps.as_ref()?;
+        let (faults, server, host) = (self.clone(), server.clone(), host.clone());
+        Some(Rc::new(move || {
+            let due = faults.steps(|steps| steps.syncs(host.now_ns(), &server));
+            faults.defer(due.unwrap_or_default(), &host);
+        }))
+    }
+
+    /// Notes an event in the log of a sentinel.
+    pub(super) fn notice(self: &Rc<Self>, sentinel: &Name, notice: &str, host: &Host) {
+        let due = self.steps(|steps| steps.notices(host.now_ns(), sentinel, notice));
+        self.defer(due.unwrap_or_default(), host);
+    }
+
+    /// Injects these faults when the running task yields.
+    fn defer(self: &Rc<Self>, due: Vec<DueFault>, host: &Host) {
+        if !due.is_empty() {
+            let faults = self.clone();
+            host.defer(move |world| faults.inject_due(&due, world));
+        }
+    }
+
     /// The faults that are due when a client reaches a failpoint.
-    pub(super) fn reached(&self, client: &Name, point: Failpoint) -> Vec<DueFault> {
+    pub(super) fn reached(&self, client: &Name, point: Failpoint, at_ns: u64) -> Vec<DueFault> {
+        self.steps(|steps| steps.reaches(at_ns, client, point));
         self.executor.borrow_mut().reached(client, point)
     }
 
-    /// Injects these faults.
+    /// Injects these faults. If one of them strikes at a step that another one brings about (a host
+    /// without power still sends what was written before), it waits until that has taken effect.
     pub(super) fn inject_due(self: &Rc<Self>, due: &[DueFault], world: &mut World) {
-        let mut executor = self.executor.borrow_mut();
-        let Ok(()) = executor.inject_due(due, &mut self.injector(world));
+        if due.is_empty() {
+            return;
+        }
+        if let Ok(mut executor) = self.executor.try_borrow_mut() {
+            let Ok(()) = executor.inject_due(due, &mut self.injector(world));
+            return;
+        }
+        let (faults, due) = (self.clone(), due.to_vec());
+        world.at(world.now_ns(), move |world| faults.inject_due(&due, world));
     }
 
     /// Records the faults that never took effect.
@@ -60,6 +112,17 @@ impl Faults {
     fn injector<'w>(self: &Rc<Self>, world: &'w mut World) -> WorldInjector<'w> {
         let faults = self.clone();
         WorldInjector { faults, world }
+    }
+}
+
+/// Tells the steps of a run what happens in its world, and injects the faults that are due.
+struct StepWatcher(Rc<Faults>);
+
+impl Watcher for StepWatcher {
+    fn sees(&self, world: &mut World, moment: Moment<'_>) {
+        let at_ns = world.now_ns();
+        let due = self.0.steps(|steps| steps.happens(at_ns, moment));
+        self.0.inject_due(&due.unwrap_or_default(), world);
     }
 }
 

@@ -8,6 +8,7 @@ use locklab_world::TraceEvent;
 use super::RunError;
 use super::run::Run;
 use super::simulate::{Keep, simulate};
+use super::steps::StepLog;
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use locklab_env::redis::SENTINEL_LIMIT;
 use locklab_history::Schedule;
@@ -34,6 +35,8 @@ pub struct JudgedRun {
     pub contents: Option<Contents>,
     /// The command line of the clients, if they are a program of somebody else; else empty.
     pub program: Vec<String>,
+    /// The steps, if they were kept.
+    pub steps: Option<StepLog>,
     /// The version of the servers if they are real.
     pub server_version: Option<String>,
 }
@@ -85,6 +88,7 @@ impl JudgedRun {
             trace: run.trace,
             contents: run.contents,
             program: run.program,
+            steps: run.steps,
             server_version: run.server_version,
         }
     }

@@ -19,6 +19,7 @@ pub mod run;
 mod sentinels;
 pub mod simulate;
 pub mod simulated_env;
+pub mod steps;
 pub mod workload;
 
 pub use self::error::RunError;

@@ -47,7 +47,7 @@ impl Observer for WorldObserver {
     }
 
     async fn reach(&self, point: Failpoint) {
-        let due = self.faults.reached(&self.name, point);
+        let due = self.faults.reached(&self.name, point, self.host.now_ns());
         if !due.is_empty() {
             let faults = self.faults.clone();
             self.host

@@ -90,6 +90,11 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
     {
         return Some(format!("there is no client \"{client}\""));
     }
+    if let Start::AtStep { step, .. } = &fault.start
+        && let Some(host) = step.hosts().into_iter().find(|host| !among(host, &hosts))
+    {
+        return Some(format!("its step names \"{host}\", which is no host"));
+    }
     if let Some(host) = fault.effect.hosts().find(|host| !among(host, &hosts)) {
         return Some(format!("there is no host \"{host}\""));
     }

@@ -3,6 +3,8 @@
 use locklab_history::{Contents, History};
 use locklab_world::TraceEvent;
 
+use super::steps::StepLog;
+
 /// How late a machine wakes what waits: threads for their timers, and processes for messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lateness {
@@ -36,6 +38,8 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
+    /// Its steps, if they were kept.
+    pub steps: Option<StepLog>,
     /// How late the machine was during a real run; in the simulator nothing is late.
     pub lateness: Lateness,
     /// The command line of the clients, if they are a program of somebody else; else empty.

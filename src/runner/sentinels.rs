@@ -11,6 +11,7 @@ use locklab_services::serve::sentinel::{Surroundings, sentinel};
 use locklab_values::random::Stream;
 use locklab_world::World;
 
+use super::injector::Faults;
 use super::recorder::Recorder;
 use crate::simulated_env::PORT;
 use locklab_env::redis::MASTER;
@@ -29,7 +30,13 @@ pub(super) fn names(scenario: &Scenario) -> Rc<[Name]> {
 
 /// Starts a sentinel that has been running for long: it knows the replicas and the other
 /// sentinels. Its events are recorded as points that it reached: `+switch-master`.
-pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, world: &mut World) {
+pub(super) fn start(
+    scenario: &Scenario,
+    name: &Name,
+    recorder: &Rc<Recorder>,
+    faults: &Rc<Faults>,
+    world: &mut World,
+) {
     let host = world.host(recorder.id(name));
     let around = Rc::new(Surroundings {
         file: RefCell::new(file(scenario, name, host.seed())),
@@ -38,8 +45,9 @@ pub(super) fn start(scenario: &Scenario, name: &Name, recorder: &Rc<Recorder>, w
             Box::new(move |name| recorder.directory.get(name).copied())
         },
         log: {
-            let (recorder, name) = (recorder.clone(), name.clone());
+            let (recorder, faults, name) = (recorder.clone(), faults.clone(), name.clone());
             Box::new(move |notice| {
+                faults.notice(&name, notice.channel, &host);
                 let point = Point::Notice(notice.channel.into());
                 recorder.record(&host, &name, Event::Reached { point });
             })

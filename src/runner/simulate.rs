@@ -21,6 +21,7 @@ use super::observer::WorldObserver;
 use super::recorder::Recorder;
 use super::run::Run;
 use super::sentinels;
+use super::steps::Steps;
 use super::{RunError, baselines, label};
 use crate::simulated_env::{Directory, PORT, SimulatedEnv};
 use crate::workload::adds::{Adder, FinalRead};
@@ -43,6 +44,8 @@ pub struct Keep {
     pub trace: bool,
     /// The bytes of the messages, and what the nodes hold, for the viewer.
     pub contents: bool,
+    /// The steps, at which faults can be placed.
+    pub steps: bool,
 }
 
 impl Keep {
@@ -51,18 +54,28 @@ impl Keep {
         messages: true,
         trace: false,
         contents: false,
+        steps: false,
     };
     /// Every message and every event.
     pub const EVERYTHING: Keep = Keep {
         messages: true,
         trace: true,
         contents: false,
+        steps: false,
     };
     /// Every message with its bytes, and what the nodes hold.
     pub const CONTENTS: Keep = Keep {
         messages: true,
         trace: false,
         contents: true,
+        steps: false,
+    };
+    /// Every step.
+    pub const STEPS: Keep = Keep {
+        messages: false,
+        trace: false,
+        contents: false,
+        steps: true,
     };
 }
 
@@ -98,17 +111,28 @@ pub fn simulate(
     let (clients, others) = names.split_at(scenario.topology.clients as usize);
     let nodes = &others[..scenario.topology.nodes as usize];
     let recorder = Recorder::new(directory, &scenario.topology, clients);
-    let faults = Faults::new(recorder.clone(), schedule.clone());
+    let steps = Steps::new(&names, &scenario.topology, schedule, keep.steps);
+    let faults = Faults::new(recorder.clone(), schedule.clone(), steps);
     let watcher: Option<Rc<KeyWatcher>> = keep.contents.then(Rc::default);
     for server in scenario.topology.servers() {
         let name: Name = server.name.clone().into();
         match (&server.role, scenario.lock.servers()) {
-            (Role::Sentinel, _) => sentinels::start(scenario, &name, &recorder, &mut world),
-            (_, Servers::Redis) => {
-                start_node(scenario, server, &recorder, watcher.as_ref(), &mut world)?;
+            (Role::Sentinel, _) => {
+                sentinels::start(scenario, &name, &recorder, &faults, &mut world);
             }
-            (_, Servers::Database) => baselines::start_database(&name, &recorder, &mut world),
-            (_, Servers::Consensus) => baselines::start_member(&name, nodes, &recorder, &mut world),
+            (_, Servers::Redis) => {
+                let watchers = Watchers {
+                    keys: watcher.as_ref(),
+                    faults: &faults,
+                };
+                start_node(scenario, server, &recorder, &watchers, &mut world)?;
+            }
+            (_, Servers::Database) => {
+                baselines::start_database(&name, &recorder, &faults, &mut world);
+            }
+            (_, Servers::Consensus) => {
+                baselines::start_member(&name, nodes, &recorder, &faults, &mut world);
+            }
         }
     }
     start_resource(scenario, &recorder, &faults, &mut world);
@@ -148,6 +172,7 @@ pub fn simulate(
         trace_hash,
         trace: world.take_trace(),
         contents,
+        steps: faults.steps(Steps::take_log).flatten(),
         ..Run::default()
     })
 }
@@ -163,11 +188,17 @@ fn clocks(scenario: &Scenario, names: &[Name]) -> Vec<HostConfig> {
     names.iter().map(clock_of).collect()
 }
 
+/// What looks at a node.
+struct Watchers<'a> {
+    keys: Option<&'a Rc<KeyWatcher>>,
+    faults: &'a Rc<Faults>,
+}
+
 fn start_node(
     scenario: &Scenario,
     server: Server,
     recorder: &Rc<Recorder>,
-    watcher: Option<&Rc<KeyWatcher>>,
+    watchers: &Watchers<'_>,
     world: &mut World,
 ) -> Result<(), RunError> {
     let Server { name, role } = server;
@@ -212,12 +243,16 @@ fn start_node(
             NodeClock::Monotonic => serve::Clock::Monotonic,
         },
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
-        disk: Rc::new(RefCell::new(disk(&world.host(recorder.id(&name)), &name))),
+        disk: Rc::new(RefCell::new(disk(
+            &world.host(recorder.id(&name)),
+            &name,
+            watchers.faults,
+        ))),
         ..Setup::default()
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);
     let bytes = spec.other_writes_bytes;
-    let (watcher, clock) = (watcher.cloned(), spec.clock);
+    let (watcher, clock) = (watchers.keys.cloned(), spec.clock);
     let imitated = spec.imitate.into();
     let recorder = recorder.clone();
     world.start(recorder.id(&name), move |host| {
@@ -243,9 +278,9 @@ fn start_node(
 }
 
 /// The disk of a server. When its kernel's flusher thread wakes has nothing to do with the run.
-fn disk(host: &Host, server: &Name) -> Disk {
+fn disk(host: &Host, server: &Name, faults: &Rc<Faults>) -> Disk {
     let mut random = host.stream(&format!("nodes/{server}/write-back"));
-    Disk::new(random.below(FLUSHER_PERIOD_NS))
+    Disk::new(random.below(FLUSHER_PERIOD_NS)).telling(faults.on_sync(server, host))
 }
 
 fn start_resource(

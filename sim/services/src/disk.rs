@@ -11,6 +11,8 @@
 //! written (`dirtied_when` in fs/fs-writeback.c). So nothing is written back in the 30 s after the first
 //! write to a clean file, and nothing is lost that is older than 35 s.
 
+use std::rc::Rc;
+
 use locklab_redis::{DiskWrite, Files};
 use locklab_values::units::NS_PER_S;
 use locklab_world::Host;
@@ -36,6 +38,8 @@ pub struct Disk {
     /// The last power loss that has been applied.
     crashed_ns: Option<u64>,
     started: bool,
+    /// Is called when a file has been synced.
+    synced_by: Option<Rc<dyn Fn()>>,
 }
 
 impl Disk {
@@ -45,6 +49,14 @@ impl Disk {
         Self {
             flusher_wakes_ns: flusher_wakes_ns % FLUSHER_PERIOD_NS,
             ..Self::default()
+        }
+    }
+
+    /// The same disk, which calls `tell` after each sync.
+    pub fn telling(self, tell: Option<Rc<dyn Fn()>>) -> Self {
+        Self {
+            synced_by: tell,
+            ..self
         }
     }
 
@@ -119,6 +131,9 @@ impl Disk {
     fn sync(&mut self) {
         self.synced = self.files.aof.len();
         self.unsynced.clear();
+        if let Some(tell) = &self.synced_by {
+            tell();
+        }
     }
 }
 

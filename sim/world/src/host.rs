@@ -112,7 +112,7 @@ impl Host {
     /// happens; resolves when `act` has run. The effect of `act` on this host (a pause, a kill)
     /// therefore comes exactly at this point in the program.
     pub async fn interrupt(&self, act: impl FnOnce(&mut World) + 'static) {
-        self.core.deferred.borrow_mut().push(Box::new(act));
+        self.defer(act);
         let mut given_way = false;
         poll_fn(|cx| {
             if std::mem::replace(&mut given_way, true) {
@@ -122,6 +122,11 @@ impl Host {
             Poll::Pending
         })
         .await;
+    }
+
+    /// Calls `act` on the world as soon as the running task yields, before anything else happens.
+    pub fn defer(&self, act: impl FnOnce(&mut World) + 'static) {
+        self.core.deferred.borrow_mut().push(Box::new(act));
     }
 
     /// Ends the run after the tasks that are ready now have run.

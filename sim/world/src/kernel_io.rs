@@ -6,12 +6,22 @@ use turmoil_net::Packet;
 
 use super::network::{Parcel, Transit};
 use super::packet::{self, Route};
-use super::{Event, World};
+use super::watch::Moment;
+use super::{Event, HostId, World};
 
 impl World {
     /// Handles the arrival of a packet at its destination.
     pub(super) fn arrive(&mut self, transit: Transit) {
         let to = transit.segment.route.to;
+        if self.is_reachable(to) {
+            let Parcel {
+                packet,
+                route,
+                number,
+                ..
+            } = &transit.segment;
+            self.watch_arrival(*number, *route, packet);
+        }
         if self.network.is_silent(to) {
             self.send_again(transit);
             return;
@@ -25,6 +35,12 @@ impl World {
             }
         }
         self.deliver(transit);
+    }
+
+    /// Whether a packet that arrives at the host gets into its kernel at once.
+    fn is_reachable(&self, host: HostId) -> bool {
+        let is_suspended = self.core.hosts.borrow()[host.index()].suspensions > 0;
+        !is_suspended && !self.network.is_silent(host)
     }
 
     /// Nothing acknowledges a packet that has arrived.
@@ -55,6 +71,7 @@ impl World {
             u64::from(route.to.0) << 16 | u64::from(route.to_port),
         );
         self.trace("packet", which, packet::payload(&transit.segment.packet));
+        self.watch(Moment::Receives(route.to));
         self.network.arrived(&transit, self.now_ns());
         self.needs_flush = true;
         let mut packet = transit.segment.packet;
@@ -99,7 +116,9 @@ impl World {
         while let Some(packet) = packets.next() {
             self.windows.sent(&packet, self.network.under_way());
             if !packet::is_bare_ack(&packet) {
-                if let Some((route, delivery)) = self.network.send(packet, self.now_ns()) {
+                let number = self.watch_departure(&packet);
+                let sent = self.network.send(packet, number, self.now_ns());
+                if let Some((route, delivery)) = sent {
                     self.follow(route, delivery);
                 }
                 continue;

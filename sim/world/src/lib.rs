@@ -38,6 +38,7 @@ mod packet;
 mod power;
 mod task;
 mod trace;
+mod watch;
 mod window;
 
 use std::cell::{Cell, RefCell};
@@ -55,6 +56,7 @@ pub use self::host::{Host, Sleep};
 pub use self::network::SentMessage;
 pub use self::packet::host_of;
 pub use self::trace::{Trace, TraceEvent, first_difference};
+pub use self::watch::{Moment, Segment, Watcher};
 pub use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
 use self::clock::{Clocks, EPOCH_NS};
@@ -143,6 +145,9 @@ pub struct World {
     opening: bool,
     windows: Windows,
     outbound: Vec<Packet>,
+    watcher: Option<Rc<dyn Watcher>>,
+    /// The number of segments that the watcher has seen leave.
+    watched: u32,
     /// The number of events and polls at this instant.
     steps: u32,
 }
@@ -250,6 +255,8 @@ impl World {
             opening: false,
             windows: Windows::default(),
             outbound: Vec::new(),
+            watcher: None,
+            watched: 0,
             steps: 0,
         }
     }
@@ -270,6 +277,11 @@ impl World {
             core: self.core.clone(),
             id,
         }
+    }
+
+    /// Tells `watcher` from now on what happens. It changes nothing, unless the watcher does.
+    pub fn watched_by(&mut self, watcher: Rc<dyn Watcher>) {
+        self.watcher = Some(watcher);
     }
 
     /// Calls `act` at virtual time `at_ns`, or now if that time has passed.
@@ -356,6 +368,7 @@ impl World {
         let Some((host, mut future, waker)) = self.take_for_poll(key) else {
             return;
         };
+        self.watch(Moment::Continues(host));
         turmoil_net::set_current(self.net_hosts[host.index()]);
         self.needs_flush = true;
         let poll = future.as_mut().poll(&mut Context::from_waker(&waker));
@@ -408,12 +421,14 @@ impl World {
                 let timer = self.core.timers.borrow_mut().remove(key);
                 if let Some(timer) = timer {
                     self.trace("timer", (timer.host.0.into(), 0), &[]);
+                    self.watch(Moment::Timer(timer.host));
                     timer.waker.wake();
                 }
             }
             Event::Arrival(transit) => self.arrive(*transit),
             Event::Retry(route) => {
                 self.needs_flush = true;
+                self.watch(Moment::Transmits(route.from, route.to));
                 for delivery in self.network.retry(route, self.now_ns()) {
                     self.follow(route, delivery);
                 }

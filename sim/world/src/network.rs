@@ -46,6 +46,8 @@ pub(super) struct Parcel {
     pub(super) route: Route,
     /// Its index in the message log.
     message: Option<usize>,
+    /// Its number, if it has data and the world is watched.
+    pub(super) number: Option<u32>,
     _load: Load,
 }
 
@@ -108,10 +110,11 @@ impl Network {
         self.under_way.get()
     }
 
-    /// Sends `packet` at `now_ns`.
+    /// Sends `packet` at `now_ns`. A watcher knows it by `number`.
     pub(super) fn send(
         &mut self,
         packet: Packet,
+        number: Option<u32>,
         now_ns: u64,
     ) -> Option<(Route, Delivery<Parcel>)> {
         let route = Route::of(&packet)?;
@@ -124,6 +127,7 @@ impl Network {
             packet,
             route,
             message,
+            number,
         };
         let flags = flags(&parcel.packet);
         if flags.syn {

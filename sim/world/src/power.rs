@@ -111,7 +111,7 @@ impl World {
             }
         };
         for transit in inbox {
-            self.deliver(transit);
+            self.arrive(transit);
         }
         self.resume(host);
     }

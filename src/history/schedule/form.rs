@@ -168,6 +168,7 @@ mod tests {
     fn every_kind_round_trips() {
         let at = r#""at":{"at_ns":5}"#;
         let after = r#""after":{"client":"c1","point":"read","nth":2,"delay_ns":7}"#;
+        let at_step = r#""at-step":{"step":"c1 SET #2 arrives at n3","delay_ns":7}"#;
         for kind in [
             r#""kind":"pause","hosts":["c1","c2"]"#,
             r#""kind":"crash","hosts":["n1"]"#,
@@ -178,7 +179,7 @@ mod tests {
             r#""kind":"clock-step","hosts":["n1"],"step_ns":-9"#,
             r#""kind":"clock-rate","hosts":["n1"],"drift_ppm":-100"#,
         ] {
-            for start in [at, after] {
+            for start in [at, after, at_step] {
                 let text = text(start, kind);
                 let fault: Fault = serde_json::from_str(&text).expect(&text);
                 assert_eq!(serde_json::to_string(&fault).unwrap(), text);

@@ -40,6 +40,9 @@ fn expand_spec(name: &str, spec: &FaultSpec, stream: &mut Stream) -> Vec<Fault> 
             nth: moment.nth,
             delay_ns: delay_ms.sample_ns(stream),
         },
+        Placement::AtStep { step, delay_ms } => {
+            Start::at_step(step.clone(), delay_ms.sample_ns(stream))
+        }
         Placement::Between { first, .. } => Start::After {
             client: first.client.clone(),
             point: first.point,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use locklab_values::dist::Dist;
 
 use super::spec::{Described, FaultSpec, Placement};
-use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span};
+use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span, Step};
 
 /// `[fault.NAME]` as written in a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ struct FaultTable {
     direction: Option<Direction>,
     at_ms: Option<Dist>,
     after: Option<Moment>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_step: Option<Step>,
     delay_ms: Option<Dist>,
     between: Option<[Moment; 2]>,
     every_ms: Option<Dist>,
@@ -157,18 +159,28 @@ impl FaultTable {
                     .ok_or("a fault with `every_ms` needs `until_ms`, at which it stops")?,
             });
         }
-        match (self.at_ms.take(), self.after.take(), self.between.take()) {
-            (Some(at_ms), None, None) => Ok(Placement::At(at_ms)),
-            (None, Some(moment), None) => Ok(Placement::After {
+        let starts = (
+            self.at_ms.take(),
+            self.after.take(),
+            self.at_step.take(),
+            self.between.take(),
+        );
+        match starts {
+            (Some(at_ms), None, None, None) => Ok(Placement::At(at_ms)),
+            (None, Some(moment), None, None) => Ok(Placement::After {
                 moment,
                 delay_ms: self.delay_ms.take().unwrap_or_default(),
             }),
-            (None, None, Some([first, second])) => between(first, second),
-            (None, None, None) => Err("a fault needs one of `at_ms`, `after`, `between` and \
-                                       `every_ms` to say when it takes effect"
+            (None, None, Some(step), None) => Ok(Placement::AtStep {
+                step,
+                delay_ms: self.delay_ms.take().unwrap_or_default(),
+            }),
+            (None, None, None, Some([first, second])) => between(first, second),
+            (None, None, None, None) => Err("a fault needs one of `at_ms`, `after`, `at_step`, \
+                                             `between` and `every_ms` to say when it takes effect"
                 .into()),
             _ => Err(
-                "a fault takes effect at one time: give only one of `at_ms`, `after` \
+                "a fault takes effect at one time: give only one of `at_ms`, `after`, `at_step` \
                       and `between`"
                     .into(),
             ),
@@ -184,6 +196,7 @@ impl FaultTable {
             ("direction", self.direction.is_some()),
             ("at_ms", self.at_ms.is_some()),
             ("after", self.after.is_some()),
+            ("at_step", self.at_step.is_some()),
             ("delay_ms", self.delay_ms.is_some()),
             ("between", self.between.is_some()),
             ("every_ms", self.every_ms.is_some()),
@@ -201,9 +214,9 @@ impl FaultTable {
 
     fn unused_key_error(&self, key: &str) -> String {
         match key {
-            "delay_ms" => "`delay_ms` needs `after`".into(),
+            "delay_ms" => "`delay_ms` needs `after` or `at_step`".into(),
             "until_ms" => "`until_ms` needs `every_ms`".into(),
-            "after" | "between" => {
+            "after" | "at_step" | "between" => {
                 format!("`{key}` and `every_ms` exclude each other: give only one of them")
             }
             _ => format!("a fault of kind `{}` takes no `{key}`", self.kind.name()),
@@ -321,6 +334,7 @@ impl FaultTable {
             direction: None,
             at_ms: None,
             after: None,
+            at_step: None,
             delay_ms: None,
             between: None,
             every_ms: None,
@@ -358,6 +372,10 @@ impl FaultTable {
                 self.after = Some(moment);
                 self.delay_ms = Some(delay_ms);
             }
+            Placement::AtStep { step, delay_ms } => {
+                self.at_step = Some(step);
+                self.delay_ms = Some(delay_ms);
+            }
             Placement::Between { first, second } => self.between = Some([first, second]),
             Placement::Every {
                 every_ms,
@@ -391,6 +409,8 @@ mod tests {
         h = { kind = "clock-step", on = "n1", after = "c1 read", delay_ms = 3, step_ms = -5 }
         i = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -500, duration_ms = 9 }
         j = { kind = "failover", on = "s1", after = "c1 acquired", delay_ms = 5 }
+        k = { kind = "kill", on = "n1", at_step = "c1 SET #2 reply leaves n1", delay_ms = 5 }
+        l = { kind = "pause", on = "c1", at_step = "c1 timer #3" }
     "#;
 
     #[test]
@@ -447,7 +467,10 @@ mod tests {
             assert_eq!(refused(&format!("at_ms = 0\n{key} = 1")), expected);
         }
         for (keys, expected) in [
-            ("at_ms = 0\ndelay_ms = 1", "`delay_ms` needs `after`"),
+            (
+                "at_ms = 0\ndelay_ms = 1",
+                "`delay_ms` needs `after` or `at_step`",
+            ),
             ("at_ms = 0\nuntil_ms = 1", "`until_ms` needs `every_ms`"),
             (
                 "every_ms = 1\nuntil_ms = 9\nafter = 'c1 read'",
@@ -467,12 +490,20 @@ mod tests {
         for (placement, expected) in [
             (
                 "",
-                "a fault needs one of `at_ms`, `after`, `between` and `every_ms`",
+                "a fault needs one of `at_ms`, `after`, `at_step`, `between` and `every_ms`",
             ),
             ("every_ms = 1", "a fault with `every_ms` needs `until_ms`"),
             (
                 "at_ms = 0\nafter = 'c1 read'",
                 "a fault takes effect at one time",
+            ),
+            (
+                "after = 'c1 read'\nat_step = 'c1 timer #1'",
+                "a fault takes effect at one time",
+            ),
+            (
+                "at_step = 'c1 SET #1 at n1'",
+                "`c1 SET #1 at n1` is not a step; write",
             ),
             (
                 "between = ['c1 read', 'c2 wrote']",

@@ -1,6 +1,6 @@
 //! A fault as a scenario describes it, some of its numbers as distributions.
 
-use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Moment};
+use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Moment, Step};
 use locklab_values::dist::Dist;
 
 /// A fault with its amount as written in a scenario: a step in milliseconds (negative:
@@ -36,6 +36,14 @@ pub enum Placement {
     After {
         /// The moment.
         moment: Moment,
+        /// Milliseconds of true time.
+        delay_ms: Dist,
+    },
+    /// `at_step`: at a step of the run, and `delay_ms` later. Without a delay it takes effect before
+    /// the step's host acts on it.
+    AtStep {
+        /// The step.
+        step: Step,
         /// Milliseconds of true time.
         delay_ms: Dist,
     },

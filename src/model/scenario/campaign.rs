@@ -379,7 +379,7 @@ mod tests {
             let mut faults = scenario.drawn(seed).schedule.faults;
             let begins_ns = |fault: &locklab_history::Fault| match fault.start {
                 Start::At { at_ns } => at_ns,
-                Start::After { .. } => panic!("placed by time: {fault:?}"),
+                Start::After { .. } | Start::AtStep { .. } => panic!("placed by time: {fault:?}"),
             };
             faults.sort_by_key(begins_ns);
             for fault in &faults {

@@ -110,6 +110,7 @@ fn of_fault(fault: &FaultSpec, noun: &str, key: &str) -> Option<String> {
     let amount = amount_key(fault.kind());
     let since = match &fault.placement {
         Placement::After { moment, .. } => format!(" after “{moment}”"),
+        Placement::AtStep { step, .. } => format!(" at “{step}”"),
         _ => String::new(),
     };
     Some(match key {

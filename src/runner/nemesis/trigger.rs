@@ -1,8 +1,8 @@
-//! The triggers of faults that take effect when a client reaches a failpoint.
+//! The triggers of faults that take effect when a client reaches a failpoint, or at a step of the run.
 
 use std::collections::BTreeMap;
 
-use locklab_history::{Failpoint, Name, Schedule, Start};
+use locklab_history::{Failpoint, Fault, Name, Schedule, Start, Step};
 
 /// Counts the failpoints that clients reach, and finds the faults that are placed there.
 #[derive(Debug, Default)]
@@ -63,10 +63,39 @@ impl Triggers {
     }
 }
 
+/// Finds the faults that are placed at steps.
+#[derive(Debug, Default)]
+pub struct StepTriggers(BTreeMap<Step, Vec<DueFault>>);
+
+impl StepTriggers {
+    /// The faults of `schedule` that are placed at steps.
+    pub fn new(schedule: &Schedule) -> Self {
+        let mut triggers = StepTriggers::default();
+        for (fault, Fault { start, .. }) in schedule.faults.iter().enumerate() {
+            if let Start::AtStep { step, delay_ns } = start {
+                let delay_ns = *delay_ns;
+                let due = triggers.0.entry(step.clone()).or_default();
+                due.push(DueFault { fault, delay_ns });
+            }
+        }
+        triggers
+    }
+
+    /// Whether no fault is placed at a step.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The faults that are due at this step.
+    pub fn at(&self, step: &Step) -> &[DueFault] {
+        self.0.get(step).map_or(&[], Vec::as_slice)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use locklab_history::{Effect, Fault, HostFault};
+    use locklab_history::{Effect, HostFault};
 
     #[test]
     fn a_fault_strikes_the_nth_time_only() {

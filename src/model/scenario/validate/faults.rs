@@ -4,7 +4,7 @@ use super::{Problem, drift, probability, require};
 use crate::fault::{FaultSpec, Placement};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
-use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name};
+use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name, Role, Step};
 use locklab_values::dist::Dist;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
@@ -114,6 +114,7 @@ fn placement(scenario: &Scenario, name: &str, placement: &Placement) -> Result<(
     match placement {
         Placement::At(_) => Ok(()),
         Placement::After { moment, .. } => reachable(scenario, moment, &["fault", name, "after"]),
+        Placement::AtStep { step, .. } => possible(scenario, step, &["fault", name, "at_step"]),
         Placement::Between { first, second } => {
             reachable(scenario, first, &["fault", name, "between"])?;
             reachable(scenario, second, &["fault", name, "between"])
@@ -150,6 +151,46 @@ fn longest_ms(dist: &Dist) -> f64 {
         Dist::Uniform(_, high) => high,
         Dist::Exponential(mean) => mean,
         Dist::LogNormal { median, .. } => median,
+    }
+}
+
+/// Checks that a run of the scenario can have this step. How often it happens is known only afterwards:
+/// a fault at a step that never comes is recorded as missed.
+fn possible(scenario: &Scenario, step: &Step, path: &[&str]) -> Result<(), Problem> {
+    for host in step.hosts() {
+        host_exists(scenario, host, path)?;
+    }
+    let role = scenario.topology.role(step.host());
+    match step {
+        Step::Failpoint(moment) => reachable(scenario, moment, path),
+        Step::Timer { host, .. } => client_exists(scenario, host, path),
+        Step::Sync { host, .. } => require(
+            matches!(role, Some(Role::Node | Role::Replica { .. })),
+            path,
+            format!("\"{host}\" keeps no file; only nodes and their replicas sync theirs"),
+        ),
+        Step::Notice { host, .. } => require(
+            role == Some(Role::Sentinel),
+            path,
+            format!("\"{host}\" is not a sentinel, and only they log such events"),
+        ),
+        Step::Message { request, .. } => {
+            let clients = scenario.topology.clients;
+            let is_client = |host: &Name| (1..=clients).any(|i| **host == *format!("c{i}"));
+            let of_replica = matches!(
+                scenario.topology.role(&request.to),
+                Some(Role::Node | Role::Replica { .. })
+            ) && scenario.topology.replicas > 0;
+            require(
+                is_client(&request.from) || of_replica,
+                path,
+                format!(
+                    "\"{}\" sends no requests that are steps; those of clients are, and the writes \
+                     that a master sends to its replicas",
+                    request.from
+                ),
+            )
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use locklab_history::{
     Access, ClockKind, Deadline, Event, FaultyLinks, History, Message, Name, Op, Outcome,
     PacketFault, Phase, Record,
 };
-use locklab_history::{Aim, Effect, Failpoint, Fault, FaultKind, Links, Point, Schedule, Start};
+use locklab_history::{
+    Aim, Effect, Failpoint, Fault, FaultKind, Leg, Links, Point, Request, Schedule, Start, Step,
+};
 
 pub(super) fn recordings() -> impl Strategy<Value = Recording> {
     let records = vec(
@@ -76,6 +78,30 @@ fn headers() -> impl Strategy<Value = Header> {
     )
 }
 
+/// Steps whose hosts and commands are words, as they are in a run.
+fn steps() -> impl Strategy<Value = Step> {
+    let name = || "[a-z][a-z0-9]{0,5}".prop_map(Name::from);
+    let leg = prop_oneof![
+        Just(Leg::Leaves),
+        Just(Leg::Arrives),
+        (1..u32::MAX).prop_map(Leg::ReplyLeaves),
+        (1..u32::MAX).prop_map(Leg::ReplyArrives),
+    ];
+    let request = (name(), "[A-Z]{1,8}", 1..u32::MAX, name());
+    let message = (request, leg).prop_map(|((from, command, nth, to), leg)| Step::Message {
+        request: Request {
+            from,
+            command: command.into(),
+            nth,
+            to,
+        },
+        leg,
+    });
+    let timer = (name(), 1..u32::MAX).prop_map(|(host, nth)| Step::Timer { host, nth });
+    let sync = (name(), 1..u32::MAX).prop_map(|(host, nth)| Step::Sync { host, nth });
+    prop_oneof![message, timer, sync]
+}
+
 fn faults() -> impl Strategy<Value = Fault> {
     let points = prop::sample::select(Failpoint::ALL);
     let start = prop_oneof![
@@ -88,6 +114,7 @@ fn faults() -> impl Strategy<Value = Fault> {
                 delay_ns,
             }
         }),
+        (steps(), any::<u64>()).prop_map(|(step, delay_ns)| Start::AtStep { step, delay_ns }),
     ];
     let hosts = || vec(names(), 0..3);
     let links = (hosts(), hosts(), any::<bool>()).prop_map(|(from, to, both_ways)| Links {

@@ -1,0 +1,193 @@
+//! Gives what happens in a world the names of [`Step`](locklab_history::Step).
+
+use std::collections::BTreeMap;
+
+use locklab_history::{Leg, Name, Request, Role, Step, Topology};
+use locklab_world::{HostId, Moment, Segment};
+
+/// One end of a connection.
+type End = (HostId, u16);
+
+/// What a host is, as far as the names of its messages depend on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Client,
+    /// A node that has replicas, or a replica.
+    Replicates,
+    Other,
+}
+
+pub(super) struct Naming {
+    hosts: Vec<(Name, Kind)>,
+    /// How many requests there were of each command from one host to another.
+    requests: BTreeMap<(HostId, HostId, Name), u32>,
+    /// The last request that arrived over each connection, from one end at the other, and how many
+    /// replies have left since.
+    answered: BTreeMap<(End, End), (Request, u32)>,
+    /// The messages under way and before, by their numbers; `None` for those without a name.
+    messages: Vec<Option<Message>>,
+    /// How often each host did anything else.
+    counts: BTreeMap<(Name, String), u32>,
+}
+
+#[derive(Clone)]
+enum Message {
+    Request(Request),
+    Reply(Request, u32),
+}
+
+impl Naming {
+    pub(super) fn new(names: &[Name], topology: &Topology) -> Self {
+        let kind = |place: usize, name: &Name| match topology.role(name) {
+            _ if place < topology.clients as usize => Kind::Client,
+            Some(Role::Node | Role::Replica { .. }) if topology.replicas > 0 => Kind::Replicates,
+            _ => Kind::Other,
+        };
+        let hosts = names.iter().enumerate();
+        Self {
+            hosts: hosts
+                .map(|(place, name)| (name.clone(), kind(place, name)))
+                .collect(),
+            requests: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            messages: Vec::new(),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// The step that is about to happen, if it has a name.
+    pub(super) fn step(&mut self, moment: &Moment<'_>) -> Option<Step> {
+        match moment {
+            Moment::Leaves(segment) => {
+                let message = self.name(segment);
+                self.messages.push(message.clone());
+                Some(match message? {
+                    Message::Request(request) => step(request, Leg::Leaves),
+                    Message::Reply(request, nth) => step(request, Leg::ReplyLeaves(nth)),
+                })
+            }
+            Moment::Arrives(segment) => {
+                let message = self.messages.get(segment.number as usize)?.clone()?;
+                Some(match message {
+                    Message::Request(request) => {
+                        let connection = (segment.from, segment.to);
+                        self.answered.insert(connection, (request.clone(), 0));
+                        step(request, Leg::Arrives)
+                    }
+                    Message::Reply(request, nth) => step(request, Leg::ReplyArrives(nth)),
+                })
+            }
+            Moment::Timer(host) => {
+                let (name, kind) = self.hosts[host.index()].clone();
+                (kind == Kind::Client).then(|| {
+                    let nth = self.count(&name, "timer");
+                    Step::Timer { host: name, nth }
+                })
+            }
+            Moment::Transmits(..) | Moment::Receives(_) | Moment::Continues(_) => None,
+        }
+    }
+
+    /// Counts one more of what `host` does.
+    pub(super) fn count(&mut self, host: &Name, what: &str) -> u32 {
+        let count = self.counts.entry((host.clone(), what.to_owned()));
+        let count = count.or_default();
+        *count += 1;
+        *count
+    }
+
+    fn name(&mut self, segment: &Segment<'_>) -> Option<Message> {
+        let ((from, _), (to, _)) = (segment.from, segment.to);
+        let (sender, receiver) = (self.hosts[from.index()].1, self.hosts[to.index()].1);
+        match (sender, receiver) {
+            (Kind::Client, _) => {
+                let command = command(segment.payload)?;
+                Some(Message::Request(self.request(from, command, to)))
+            }
+            (_, Kind::Client) => {
+                let (request, replies) = self.answered.get_mut(&(segment.to, segment.from))?;
+                *replies += 1;
+                Some(Message::Reply(request.clone(), *replies))
+            }
+            (Kind::Replicates, Kind::Replicates) => {
+                let command = command(segment.payload).filter(|command| is_replicated(command))?;
+                Some(Message::Request(self.request(from, command, to)))
+            }
+            _ => None,
+        }
+    }
+
+    fn request(&mut self, from: HostId, command: Name, to: HostId) -> Request {
+        let nth = self
+            .requests
+            .entry((from, to, command.clone()))
+            .or_default();
+        *nth += 1;
+        Request {
+            from: self.hosts[from.index()].0.clone(),
+            command,
+            nth: *nth,
+            to: self.hosts[to.index()].0.clone(),
+        }
+    }
+}
+
+fn step(request: Request, leg: Leg) -> Step {
+    Step::Message { request, leg }
+}
+
+/// The command of a request that begins with this segment, in capitals: `*3`, `$3`, `SET`.
+fn command(payload: &[u8]) -> Option<Name> {
+    let (array, rest) = line(payload)?;
+    let (bulk, rest) = line(rest)?;
+    let _words = number(array, b'*')?;
+    let length = number(bulk, b'$')?;
+    let word = std::str::from_utf8(rest.get(..length)?).ok()?;
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then(|| word.to_ascii_uppercase().into())
+}
+
+/// The first line, which ends with CR LF, and the rest.
+fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = text.windows(2).position(|two| two == b"\r\n")?;
+    Some((&text[..end], &text[end + 2..]))
+}
+
+fn number(line: &[u8], sign: u8) -> Option<usize> {
+    let digits = line.strip_prefix(&[sign])?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Whether a command between a node and a replica carries data, and does not only keep up the
+/// connection.
+fn is_replicated(command: &str) -> bool {
+    !matches!(command, "PING" | "REPLCONF" | "PSYNC" | "AUTH" | "INFO")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_named_by_the_command_with_which_its_segment_begins() {
+        for (payload, expected) in [
+            ("*3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n", Some("SET")),
+            ("*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n", Some("MULTI")),
+            // Cut before the rest of its words, or within its first.
+            ("*2\r\n$3\r\nGET", Some("GET")),
+            ("*2\r\n$3\r\nGE", None),
+            // The rest of a script, and replies.
+            ("redis.call('DEL')\r\n$1\r\n1\r\n", None),
+            ("+OK\r\n", None),
+            (":1\r\n", None),
+            ("*2\r\n$1\r\n-\r\n", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                command(payload.as_bytes()).as_deref(),
+                expected,
+                "{payload:?}"
+            );
+        }
+    }
+}
