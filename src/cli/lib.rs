@@ -38,6 +38,7 @@ mod merge;
 mod new;
 mod number;
 mod paper;
+mod place;
 mod replay;
 mod reproduce;
 mod results_file;
@@ -92,6 +93,7 @@ Examples:
   locklab matrix                            every lock against every problem
   locklab campaign                          every lock under random faults
   locklab cost                              messages and latency of every lock
+  locklab place kleppmann/k1                a fault at every step of a run
   locklab reproduce                         the whole debate, as a page to read
   locklab confirm kleppmann/k1              compare simulator and real Redis
   locklab attack -- python worker.py        your own lock, in any language
@@ -130,6 +132,8 @@ enum Command {
     Campaign(campaign::Options),
     /// Measure what every lock costs, and how clients wait for it
     Cost(cost::Options),
+    /// Place a fault at every step of a run, and map what each does
+    Place(place::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
     Confirm(confirm::Options),
     /// Attack the lock of your own program, in any language, on real Redis
@@ -174,6 +178,7 @@ impl Command {
             Command::Matrix(options) => Some(&mut options.many),
             Command::Campaign(options) => Some(&mut options.many),
             Command::Cost(options) => Some(&mut options.many),
+            Command::Place(options) => Some(&mut options.many),
             Command::Confirm(options) => Some(&mut options.many),
             Command::Reproduce(options) => Some(&mut options.many),
             _ => None,
@@ -315,6 +320,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Throughput(options)) => throughput::throughput(&options)?,
         Some(Command::Campaign(options)) => campaign::campaign(&options, context)?,
         Some(Command::Cost(options)) => cost::cost(&options, context)?,
+        Some(Command::Place(options)) => place::place(&options, context)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,
         #[cfg(target_os = "linux")]

@@ -28,6 +28,7 @@ pub mod mutants;
 pub mod output;
 pub mod parts;
 pub mod pictures;
+pub mod place;
 mod program;
 pub mod progress;
 pub mod report;

@@ -17,6 +17,7 @@ mod keys;
 mod labels;
 mod lanes;
 mod legend;
+pub mod map;
 mod marks;
 mod page;
 mod retries;

@@ -9,7 +9,7 @@ use super::{
     arrows, bars, duration, keys,
     labels::{Area, Labels},
     lanes::Lanes,
-    legend, marks,
+    legend, map, marks,
     page::Page,
     scene::Scene,
     shades, time_axis,
@@ -23,6 +23,16 @@ const RIGHT: f64 = 24.0;
 
 /// The picture.
 pub(super) fn drawing(scene: &Scene, title: &str, sheet: &Sheet) -> Drawing {
+    with_lanes(scene, title, &[], sheet)
+}
+
+/// The picture, with these lanes below it.
+pub(super) fn with_lanes(
+    scene: &Scene,
+    title: &str,
+    below: &[map::Lane],
+    sheet: &Sheet,
+) -> Drawing {
     let width = f64::from(sheet.width);
     let mut drawing = Drawing::new(width).on(sheet);
     let below_header = match sheet.heading {
@@ -73,6 +83,7 @@ pub(super) fn drawing(scene: &Scene, title: &str, sheet: &Sheet) -> Drawing {
 
     let bottom = page.lanes.bottom + 52.0;
     let height = legend::draw(&mut page, scene, bottom);
+    let height = map::lanes(&mut page, scene, below, height);
     page.drawing.finish(height)
 }
 

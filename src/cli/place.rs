@@ -1,0 +1,79 @@
+//! `locklab place`: a fault at every step of a run.
+
+use anyhow::ensure;
+use clap::Args;
+
+use super::many::Many;
+use super::matrix::lock_completer;
+use super::seeds::Seeds;
+use super::{Context, Exit, scenario_completer};
+use locklab_experiments::place::{Faults, Place};
+use locklab_experiments::{conduct, matrix};
+use locklab_model::scenario;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab place kleppmann/k1
+  locklab place redis-docs/r5 --set lock.release=del --seeds 10
+  locklab place kleppmann/k1 --pairs
+  locklab place --all
+  locklab place --lock redlock --lock redlock-fenced --pairs
+
+The scenario is run once without its faults. Then each of 14 kinds of fault is
+placed at each step of that run, on each host that it can strike there: pauses,
+suspensions, kills, power losses, lost and late messages, partitions, wrong
+clocks, failovers. Their lengths follow from the lock's lease. Placements that
+make the same run are run once. The result is a sentence, tables by kind and by
+step, a picture of the run with what a fault at each step does, and for each
+violation the command that repeats it.
+
+Exit codes: 0 the map is complete, whatever it shows; 1 usage; 3 it is not
+complete; 70 a bug in Locklab; 130 interrupted.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// The scenario: the name of a shipped one, or a file; its own faults are left out
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["all", "locks"],
+          conflicts_with_all = ["all", "locks"], add = scenario_completer())]
+    scenario: Option<String>,
+    /// Compare all locks, on a workload of two clients that take the lock in turn
+    #[arg(long, conflicts_with = "locks")]
+    all: bool,
+    /// Compare these locks, or single forms of one, on that workload
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    locks: Vec<String>,
+    /// Also place all pairs of faults
+    #[arg(long)]
+    pairs: bool,
+    /// Seeds, each a run with other latencies: 0..N, or A..B, the end excluded
+    #[arg(
+        long,
+        value_name = "N|A..B",
+        default_value = "1",
+        allow_hyphen_values = true
+    )]
+    seeds: Seeds,
+    /// Override a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    #[command(flatten)]
+    pub(super) many: Many,
+}
+
+pub(super) fn place(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let faults = match options.pairs {
+        false => Faults::One,
+        true => Faults::Two,
+    };
+    let seeds = options.seeds.range();
+    ensure!(
+        !seeds.is_empty(),
+        "no seed, no run: write --seeds 1 or more"
+    );
+    let place = match &options.scenario {
+        None => Place::of_locks(&options.locks, &options.sets, seeds, faults)?,
+        Some(name) => Place::of_scenario(scenario::load(name, &options.sets)?, seeds, faults)?,
+    };
+    conduct(&place, &options.many.session(context)?)
+}

@@ -1,0 +1,352 @@
+//! The map of lethal moments: a fault at every step of a run.
+//!
+//! A scenario is run once without its faults, which gives the steps. Then every kind of fault is placed at
+//! every step, on every host that it can strike there; placements that make the same run are run once
+//! ([`classes`]). With pairs, every fault is followed by every other one, at the steps that the run has
+//! after the first.
+
+mod classes;
+mod describe;
+mod kinds;
+mod list;
+mod outcome;
+mod pairs;
+mod picture;
+mod subject;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use anyhow::{anyhow, ensure};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::bug::Bug;
+use super::matrix::chosen_rows;
+use super::output::status;
+use super::parts::{By, Rounds, Stage};
+use super::report::Report;
+use super::work::{Made, Work};
+use super::{Exit, Experiment, Session, Store, data};
+use locklab_matrix::{Setting, put_in};
+use locklab_model::scenario::Scenario;
+use locklab_runner::RunError;
+use locklab_runner::batch::Part;
+use locklab_runner::simulate::Keep;
+
+use self::outcome::Outcome;
+use self::pairs::{Pairs, Singles};
+use self::subject::Baseline;
+
+/// The workload on which locks are compared: without faults, two clients take the lock in turn. The
+/// second asks while the first holds the lock, and waits for it.
+const STANDARD: &str = "costs/contended";
+
+/// What is changed there. A client that waits in vain does so until the horizon.
+const STANDARD_SETS: [&str; 7] = [
+    "topology.clients=2",
+    "workload.rounds=1",
+    "workload.hold_ms=50",
+    "workload.think_ms=0",
+    "workload.start_ms=0",
+    "workload.client={ c2 = { start_ms = { uniform = [10, 30] } } }",
+    "horizon_ms=20000",
+];
+
+/// The lease of every lock there, in milliseconds.
+const STANDARD_LEASE_MS: u64 = 1000;
+
+/// Scenarios whose steps are struck.
+pub struct Place {
+    subjects: Vec<Subject>,
+    compares: Compares,
+    faults: Faults,
+}
+
+/// How many faults a run has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Faults {
+    /// One.
+    One,
+    /// One, and then every pair.
+    Two,
+}
+
+/// What the report is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compares {
+    /// One scenario, in detail.
+    Scenario,
+    /// Locks on the standard workload.
+    Locks,
+}
+
+/// A scenario, and its runs without faults.
+struct Subject {
+    /// The scenario, or the lock in it.
+    label: String,
+    scenario: Scenario,
+    baselines: Vec<Baseline>,
+}
+
+/// What came of the classes of one run, by their number.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Outcomes(BTreeMap<u64, Outcome>);
+
+impl Part for Outcomes {
+    fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+/// What came of every run without faults: its single faults, and its pairs.
+pub struct Results {
+    singles: Vec<Made<Outcomes>>,
+    pairs: Vec<Made<Pairs>>,
+}
+
+impl Place {
+    /// Plans to strike the steps of this scenario, with each of these seeds.
+    ///
+    /// # Errors
+    ///
+    /// If a run without faults does not end.
+    pub fn of_scenario(
+        scenario: Scenario,
+        seeds: Range<u64>,
+        faults: Faults,
+    ) -> anyhow::Result<Self> {
+        ensure!(
+            scenario.campaign.is_none(),
+            "{}: each seed of a campaign draws its own hosts and faults; name a scenario without \
+             [campaign]",
+            scenario.name
+        );
+        let label = scenario.name.clone();
+        Ok(Self {
+            subjects: vec![Subject::of(label, scenario, &seeds)?],
+            compares: Compares::Scenario,
+            faults,
+        })
+    }
+
+    /// Plans to compare these locks, or single forms of one, on the standard workload; without any, all.
+    ///
+    /// # Errors
+    ///
+    /// If an override does not fit, or a run without faults does not end.
+    pub fn of_locks(
+        locks: &[String],
+        sets: &[String],
+        seeds: Range<u64>,
+        faults: Faults,
+    ) -> anyhow::Result<Self> {
+        let setting = Setting {
+            lease_ms: STANDARD_LEASE_MS,
+            parameters: toml::Table::new(),
+        };
+        let standard = STANDARD_SETS.map(String::from).into_iter();
+        let sets: Vec<String> = standard.chain(sets.iter().cloned()).collect();
+        let subject = |row: locklab_matrix::Row| {
+            let scenario =
+                put_in(&row, STANDARD, &sets, &setting).map_err(|error| anyhow!(error))?;
+            Subject::of(row.label, scenario, &seeds)
+        };
+        let subjects = chosen_rows(locks).into_iter().map(subject);
+        Ok(Self {
+            subjects: subjects.collect::<anyhow::Result<_>>()?,
+            compares: Compares::Locks,
+            faults,
+        })
+    }
+
+    fn baselines(&self) -> impl Iterator<Item = &Baseline> {
+        self.subjects.iter().flat_map(|subject| &subject.baselines)
+    }
+
+    /// The numbers of the classes of every run.
+    fn numbers(&self) -> Vec<Range<u64>> {
+        self.baselines()
+            .map(|baseline| 0..baseline.singles.len() as u64)
+            .collect()
+    }
+}
+
+impl Subject {
+    fn of(label: String, scenario: Scenario, seeds: &Range<u64>) -> anyhow::Result<Self> {
+        let baseline = |seed| {
+            Baseline::of(&scenario, seed)
+                .map_err(|error| anyhow!("{label} with seed {seed}, without faults: {error}"))
+        };
+        Ok(Self {
+            baselines: seeds.clone().map(baseline).collect::<anyhow::Result<_>>()?,
+            label,
+            scenario,
+        })
+    }
+}
+
+impl Experiment for Place {
+    const NAME: &'static str = "place";
+    type Results = Results;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        match (self.compares, &self.subjects[..]) {
+            (Compares::Scenario, [subject]) => store
+                .below("place")?
+                .below(&subject.scenario.name.replace('/', "-")),
+            _ => store.below("place"),
+        }
+    }
+
+    fn identity(&self) -> impl Serialize {
+        let subjects = self.subjects.iter().map(|subject| {
+            let seeds = subject.baselines.iter().map(|baseline| baseline.seed);
+            let seeds: Vec<u64> = seeds.collect();
+            (&subject.label, &subject.scenario, seeds)
+        });
+        (subjects.collect::<Vec<_>>(), self.faults)
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Results> {
+        let baselines: Vec<&Baseline> = self.baselines().collect();
+        let session = work.session();
+        status!(
+            "{}",
+            describe::estimate(&baselines, self.faults, session.threads)
+        );
+        let bug = |broken: locklab_runner::pool::Broken| {
+            let baseline = baselines[broken.job];
+            let class = &baseline.singles[broken.seed as usize];
+            let command = describe::command(baseline, &[class], &session.program);
+            let what = format!("{} at {}", class.kind().name, baseline.step(class).step);
+            Bug::or_usage(broken, &what, command)
+        };
+        let singles = Stage {
+            name: "singles",
+            doing: "placing",
+            by: By::Seeds,
+            rounds: Rounds::One,
+            part: 500,
+        };
+        let single = |place: usize, number: u64, outcomes: &mut Outcomes| {
+            let baseline = baselines[place];
+            let class = &baseline.singles[number as usize];
+            let run = baseline.single(class, Keep::default())?;
+            outcomes.0.insert(number, Outcome::of(&run));
+            Ok::<(), RunError>(())
+        };
+        let numbers = self.numbers();
+        let singles = work.runs(&singles, &numbers, session.threads, single, &bug)?;
+        let pairs = match self.faults {
+            Faults::One => vec![],
+            Faults::Two => {
+                let stage = Stage {
+                    name: "pairs",
+                    doing: "placing pairs after",
+                    by: By::Seeds,
+                    rounds: Rounds::One,
+                    part: 2,
+                };
+                let known = { baselines.iter() }.zip(&singles);
+                let known = known.map(|(baseline, made)| Singles::of(baseline, &made.result.0));
+                let known: Vec<Singles<'_>> = known.collect();
+                let pair = |place: usize, number: u64, pairs: &mut Pairs| {
+                    pairs.add(&known[place], number as usize)
+                };
+                work.runs(&stage, &numbers, session.threads, pair, &bug)?
+            }
+        };
+        Ok(Results { singles, pairs })
+    }
+
+    fn report(
+        &self,
+        results: Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let all: Vec<&Baseline> = self.baselines().collect();
+        let outcomes = { results.singles.iter() }.map(|made| &made.result.0);
+        let struck: Vec<tables::Struck<'_>> = { all.iter().zip(outcomes) }
+            .map(|(baseline, outcomes)| tables::Struck { baseline, outcomes })
+            .collect();
+        match self.compares {
+            Compares::Scenario => self.of_one(&struck, &results, session, folder),
+            Compares::Locks => self.of_all(&struck, &results, folder),
+        }
+    }
+}
+
+impl Place {
+    /// The report on one scenario.
+    fn of_one(
+        &self,
+        struck: &[tables::Struck<'_>],
+        results: &Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let subject = &self.subjects[0];
+        let summary = tables::Summary::of(struck);
+        let pairs: Vec<&Pairs> = results.pairs.iter().map(|made| &made.result).collect();
+        let document = data::document(
+            Self::NAME,
+            json!({
+                "scenario": subject.scenario.name,
+                "overrides": subject.scenario.overrides,
+                "singles": summary,
+                "pairs": pairs::summary(&pairs),
+                "placements": list::entries(struck),
+            }),
+        );
+        let sections = describe::Told {
+            subject,
+            struck,
+            summary: &summary,
+            pairs: &pairs,
+            program: &session.program,
+            folder,
+        }
+        .sections(&document)?;
+        Ok(Report {
+            sections,
+            closing: describe::evidence(subject, struck, session, folder)?,
+            document,
+            exit: Exit::AsPredicted,
+        })
+    }
+
+    /// The comparison of locks.
+    fn of_all(
+        &self,
+        struck: &[tables::Struck<'_>],
+        results: &Results,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let mut rest = struck;
+        let mut pairs = &results.pairs[..];
+        let mut rows = Vec::new();
+        for subject in &self.subjects {
+            let (own, others) = rest.split_at(subject.baselines.len());
+            rest = others;
+            let (own_pairs, others) = pairs.split_at(subject.baselines.len().min(pairs.len()));
+            pairs = others;
+            rows.push(tables::LockRow {
+                label: subject.label.clone(),
+                summary: tables::Summary::of(own),
+                pairs: { own_pairs.iter() }.map(|made| &made.result).collect(),
+            });
+        }
+        let seeds = self
+            .subjects
+            .first()
+            .map_or(0, |subject| subject.baselines.len());
+        let document = data::document(Self::NAME, json!({ "locks": rows }));
+        let section = tables::compared(&rows, seeds, &document, folder);
+        Ok(Report::of(section, document, Exit::AsPredicted))
+    }
+}

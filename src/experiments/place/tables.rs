@@ -1,0 +1,370 @@
+//! The counts of placements: together, by kind of fault, by step, and by lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use locklab_check::Property;
+use locklab_evidence::thousands;
+use locklab_report::Provenance;
+use locklab_results::csv::Csv;
+use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_values::units::fractional_ms_from_ns;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::classes::Class;
+use super::kinds::KINDS;
+use super::outcome::{Does, Outcome};
+use super::pairs::{self, Pairs};
+use super::subject::Baseline;
+use crate::Store;
+use crate::section::Section;
+
+/// A run, and what came of the faults placed in it.
+pub(super) struct Struck<'a> {
+    pub(super) baseline: &'a Baseline,
+    /// By the number of the class; all, unless the work was interrupted.
+    pub(super) outcomes: &'a BTreeMap<u64, Outcome>,
+}
+
+impl<'a> Struck<'a> {
+    /// The classes that were run, with what came of them.
+    pub(super) fn classes(&self) -> impl Iterator<Item = (&'a Class, &'a Outcome)> {
+        let baseline = self.baseline;
+        { self.outcomes.iter() }
+            .map(move |(number, outcome)| (&baseline.singles[*number as usize], outcome))
+    }
+}
+
+/// Placements and classes, by what they do.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct Counts {
+    /// How many placements.
+    pub(super) placements: u64,
+    /// How many classes of them, each of which is one run.
+    pub(super) classes: u64,
+    /// How many placements violate the lease.
+    pub(super) lease: u64,
+    /// How many placements violate the resource.
+    pub(super) resource: u64,
+    /// How many placements violate `deadlock`.
+    pub(super) deadlock: u64,
+    /// How many placements violate something else, and none of these.
+    pub(super) other: u64,
+    /// How many placements could not have violated lease or resource, and violate nothing.
+    pub(super) inconclusive: u64,
+    /// How many placements violate nothing.
+    pub(super) nothing: u64,
+}
+
+impl Counts {
+    fn add(&mut self, class: &Class, outcome: &Outcome) {
+        self.add_some(class.steps.len() as u64, outcome);
+        self.classes += 1;
+    }
+
+    fn add_some(&mut self, placements: u64, outcome: &Outcome) {
+        self.placements += placements;
+        for (property, count) in [
+            (Property::Lease, &mut self.lease),
+            (Property::Resource, &mut self.resource),
+            (Property::Deadlock, &mut self.deadlock),
+        ] {
+            if outcome.violates(property) {
+                *count += placements;
+            }
+        }
+        match outcome.does() {
+            Does::Other => self.other += placements,
+            Does::Inconclusive => self.inconclusive += placements,
+            Does::Nothing => self.nothing += placements,
+            Does::Lease | Does::Resource | Does::Deadlock => {}
+        }
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        let plain = |count: u64| Field::plain(thousands(count), Look::Silent);
+        let bad = |count: u64| match count {
+            0 => Field::plain("0", Look::Holds),
+            count => {
+                let share = count as f64 / self.placements.max(1) as f64;
+                Field::plain(thousands(count), Look::Violated(share))
+            }
+        };
+        vec![
+            plain(self.placements),
+            plain(self.classes),
+            bad(self.lease),
+            bad(self.resource),
+            bad(self.deadlock),
+            plain(self.other),
+            plain(self.inconclusive),
+            plain(self.nothing),
+        ]
+    }
+}
+
+/// The headings of [`Counts::fields`].
+const COUNTED: [&str; 8] = [
+    "placements",
+    "classes run",
+    "lease",
+    "resource",
+    "deadlock",
+    "other",
+    "inconclusive",
+    "nothing",
+];
+
+/// Everything that was placed, in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Summary {
+    /// The number of runs without faults.
+    pub(super) runs_without_faults: u64,
+    /// What these violate.
+    pub(super) violated_without_faults: Vec<Property>,
+    /// Their steps.
+    pub(super) steps: u64,
+    /// The kinds of fault that were placed.
+    pub(super) kinds: u64,
+    /// The placements that there are; fewer were run if the work was interrupted.
+    pub(super) planned: u64,
+    /// All that were run, or represented by one that was.
+    #[serde(flatten)]
+    pub(super) counts: Counts,
+    /// The same by kind.
+    #[serde(serialize_with = "named")]
+    pub(super) by_kind: BTreeMap<usize, Counts>,
+    /// The same by step, in the order of the run; for the first run only.
+    #[serde(skip)]
+    pub(super) by_step: BTreeMap<usize, Counts>,
+}
+
+fn named<S: Serializer>(kinds: &BTreeMap<usize, Counts>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(
+        kinds
+            .iter()
+            .map(|(kind, counts)| (KINDS[*kind].name, counts)),
+    )
+}
+
+impl Summary {
+    pub(super) fn of(struck: &[Struck<'_>]) -> Self {
+        let mut summary = Summary {
+            runs_without_faults: struck.len() as u64,
+            violated_without_faults: vec![],
+            steps: 0,
+            kinds: 0,
+            planned: 0,
+            counts: Counts::default(),
+            by_kind: BTreeMap::new(),
+            by_step: BTreeMap::new(),
+        };
+        let mut violated = BTreeSet::new();
+        for (place, run) in struck.iter().enumerate() {
+            summary.steps += run.baseline.log.steps.len() as u64;
+            summary.planned += run.baseline.placements();
+            violated.extend(run.baseline.outcome.violated.iter().copied());
+            for (class, outcome) in run.classes() {
+                summary.counts.add(class, outcome);
+                summary
+                    .by_kind
+                    .entry(class.kind)
+                    .or_default()
+                    .add(class, outcome);
+                if place == 0 {
+                    for at in &class.steps {
+                        summary.by_step.entry(*at).or_default().add_some(1, outcome);
+                    }
+                }
+            }
+        }
+        summary.kinds = summary.by_kind.len() as u64;
+        summary.violated_without_faults = violated.into_iter().collect();
+        summary
+    }
+
+    /// The result in a sentence that can be cited.
+    pub(super) fn sentence(&self) -> String {
+        let Counts {
+            placements,
+            classes,
+            lease,
+            resource,
+            deadlock,
+            ..
+        } = &self.counts;
+        let runs = match self.runs_without_faults {
+            1 => String::new(),
+            runs => format!(" of {} runs", thousands(runs)),
+        };
+        let deadlock = match deadlock {
+            0 => String::new(),
+            count => format!(", {} leave the lock deadlocked", thousands(*count)),
+        };
+        let unfinished = match self.planned - placements {
+            0 => String::new(),
+            rest => format!(" ({} more were not run)", thousands(rest)),
+        };
+        format!(
+            "Of {} placements of {} kinds of fault at {} steps{runs} ({} classes), {} violate the \
+             lease, {} the resource{deadlock}{unfinished}.",
+            thousands(*placements),
+            self.kinds,
+            thousands(self.steps),
+            thousands(*classes),
+            thousands(*lease),
+            thousands(*resource),
+        )
+    }
+}
+
+/// The counts by kind of fault.
+pub(super) fn by_kind(title: String, summary: &Summary) -> Table {
+    let row = |(kind, counts): (&usize, &Counts)| TableRow {
+        label: KINDS[*kind].name.into(),
+        fields: counts.fields(),
+    };
+    Table {
+        title,
+        rows_are: "fault",
+        columns: COUNTED.map(String::from).into(),
+        rows: summary.by_kind.iter().map(row).collect(),
+        legend: LEGEND.into(),
+        notes: vec![summary.sentence(), NOTE.into()],
+    }
+}
+
+const LEGEND: [(Look, &str); 2] = [
+    (Look::Violated(0.0), "violated, by the share of placements"),
+    (Look::Holds, "not violated"),
+];
+
+const NOTE: &str = "Columns from `lease` on count placements. One that violates several is in each of \
+                    their columns; `other` has those that violate another property only.";
+
+/// The counts by step, for the steps of the first run at which a fault violates anything.
+pub(super) fn by_step(title: String, struck: &[Struck<'_>], summary: &Summary) -> Table {
+    let row = |(at, counts): (&usize, &Counts)| {
+        let seen = &struck.first()?.baseline.log.steps[*at];
+        let hurts = counts.lease + counts.resource + counts.deadlock > 0;
+        let mut fields = vec![Field::plain(
+            format!("{:.1}", fractional_ms_from_ns(seen.at_ns)),
+            Look::Silent,
+        )];
+        fields.extend(counts.fields());
+        // A class has several steps.
+        fields.remove(2);
+        hurts.then(|| TableRow {
+            label: seen.step.to_string(),
+            fields,
+        })
+    };
+    let mut columns = vec!["at (ms)".to_owned()];
+    columns.extend(
+        COUNTED
+            .iter()
+            .filter(|it| **it != "classes run")
+            .map(|it| (*it).to_owned()),
+    );
+    Table {
+        title,
+        rows_are: "step",
+        columns,
+        rows: summary.by_step.iter().filter_map(row).collect(),
+        legend: LEGEND.into(),
+        notes: vec![
+            "Steps at which no fault violates lease, resource or deadlock are left out. A pause, a \
+             partition and a step of a clock count at every step at which they could begin."
+                .into(),
+        ],
+    }
+}
+
+/// One lock of a comparison.
+#[derive(Serialize)]
+pub(super) struct LockRow<'a> {
+    pub(super) label: String,
+    pub(super) summary: Summary,
+    #[serde(serialize_with = "summed")]
+    pub(super) pairs: Vec<&'a Pairs>,
+}
+
+fn summed<S: Serializer>(pairs: &[&Pairs], serializer: S) -> Result<S::Ok, S::Error> {
+    pairs::summary(pairs).serialize(serializer)
+}
+
+/// The comparison of locks.
+pub(super) fn compared(
+    rows: &[LockRow<'_>],
+    seeds: usize,
+    document: &Value,
+    folder: &Store,
+) -> Section {
+    let has_pairs = rows.iter().any(|row| !row.pairs.is_empty());
+    let mut columns = vec!["steps".to_owned()];
+    columns.extend(COUNTED.map(String::from));
+    if has_pairs {
+        columns.extend(PAIRED.map(String::from));
+    }
+    let mut list = Csv::new(
+        ["lock".to_owned()]
+            .into_iter()
+            .chain(columns.iter().cloned()),
+    );
+    let row = |row: &LockRow<'_>| {
+        let mut fields = vec![Field::plain(thousands(row.summary.steps), Look::Silent)];
+        fields.extend(row.summary.counts.fields());
+        if has_pairs {
+            fields.extend(paired(&pairs::joined(&row.pairs)));
+        }
+        TableRow {
+            label: row.label.clone(),
+            fields,
+        }
+    };
+    let rows: Vec<TableRow> = rows.iter().map(row).collect();
+    for row in &rows {
+        let numbers = row
+            .fields
+            .iter()
+            .map(|field| field.text.replace(['\u{202f}', ','], ""));
+        list.push([row.label.clone()].into_iter().chain(numbers).collect());
+    }
+    let table = Table {
+        title: format!("One fault at every step: the locks compared ({seeds} runs each)"),
+        rows_are: "lock",
+        columns,
+        rows,
+        legend: LEGEND.into(),
+        notes: vec![NOTE.into()],
+    };
+    let provenance = Provenance {
+        subject: "locks, with two clients".into(),
+        overrides: vec![],
+        seeds: format!("{seeds} seeds each"),
+        environment: "simulated world".into(),
+    };
+    Section::of_table(table, list, document.clone(), provenance, folder, "place")
+}
+
+/// The columns of [`paired`].
+const PAIRED: [&str; 4] = ["pairs", "pairs run", "pairs: lease", "pairs: resource"];
+
+fn paired(pairs: &Pairs) -> Vec<Field> {
+    let violated = |property| {
+        let (runs, _) = pairs.violated.get(&property).copied().unwrap_or_default();
+        match runs {
+            0 => Field::plain("0", Look::Holds),
+            runs => {
+                let share = runs as f64 / pairs.runs.max(1) as f64;
+                Field::plain(thousands(runs), Look::Violated(share))
+            }
+        }
+    };
+    vec![
+        Field::plain(thousands(pairs.placements), Look::Silent),
+        Field::plain(thousands(pairs.runs), Look::Silent),
+        violated(Property::Lease),
+        violated(Property::Resource),
+    ]
+}
