@@ -20,6 +20,7 @@ Examples:
   locklab check --save-baseline main      save the result as a baseline …
   locklab check --baseline main           … and compare with it
   locklab check --mutants my/scenarios    would they notice a broken lock?
+  locklab check --shrink                  the smallest scenario of each failure
 
 Every scenario first runs twice with two seeds, to check that it is
 deterministic. It then runs with as many seeds as its predictions need, and
@@ -55,6 +56,9 @@ pub(super) struct Options {
     /// Put the known mistakes of each lock into its scenarios, and see whether one notices
     #[arg(long, conflicts_with_all = ["save_baseline", "baseline"])]
     mutants: bool,
+    /// Shrink each run that shows why a property differs, into DIR/check/regressions
+    #[arg(long, conflicts_with = "mutants")]
+    shrink: bool,
     /// Save the result as the baseline NAME
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     save_baseline: Option<String>,
@@ -90,6 +94,7 @@ pub(super) fn check(options: &Options, context: &Context) -> anyhow::Result<Exit
         },
         filter: options.filter.clone(),
         seed_from: options.seed_from.clone().or(profile.seed_from),
+        is_shrinking: options.shrink,
         save_baseline: options.save_baseline.clone(),
         baseline: options.baseline.clone().or(profile.baseline),
     };

@@ -46,6 +46,7 @@ mod run;
 mod seeds;
 mod serve;
 mod shard_status;
+mod shrink;
 mod submit;
 mod sweep;
 #[cfg(target_os = "linux")]
@@ -102,6 +103,8 @@ Examples:
   locklab view target/locklab/…/seed-0.jsonl
                                             a page to explore a run
   locklab judge history.jsonl               a lock history from any system
+  locklab shrink target/locklab/…/seed-0.jsonl
+                                            its smallest counterexample
   locklab serve --nodes 5                   five fake Redis nodes
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs from its prediction,
@@ -152,6 +155,8 @@ enum Command {
     View(view::Options),
     /// Judge the history of a lock from any system
     Judge(judge::Options),
+    /// Find the smallest scenario that violates the same property as a run
+    Shrink(shrink::Options),
     /// Serve fake Redis nodes to other programs
     Serve(serve::Options),
     /// Begin a crate with a lock of your own
@@ -328,6 +333,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Replay(options)) => replay::replay(&options)?,
         Some(Command::View(options)) => view::view(&options)?,
         Some(Command::Judge(options)) => judge::judge(&options)?,
+        Some(Command::Shrink(options)) => shrink::shrink(&options, context)?,
         Some(Command::Serve(options)) => serve::serve(&options)?,
         Some(Command::New(options)) => new::new(&options)?,
         Some(Command::List(options)) => list::list(&options)?,

@@ -58,7 +58,7 @@ pub(super) struct Options {
     pub(super) many: Many,
 }
 
-fn property_parser() -> impl TypedValueParser<Value = Property> {
+pub(super) fn property_parser() -> impl TypedValueParser<Value = Property> {
     PossibleValuesParser::new(Property::ALL.map(|property| property.name()))
         .try_map(|name| name.parse::<Property>())
 }

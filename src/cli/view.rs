@@ -1,6 +1,7 @@
 //! `locklab view`: one run to explore, in a browser or in other viewers.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
@@ -14,7 +15,8 @@ use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::judged;
 use locklab_runner::recorded;
 use locklab_runner::simulate::Keep;
-use locklab_view::Subject;
+use locklab_shrink::{Subject, needed, usual_property};
+use locklab_view::{Without, WithoutFault};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,6 +82,37 @@ struct Known {
     remark: &'static str,
 }
 
+/// With more faults than this, the page does not say which of them the run needed.
+const MOST_FAULTS: usize = 30;
+
+impl Known {
+    /// What becomes of the property that the run violates without each fault, in the simulator.
+    fn without(&self) -> anyhow::Result<Option<Without>> {
+        let Recording { header, footer, .. } = &self.recording;
+        let subject = Subject {
+            scenario: self.scenario.clone(),
+            seed: header.seed,
+            schedule: header.schedule.clone(),
+        };
+        let property = usual_property(&self.scenario, &footer.verdicts);
+        let faults = subject.schedule.faults.len();
+        let (Some(property), Some(_), 1..=MOST_FAULTS) = (property, &self.contents, faults) else {
+            return Ok(None);
+        };
+        let needed = needed(&subject, property, &AtomicBool::new(false))?;
+        let faults = needed.iter().map(|it| WithoutFault {
+            fault: it.fault.to_string(),
+            kind: it.kind.name(),
+            verdict: it.words(),
+            needed: it.is_needed(),
+        });
+        Ok(Some(Without {
+            property: property.name(),
+            faults: faults.collect(),
+        }))
+    }
+}
+
 pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
     let path = Path::new(&options.run);
     let known = match path.extension().is_some_and(|ending| ending == "jsonl") {
@@ -92,7 +125,11 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         }
         false => simulated(&scenario::load(&options.run, &options.sets)?, options.seed)?,
     };
-    let subject = Subject {
+    let without = match options.format {
+        Format::Html => known.without()?,
+        Format::Perfetto | Format::Shiviz => None,
+    };
+    let subject = locklab_view::Subject {
         scenario: &known.scenario.name,
         title: &known.scenario.title,
         claim: known.scenario.claim.as_deref(),
@@ -102,6 +139,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         recording: &known.recording,
         contents: known.contents.as_ref(),
         remark: known.remark,
+        without: without.as_ref(),
     };
     let contents = match options.format {
         Format::Html => locklab_view::html(&subject),

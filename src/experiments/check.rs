@@ -31,6 +31,8 @@ const TWICE: u64 = 2;
 pub struct Check {
     cases: Vec<Case>,
     first_seed: u64,
+    /// Shrink the runs that show why something differs.
+    is_shrinking: bool,
     /// Keep the result under this name.
     save_baseline: Option<String>,
     /// The result to compare with, and its name.
@@ -46,6 +48,8 @@ pub struct Options {
     pub filter: Option<Filter>,
     /// Take seeds from this commit, or from any text, instead of 0, 1, 2, …
     pub seed_from: Option<String>,
+    /// Shrink the runs that show why something differs.
+    pub is_shrinking: bool,
     /// Keep the result under this name.
     pub save_baseline: Option<String>,
     /// Compare with the result that has this name.
@@ -69,6 +73,7 @@ impl Check {
         Ok(Check {
             cases,
             first_seed: first_seed(options.seed_from.as_deref())?,
+            is_shrinking: options.is_shrinking,
             save_baseline: options.save_baseline,
             baseline: baseline.transpose()?,
         })
@@ -123,7 +128,8 @@ impl Check {
                     result.judge(case, cell.clone(), *runs);
                 }
             }
-            outcome::explain(case, &mut result, folder)?;
+            let shrinking = self.is_shrinking.then_some(session);
+            outcome::explain(case, &mut result, folder, shrinking)?;
             results.cases.push(result);
         }
         Ok(results)

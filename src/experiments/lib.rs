@@ -38,6 +38,7 @@ pub mod section;
 mod session;
 mod shard;
 pub mod shard_status;
+pub mod shrink;
 mod store;
 pub mod sweep;
 pub mod twice;

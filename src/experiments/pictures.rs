@@ -10,6 +10,7 @@ use locklab_model::scenario::Scenario;
 use locklab_report::{Drawing, Provenance, Sheet, spacetime};
 use locklab_results::recording::{self, Environment, Recording, server_name};
 use locklab_runner::recorded;
+use locklab_shrink::usual_property;
 use locklab_values::untrusted;
 
 use super::export;
@@ -24,6 +25,8 @@ pub struct Evidence {
     pub properties: Vec<Property>,
     /// Its seed.
     pub seed: u64,
+    /// The violated property for which it is shrunk unless another is named.
+    pub usual: Option<Property>,
     /// Where the recording is.
     pub recording: PathBuf,
     /// Where its picture is, in the last of the formats.
@@ -31,8 +34,25 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Lines that say where its picture is, and how to explore and to repeat the run.
+    /// Lines that say where its picture is, and how to explore, to repeat and to shrink the run.
     pub fn describe(&self, program: &Program) -> String {
+        let Some(property) = self.violated() else {
+            return self.files(program);
+        };
+        let recording = self.recording.to_string_lossy();
+        let mut words = vec!["shrink", &recording];
+        if self.usual != Some(property) {
+            words.extend(["--property", property.name()]);
+        }
+        format!(
+            "{}\n    shrink   {}",
+            self.files(program),
+            program.line(&words)
+        )
+    }
+
+    /// Lines that say where its picture is, and how to explore and to repeat the run.
+    pub fn files(&self, program: &Program) -> String {
         let recording = self.recording.to_string_lossy();
         format!(
             "    picture  {}\n    explore  {}\n    replay   {}",
@@ -40,6 +60,15 @@ impl Evidence {
             program.line(&["view", &recording]),
             program.line(&["replay", &recording]),
         )
+    }
+
+    /// The violated property that the run is about, or else the first of those in question.
+    fn violated(&self) -> Option<Property> {
+        let violated =
+            |property: &Property| matches!(self.verdicts.get(property), Some(Verdict::Violated(_)));
+        let usual = self.usual.filter(|usual| self.properties.contains(usual));
+        let mut candidates = usual.into_iter().chain(self.properties.iter().copied());
+        candidates.find(violated)
     }
 }
 
@@ -63,6 +92,7 @@ pub fn keep(
         verdicts: run.footer.verdicts.clone(),
         properties: vec![property],
         seed: run.header.seed,
+        usual: usual_property(scenario, &run.footer.verdicts),
         recording,
         picture: last,
     })

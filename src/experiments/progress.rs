@@ -52,6 +52,19 @@ impl Progress {
         Self { bar, lines }
     }
 
+    /// Progress of something that takes nobody knows how many runs.
+    pub fn counting(doing: &str) -> Self {
+        let bar = ProgressBar::no_length();
+        let style = ProgressStyle::with_template("{spinner} {msg}: {human_pos} runs, {elapsed}");
+        bar.set_style(style.unwrap_or(ProgressStyle::default_spinner()));
+        bar.set_message(untrusted::line(doing));
+        if !bar.is_hidden() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        let lines = bar.is_hidden().then(|| Lines::start(&bar, doing, "runs"));
+        Self { bar, lines }
+    }
+
     /// Adds `done` to the count.
     pub fn add(&self, done: u64) {
         self.bar.inc(done);
@@ -86,8 +99,11 @@ impl Lines {
         let (bar, doing, begun) = (bar.clone(), doing.to_owned(), Instant::now());
         let printer = thread::spawn(move || {
             while ended.recv_timeout(PERIOD) == Err(RecvTimeoutError::Timeout) {
-                let (done, all) = (bar.position(), bar.length().unwrap_or(0));
-                status!("{}", line(&doing, units, done, all, begun.elapsed()));
+                let done = bar.position();
+                match bar.length() {
+                    Some(all) => status!("{}", line(&doing, units, done, all, begun.elapsed())),
+                    None => status!("{doing}: {} {units}", HumanCount(done)),
+                }
             }
         });
         Self { end, printer }

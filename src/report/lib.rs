@@ -14,6 +14,7 @@ mod provenance;
 mod raster;
 mod sheet;
 pub mod spacetime;
+pub mod story;
 mod svg;
 pub mod table;
 #[cfg(test)]

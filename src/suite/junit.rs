@@ -206,6 +206,7 @@ mod tests {
                 replay: vec!["run".into()],
                 recording: HOSTILE.into(),
                 picture: HOSTILE.into(),
+                smallest: None,
             }),
         };
         let results = Results {

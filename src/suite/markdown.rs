@@ -44,6 +44,15 @@ pub fn markdown(results: &Results) -> String {
                     plain(&evidence.what),
                     code(&results.command(evidence))
                 );
+                if let Some(smallest) = &evidence.smallest {
+                    let story = smallest.story.iter().map(|line| plain(line));
+                    let _ = write!(
+                        text,
+                        "<br>smallest: {}<br>{}",
+                        plain(&smallest.size),
+                        story.collect::<Vec<_>>().join("<br>")
+                    );
+                }
             }
             text += " |\n";
         }

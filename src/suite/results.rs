@@ -100,6 +100,20 @@ pub struct Evidence {
     pub recording: String,
     /// The picture, in the folder of the results.
     pub picture: String,
+    /// The smallest scenario that violates the same property, if it was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smallest: Option<Smallest>,
+}
+
+/// A run, shrunk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Smallest {
+    /// The scenario, in the folder of the results.
+    pub scenario: String,
+    /// How large it is.
+    pub size: String,
+    /// What happens in its run, a sentence each.
+    pub story: Vec<String>,
 }
 
 impl CaseResult {

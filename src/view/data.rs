@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::role::role;
-use super::{Subject, resp, sentences};
+use super::{Subject, Without, resp, sentences};
 use locklab_check::{Property, Verdict};
 use locklab_history::leases;
 use locklab_history::timeline::Timeline;
@@ -34,6 +34,7 @@ pub struct Page<'a> {
     leases: Vec<Lease<'a>>,
     faults: Vec<Fault>,
     verdicts: Vec<Judgement<'a>>,
+    without: Option<&'a Without>,
 }
 
 #[derive(Debug, Serialize)]
@@ -253,6 +254,7 @@ pub fn page<'a>(subject: &Subject<'a>) -> Page<'a> {
         leases,
         faults,
         verdicts,
+        without: subject.without,
     }
 }
 

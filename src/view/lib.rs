@@ -12,6 +12,8 @@ mod role;
 mod sentences;
 mod shiviz;
 
+use serde::Serialize;
+
 use locklab_check::Property;
 use locklab_history::{Contents, Topology};
 use locklab_results::recording::Recording;
@@ -37,6 +39,31 @@ pub struct Subject<'a> {
     pub contents: Option<&'a Contents>,
     /// A notice for the reader about missing parts.
     pub remark: &'a str,
+    /// What became of a violated property in the same run without each fault; `None` if it is not
+    /// known.
+    pub without: Option<&'a Without>,
+}
+
+/// A property that a run violates, in the same run without each of its faults.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Without {
+    /// The property.
+    pub property: &'static str,
+    /// The faults, in the order of the schedule.
+    pub faults: Vec<WithoutFault>,
+}
+
+/// The same run without one fault.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WithoutFault {
+    /// The name of the fault that was left out.
+    pub fault: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// What the run says of the property, in words.
+    pub verdict: String,
+    /// Whether the run does not violate the property any more.
+    pub needed: bool,
 }
 
 pub use page::html;

@@ -38,6 +38,7 @@ impl Shown {
             recording: &self.recording,
             contents: Some(&self.contents),
             remark: "",
+            without: None,
         }
     }
 }

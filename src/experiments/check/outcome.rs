@@ -12,20 +12,28 @@ use serde_json::json;
 use crate::output::Stdout;
 use crate::report::Report;
 use crate::section::{Form, Section};
-use crate::{Exit, Session, Store, data, layout, output, pictures};
+use crate::shrink::{Shrink, USUAL_TRIES};
+use crate::{Exit, Session, Store, data, layout, output, pictures, store};
 use locklab_check::Property;
-use locklab_evidence::{Judgement, thousands};
+use locklab_evidence::{Judgement, Prediction, thousands};
+use locklab_model::scenario::Scenario;
 use locklab_results::csv::{self, Csv};
 use locklab_results::recording::Recording;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
-use locklab_suite::results::{Evidence, PropertyResult};
+use locklab_shrink::{Subject, toml};
+use locklab_suite::results::{Evidence, PropertyResult, Smallest};
 use locklab_suite::{Case, CaseResult, Results};
 use locklab_values::untrusted;
 
 /// Adds to each property where its prediction stands, and to what differs a run that shows it.
 /// Properties that the same run violates share it.
-pub(super) fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> anyhow::Result<()> {
+pub(super) fn explain(
+    case: &Case,
+    result: &mut CaseResult,
+    store: &Store,
+    shrinking: Option<&Session>,
+) -> anyhow::Result<()> {
     let mut shown: BTreeMap<u64, Vec<&mut PropertyResult>> = BTreeMap::new();
     for found in &mut result.properties {
         found.line = case.lines.get(&found.property).copied();
@@ -58,6 +66,12 @@ pub(super) fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> an
             let below = path.strip_prefix(store.path("")).unwrap_or(path);
             below.to_string_lossy().into_owned()
         };
+        let smallest = match shrinking {
+            Some(session) if pictures::violation_of(&run, drawn).is_some() => {
+                Some(smallest(case, seed, drawn, session, store)?)
+            }
+            _ => None,
+        };
         for found in properties {
             let violation = pictures::violation_of(&run, found.property);
             found.evidence = Some(Evidence {
@@ -66,11 +80,60 @@ pub(super) fn explain(case: &Case, result: &mut CaseResult, store: &Store) -> an
                 replay: replay.clone(),
                 recording: below(&kept.recording),
                 picture: below(&kept.picture),
+                smallest: { smallest.clone() }.filter(|_| found.property == drawn),
             });
         }
     }
     Ok(())
 }
+
+/// Shrinks the run of a case. What is left goes to the folder `regressions`, with the prediction that
+/// the property holds, so that a suite with it fails until the lock is mended.
+fn smallest(
+    case: &Case,
+    seed: u64,
+    property: Property,
+    session: &Session,
+    store: &Store,
+) -> anyhow::Result<Smallest> {
+    let subject = match &case.recording {
+        None => Subject::of(&case.scenario, seed),
+        Some(recorded) => Subject {
+            scenario: case.scenario.clone(),
+            seed,
+            schedule: recorded.header.schedule.clone(),
+        },
+    };
+    let shrink = Shrink {
+        subject,
+        property: Some(property),
+        tries: USUAL_TRIES,
+    };
+    let stem = format!("{}-{property}", store::folder_of(&case.id, &[]));
+    let folder = store.below(REGRESSIONS)?;
+    let shrunk = shrink.smallest(property, session, &folder, &stem)?;
+    let scenario = Scenario {
+        expect: [(property, Prediction::HOLDS)].into(),
+        ..shrunk.scenario.clone()
+    };
+    let comments = [
+        format!(
+            "The smallest scenario found that violates `{property}` like seed {seed} of {}. Copy it into",
+            case.id
+        ),
+        format!("regressions/: it fails until {property} holds."),
+    ];
+    let name = format!("{stem}.toml");
+    folder.write(&name, toml(&scenario, &comments).as_bytes())?;
+    Ok(Smallest {
+        scenario: format!("{REGRESSIONS}/{name}"),
+        size: shrunk.size(),
+        story: shrunk.story,
+    })
+}
+
+/// The folder of shrunk runs, below that of the results.
+const REGRESSIONS: &str = "regressions";
 
 /// The recorded run of a case, repeated with today's code.
 pub(super) fn again(case: &Case, recorded: &Recording, keep: Keep) -> anyhow::Result<JudgedRun> {
@@ -143,6 +206,19 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
                 ));
                 lines.push(format!("      recording  {}", path(&evidence.recording)));
                 lines.push(format!("      picture    {}", path(&evidence.picture)));
+                match &evidence.smallest {
+                    Some(smallest) => {
+                        lines.push(format!("      shrunk     {}", path(&smallest.scenario)));
+                        let told = [&smallest.size].into_iter().chain(&smallest.story);
+                        lines.extend(told.map(|line| folded(format!("        {line}"))));
+                    }
+                    None => lines.push(format!(
+                        "      shrink     {}",
+                        session
+                            .program
+                            .line(&["shrink", &path(&evidence.recording)])
+                    )),
+                }
             }
         }
     }

@@ -73,6 +73,18 @@ function writeVerdicts() {
   }));
 }
 
+/* What became of the violated property in the same run without each fault. */
+function writeWithout() {
+  if (!run.without) return;
+  const { property, faults } = run.without;
+  const line = ({ fault, kind, verdict, needed }) => node("tr", null,
+    node("th", kind === fault ? fault : `${fault} (${kind})`),
+    Object.assign(node("td", verdict), { className: needed ? "holds" : "violated" }));
+  element("without").hidden = false;
+  element("without").append(node("h2", `${property}, without each fault`),
+    node("table", null, node("tbody", null, ...faults.map(line))));
+}
+
 /* The part of the run that led to a violation. */
 function showVerdict(verdict) {
   const [from, until] = (verdict.focus ?? [verdict.at, verdict.until]).map(toU);

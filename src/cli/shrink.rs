@@ -1,0 +1,105 @@
+//! `locklab shrink`: the smallest counterexample of a run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+
+use super::many::{Basics, duration};
+use super::{Context, Exit, interrupt, scenario_completer, seeds, sweep};
+use locklab_check::Property;
+use locklab_experiments::output::status;
+use locklab_experiments::shrink::{Shrink, USUAL_TRIES, first_violating};
+use locklab_experiments::{Session, Stop};
+use locklab_model::scenario;
+use locklab_results::recording::{self, Environment};
+use locklab_runner::recorded;
+use locklab_shrink::Subject;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab shrink target/locklab/kleppmann-k10/seed-179.jsonl
+  locklab shrink kleppmann/k10                    its first seed that violates
+  locklab shrink kleppmann/k10 --seed 3 --property resource
+  locklab shrink problems/campaign --budget 30s   the smallest found by then
+
+It first says which faults the run needed: without each, is the property still
+violated? Then it leaves out faults, clients, servers and rounds, makes random
+parts constant, places faults after what a client does, and rounds times. Each
+step is a run in the simulator, and what violates the same property is kept.
+The lock, the resource, the clients' program and the servers' configuration
+stay as they are. The same input gives the same minimum, on any number of
+threads; after Ctrl-C or the budget, the smallest scenario so far.
+
+Writes shrunk.toml, a scenario with the story of its run; the recording
+shrunk.jsonl; and a picture, into the folder of the scenario in DIR.
+
+Exit codes: 0 minimal; 1 usage, or the run violates nothing; 3 the budget was
+over before; 70 a bug in Locklab; 130 interrupted.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// A recording: a .jsonl file that `locklab run` wrote; or a scenario
+    #[arg(value_name = "RECORDING", add = scenario_completer())]
+    run: String,
+    /// The seed of the run, for a scenario; by default its first one that violates a property
+    #[arg(long, value_name = "N", value_parser = seeds::one)]
+    seed: Option<u64>,
+    /// Override a value of the scenario; may be given several times
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    sets: Vec<String>,
+    /// The property that stays violated; by default the one that the scenario is about
+    #[arg(long, value_name = "PROPERTY", value_parser = sweep::property_parser())]
+    property: Option<Property>,
+    /// Where the run's own seed violates nothing any more, also try the seeds 0..N
+    #[arg(long, value_name = "N", default_value_t = USUAL_TRIES)]
+    tries: u64,
+    /// Stop after this time, with the smallest scenario so far: 90s, 5m, 1h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    budget: Option<Duration>,
+    #[command(flatten)]
+    basics: Basics,
+}
+
+pub(super) fn shrink(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let session = Session {
+        stop: Stop::within(interrupt::flag()?, options.budget),
+        ..options.basics.session(context)?
+    };
+    let shrink = Shrink {
+        subject: subject(options)?,
+        property: options.property,
+        tries: options.tries,
+    };
+    shrink.conduct(&session)
+}
+
+/// The run to shrink.
+fn subject(options: &Options) -> anyhow::Result<Subject> {
+    let path = Path::new(&options.run);
+    if !path.extension().is_some_and(|ending| ending == "jsonl") {
+        let scenario = scenario::load(&options.run, &options.sets)?;
+        let seed = match options.seed {
+            Some(seed) => seed,
+            None => first_violating(&scenario, options.property)?,
+        };
+        return Ok(Subject::of(&scenario, seed));
+    }
+    ensure!(
+        options.seed.is_none() && options.sets.is_empty(),
+        "--seed and --set are for a scenario; a recording has its own"
+    );
+    let recording = recording::read(&recording::bytes(path)?, path)?;
+    let scenario =
+        recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;
+    if recording.header.environment == Environment::Redis {
+        status!("recorded on real Redis: its scenario and its faults are shrunk in the simulator");
+    }
+    Ok(Subject {
+        scenario,
+        seed: recording.header.seed,
+        schedule: recording.header.schedule,
+    })
+}

@@ -1,0 +1,384 @@
+//! The smallest counterexample of a run: its scenario, its picture, and its story.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use console::style;
+use serde_json::{Value, json};
+
+use super::bug::Bug;
+use super::output::status;
+use super::pictures::{self, Evidence};
+use super::progress::Progress;
+use super::report::Report;
+use super::section::Section;
+use super::{Exit, Program, Session, Store, data, describe, layout};
+use locklab_check::{Property, Verdict};
+use locklab_evidence::{Tally, thousands};
+use locklab_history::leases;
+use locklab_model::scenario::Scenario;
+use locklab_report::story::story;
+use locklab_results::recording::Recording;
+use locklab_runner::simulate::Keep;
+use locklab_runner::{judged, recorded};
+use locklab_shrink::{Minimum, Needed, Statistics, Subject, expect, needed, toml, usual_property};
+
+/// How many other seeds are tried for each candidate, unless the user says otherwise.
+pub const USUAL_TRIES: u64 = 4;
+
+/// What to shrink, and how.
+#[derive(Debug, Clone)]
+pub struct Shrink {
+    /// The run.
+    pub subject: Subject,
+    /// The property that stays violated; `None`: the one that the run is about.
+    pub property: Option<Property>,
+    /// How many other seeds are tried for each candidate.
+    pub tries: u64,
+}
+
+/// The first run of a scenario, of its usual number of seeds, that violates a property.
+///
+/// # Errors
+///
+/// If none does, or a run has no end.
+pub fn first_violating(scenario: &Scenario, property: Option<Property>) -> anyhow::Result<u64> {
+    let seeds = 0..scenario.usual_seeds();
+    let end = seeds.end;
+    for seed in seeds {
+        let run = judged::run(scenario, seed, Keep::default())?;
+        let found = match property {
+            Some(property) => is_violated(&run.verdicts, property).then_some(property),
+            None => usual_property(scenario, &run.verdicts)
+                .filter(|found| *found == scenario.headline() || found.surprises()),
+        };
+        if found.is_some() {
+            return Ok(seed);
+        }
+    }
+    let what = property.map_or("a property".to_owned(), |property| property.to_string());
+    bail!(
+        "none of the seeds 0..{end} of {} violates {what}, so there is nothing to shrink; give \
+         another --seed or --property, or a recording",
+        scenario.name
+    )
+}
+
+fn is_violated(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> bool {
+    matches!(verdicts.get(&property), Some(Verdict::Violated(_)))
+}
+
+/// A smallest counterexample, and its files.
+pub struct Shrunk {
+    /// What was found.
+    pub minimum: Minimum,
+    /// The property that it violates.
+    pub property: Property,
+    /// The scenario as it was written, with its predictions.
+    pub scenario: Scenario,
+    /// How often it violates what, over many seeds; `None` if there was no time for them.
+    pub tallies: Option<BTreeMap<Property, Tally>>,
+    /// What happens in its run, a sentence each.
+    pub story: Vec<String>,
+    /// The scenario's file.
+    pub toml: PathBuf,
+    /// The recording of its run, and its picture.
+    pub evidence: Evidence,
+}
+
+impl Shrink {
+    /// Says which faults the run needed, shrinks it, writes what is left, and tells it.
+    ///
+    /// # Errors
+    ///
+    /// If the run violates nothing, or a file cannot be written.
+    pub fn conduct(&self, session: &Session) -> anyhow::Result<Exit> {
+        let Subject { scenario, seed, .. } = &self.subject;
+        let property = self.property()?;
+        session.stdout.tell(&format!(
+            "{}\n  seed {seed} violates {property}\n",
+            describe::heading(scenario)
+        ))?;
+        let needed = needed(&self.subject, property, session.stop.flag())?;
+        session.stdout.tell(&table(&needed, property))?;
+        let folder = session
+            .store
+            .of_scenario(&scenario.name, &scenario.overrides)?;
+        let shrunk = self.smallest(property, session, &folder, "shrunk")?;
+        let text = shrunk.text(&session.program);
+        let mut document = shrunk.json();
+        describe::merge(
+            &mut document,
+            json!({ "scenario": scenario.name, "from_seed": seed, "needed": needed }),
+        );
+        let exit = match (
+            session.stop.is_by_user(),
+            shrunk.minimum.statistics.is_minimal,
+        ) {
+            (true, _) => Exit::Interrupted,
+            (false, false) => Exit::Inconclusive,
+            (false, true) => Exit::AsPredicted,
+        };
+        let section = Section::of(text, &folder, "shrunk");
+        Report::of(section, data::document("shrink", document), exit).publish(session.stdout)?;
+        Ok(exit)
+    }
+
+    /// The property that the run is shrunk for.
+    fn property(&self) -> anyhow::Result<Property> {
+        if let Some(property) = self.property {
+            return Ok(property);
+        }
+        let Subject {
+            scenario,
+            seed,
+            schedule,
+        } = &self.subject;
+        let run = judged::run_schedule(scenario, *seed, schedule.clone(), Keep::default())?;
+        usual_property(scenario, &run.verdicts).with_context(|| {
+            format!(
+                "the run of {} with seed {seed} violates nothing in the simulator",
+                scenario.name
+            )
+        })
+    }
+
+    /// Shrinks the run, and writes the scenario, a recording and a picture of what is left.
+    ///
+    /// # Errors
+    ///
+    /// If the run does not violate the property, or a file cannot be written.
+    pub fn smallest(
+        &self,
+        property: Property,
+        session: &Session,
+        folder: &Store,
+        stem: &str,
+    ) -> anyhow::Result<Shrunk> {
+        let minimum = self.minimum(property, session)?;
+        let seed = minimum.best.seed;
+        let mut scenario = Scenario {
+            title: format!(
+                "{}: the smallest run that violates {property}",
+                self.subject.scenario.title
+            ),
+            headline: Some(property),
+            ..minimum.best.scenario.clone()
+        };
+        let tallies = expect(
+            &mut scenario,
+            property,
+            session.threads,
+            session.stop.flag(),
+        );
+        let tallies = tallies.map_err(|broken| {
+            let reproduce = session
+                .program
+                .run_line(&scenario.name, &scenario.overrides, seed);
+            Bug::or_usage(broken, &scenario.name, reproduce)
+        })?;
+        let run = judged::record(&scenario, seed)?;
+        let story = told(&run, property)?;
+        scenario.about = numbered(&story).join("\n") + "\n";
+        let evidence = pictures::keep(folder, stem, &scenario, &run, property)?;
+        let mut shrunk = Shrunk {
+            minimum,
+            property,
+            scenario,
+            tallies,
+            story,
+            toml: folder.path(&format!("{stem}.toml")),
+            evidence,
+        };
+        let text = toml(&shrunk.scenario, &self.comments(&shrunk));
+        shrunk.toml = folder.write(&format!("{stem}.toml"), text.as_bytes())?;
+        Ok(shrunk)
+    }
+
+    fn minimum(&self, property: Property, session: &Session) -> anyhow::Result<Minimum> {
+        let progress = Progress::counting("shrinking");
+        let options = locklab_shrink::Options {
+            property,
+            tries: self.tries,
+            threads: session.threads,
+            stop: session.stop.flag(),
+            progress: &|runs| progress.add(runs),
+        };
+        let found = locklab_shrink::shrink(&self.subject, &options);
+        progress.clear();
+        let found = found.map_err(|error| anyhow!("{}: {error}", self.subject.scenario.name))?;
+        if !found.statistics.is_minimal {
+            status!("the search was ended: this is the smallest scenario so far");
+        }
+        Ok(found)
+    }
+
+    /// The lines with which the file begins.
+    fn comments(&self, shrunk: &Shrunk) -> Vec<String> {
+        let Subject { scenario, seed, .. } = &self.subject;
+        let property = shrunk.property;
+        let file = shrunk
+            .toml
+            .file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into());
+        let overrides: String = scenario
+            .overrides
+            .iter()
+            .map(|set| format!(" with {set}"))
+            .collect();
+        let mut lines = vec![
+            format!(
+                "The smallest scenario found that violates `{property}`, made by `locklab shrink` from"
+            ),
+            format!(
+                "{}{overrides}, seed {seed}: {}.",
+                scenario.name,
+                sizes(&shrunk.minimum)
+            ),
+        ];
+        let found = shrunk.minimum.best.seed;
+        let with_seed = format!("locklab run {file} --seed {found}");
+        lines.push(
+            match shrunk
+                .tallies
+                .as_ref()
+                .and_then(|tallies| tallies.get(&property))
+            {
+                Some(tally) if tally.violated == tally.runs() => {
+                    format!("Every seed violates it: locklab run {file}")
+                }
+                Some(tally) => format!(
+                    "{} of {} seeds violate it; one that does: {with_seed}",
+                    tally.violated,
+                    tally.runs()
+                ),
+                None => format!("A seed that violates it: {with_seed}"),
+            },
+        );
+        lines
+    }
+}
+
+/// `21 faults, 5 clients, 5 servers and 900 rounds became …`.
+fn sizes(minimum: &Minimum) -> String {
+    let Minimum { before, after, .. } = minimum;
+    let all = [
+        ("fault", before.faults as u64, after.faults as u64),
+        ("client", before.clients.into(), after.clients.into()),
+        ("server", before.servers as u64, after.servers as u64),
+        ("round", before.rounds, after.rounds),
+    ];
+    let part = |(what, before, after): &(&str, u64, u64)| {
+        let plural = if *after == 1 { "" } else { "s" };
+        match before == after {
+            true => format!("{} {what}{plural}", thousands(*after)),
+            false => format!("{} of {} {what}s", thousands(*after), thousands(*before)),
+        }
+    };
+    all.iter().map(part).collect::<Vec<_>>().join(", ")
+}
+
+/// Which faults the run needed, a line each.
+fn table(needed: &[Needed], property: Property) -> String {
+    if needed.is_empty() {
+        return "  the run has no faults".into();
+    }
+    let mut rows = vec![["without", "kind", property.name()].map(String::from)];
+    for it in needed {
+        let words = match it.is_needed() {
+            true => style(it.words()).green(),
+            false => style(it.words()).red(),
+        };
+        rows.push([
+            it.fault.to_string(),
+            it.kind.name().into(),
+            words.to_string(),
+        ]);
+    }
+    layout::rows(&rows)
+}
+
+impl Shrunk {
+    /// How large it is, and was: `1 of 3 faults, 2 clients, …`.
+    pub fn size(&self) -> String {
+        sizes(&self.minimum)
+    }
+
+    /// What is told of it.
+    fn text(&self, program: &Program) -> String {
+        let Statistics { runs, steps, .. } = self.minimum.statistics;
+        let mut lines = vec![
+            String::new(),
+            layout::fold(&format!(
+                "  {} in {} runs and {} steps",
+                sizes(&self.minimum),
+                thousands(runs),
+                thousands(steps)
+            )),
+        ];
+        lines.push(layout::fold(&format!("  {}", self.certainty())));
+        lines.push(String::new());
+        let story = numbered(&self.story).into_iter();
+        lines.extend(story.map(|line| layout::fold(&format!("  {line}"))));
+        lines.push(String::new());
+        lines.push(format!("    scenario {}", self.toml.display()));
+        lines.push(self.evidence.files(program));
+        lines.join("\n")
+    }
+
+    /// How often it violates the property.
+    fn certainty(&self) -> String {
+        let property = self.property;
+        let seed = self.minimum.best.seed;
+        match self
+            .tallies
+            .as_ref()
+            .and_then(|tallies| tallies.get(&property))
+        {
+            Some(tally) => format!("it violates {property} in {}", tally.describe()),
+            None => format!("it violates {property} with seed {seed}"),
+        }
+    }
+
+    /// The same for programs.
+    pub fn json(&self) -> Value {
+        let path = |path: &Path| path.display().to_string();
+        let tally = self
+            .tallies
+            .as_ref()
+            .and_then(|tallies| tallies.get(&self.property));
+        json!({
+            "property": self.property,
+            "seed": self.minimum.best.seed,
+            "before": self.minimum.before,
+            "after": self.minimum.after,
+            "statistics": self.minimum.statistics,
+            "violated": tally.map(describe::rates),
+            "story": self.story,
+            "toml": path(&self.toml),
+            "recording": path(&self.evidence.recording),
+            "picture": path(&self.evidence.picture),
+        })
+    }
+}
+
+/// The story of a recorded run that violates a property; the last sentence is that of the violation.
+fn told(run: &Recording, property: Property) -> anyhow::Result<Vec<String>> {
+    let violation = pictures::violation_of(run, property)
+        .with_context(|| format!("a run that violated {property} does not when it is repeated"))?;
+    let scenario = recorded::scenario(run)?;
+    let contents = recorded::contents(run, &scenario)?;
+    let leases = contents.as_ref().map_or(Vec::new(), |contents| {
+        leases::leases(&run.history, contents, &scenario.topology)
+    });
+    let mut story = story(&run.history, &run.header.schedule, violation, &leases);
+    story.push(format!("So {property} is violated: {}.", violation.what));
+    Ok(story)
+}
+
+/// The sentences, numbered.
+fn numbered(story: &[String]) -> Vec<String> {
+    let line = |(place, sentence): (usize, &String)| format!("{}. {sentence}", place + 1);
+    story.iter().enumerate().map(line).collect()
+}

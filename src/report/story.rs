@@ -1,0 +1,244 @@
+//! The story of a run that violates a property: what happened in it, a sentence each, in the order of
+//! true time. For short runs; of a long one the part that the picture shows.
+
+use std::collections::BTreeSet;
+
+use super::spacetime::duration;
+use super::spacetime::window::Window;
+use locklab_check::{Ms, Violation};
+use locklab_history::leases::{End, Lease};
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_history::{
+    Access, Effect, Event, Fault, History, HostFault, LinkFault, Name, Phase, Point, Record,
+    Schedule, Span,
+};
+
+/// The story of a violation. `leases` is what the nodes held, if it is known.
+pub fn story(
+    history: &History,
+    schedule: &Schedule,
+    violation: &Violation,
+    leases: &[Lease],
+) -> Vec<String> {
+    let timeline = Timeline::of(history);
+    let until_ns = violation.at_ns.max(violation.until_ns);
+    let window = Window::of(history, Some(violation)).unwrap_or(Window {
+        from_ns: 0,
+        to_ns: until_ns,
+    });
+    let is_told =
+        |client: &Name| violation.clients.is_empty() || violation.clients.contains(client);
+    let mut told: Vec<(u64, String)> = Vec::new();
+    told.extend(
+        schedule
+            .faults
+            .iter()
+            .flat_map(|fault| of_fault(fault, history)),
+    );
+    let mut tell = |at_ns: u64, sentence: String| {
+        if window.contains(at_ns) {
+            told.push((at_ns, sentence));
+        }
+    };
+    for grant in timeline.grants.iter().filter(|grant| is_told(grant.client)) {
+        of_grant(grant, history, &mut tell);
+    }
+    for lease in leases
+        .iter()
+        .filter(|lease| lease.owner.is_some_and(is_told))
+    {
+        of_lease(lease, &mut tell);
+    }
+    for record in &history.records {
+        if let Some(sentence) = of_record(record, &is_told) {
+            tell(record.at_ns, sentence);
+        }
+    }
+    told.retain(|(at_ns, _)| *at_ns <= until_ns);
+    told.sort_by_key(|(at_ns, _)| *at_ns);
+    let mut seen = BTreeSet::new();
+    told.retain(|sentence| seen.insert(sentence.clone()));
+    let dated = |(at_ns, sentence): &(u64, String)| format!("{}: {sentence}.", Ms(*at_ns));
+    told.iter().map(dated).collect()
+}
+
+/// The beginning of a fault, and its end.
+fn of_fault(fault: &Fault, history: &History) -> Vec<(u64, String)> {
+    let at = |wanted: Phase| {
+        let mut records = history.records.iter();
+        records.find_map(|record| match &record.event {
+            Event::Fault {
+                fault: name, phase, ..
+            } if *name == fault.name && *phase == wanted => Some(record.at_ns),
+            _ => None,
+        })
+    };
+    let Some(begins_ns) = at(Phase::Begins) else {
+        return vec![];
+    };
+    let mut told = vec![(begins_ns, words(fault))];
+    let ends_ns = at(Phase::Ends).filter(|ends_ns| *ends_ns > begins_ns);
+    if let (Some(ends_ns), Some(_)) = (ends_ns, fault.duration_ns) {
+        told.push((ends_ns, end(fault)));
+    }
+    told
+}
+
+/// The fault as a sentence.
+fn words(fault: &Fault) -> String {
+    let lasts = match fault.duration_ns {
+        Some(ns) => format!(" for {}", duration(ns)),
+        None => String::new(),
+    };
+    let starts_again = match fault.duration_ns {
+        Some(ns) => format!(", and starts again {} later", duration(ns)),
+        None => ", and does not start again".into(),
+    };
+    match &fault.effect {
+        Effect::Hosts { fault, hosts } => {
+            let hosts = listed(hosts);
+            match fault {
+                HostFault::Pause => format!("the process of {hosts} stands still{lasts}"),
+                HostFault::Suspend => {
+                    format!("the machine of {hosts} stands still{lasts}, with its monotonic clock")
+                }
+                HostFault::Kill => format!("the process of {hosts} is killed{starts_again}"),
+                HostFault::Crash => format!("{hosts} loses power{starts_again}"),
+                HostFault::ClockStep { step } => {
+                    let direction = if *step < 0 { "back" } else { "forward" };
+                    let size = duration(step.unsigned_abs());
+                    format!("the wall clock of {hosts} jumps {direction} by {size}")
+                }
+                HostFault::ClockRate { drift_ppm } => {
+                    let speed = if *drift_ppm < 0 { "slow" } else { "fast" };
+                    let share = drift_ppm.unsigned_abs() as f64 / 10_000.0;
+                    format!("both clocks of {hosts} run {share} % {speed}{lasts}")
+                }
+                HostFault::Failover => format!("an operator orders a failover on {hosts}"),
+            }
+        }
+        Effect::Links { fault, links } => {
+            let (from, to) = (listed(&links.from), listed(&links.to));
+            let way = match links.both_ways {
+                true => format!("between {from} and {to}"),
+                false => format!("from {from} to {to}"),
+            };
+            match fault {
+                LinkFault::Partition => format!("no message gets through {way}{lasts}"),
+                LinkFault::SlowLink { extra } => {
+                    format!(
+                        "every message {way} takes {} longer{lasts}",
+                        duration(*extra)
+                    )
+                }
+                LinkFault::Loss { probability } => {
+                    format!(
+                        "{} % of all packets {way} are lost{lasts}",
+                        100.0 * probability
+                    )
+                }
+            }
+        }
+    }
+}
+
+/// The end of the fault as a sentence.
+fn end(fault: &Fault) -> String {
+    let hosts = || match &fault.effect {
+        Effect::Hosts { hosts, .. } => listed(hosts),
+        Effect::Links { links, .. } => format!("{} and {}", listed(&links.from), listed(&links.to)),
+    };
+    match (fault.kind().span(), &fault.effect) {
+        (Span::Down, _) => format!("{} starts again", hosts()),
+        (
+            _,
+            Effect::Hosts {
+                fault: HostFault::Pause | HostFault::Suspend,
+                ..
+            },
+        ) => {
+            format!("{} goes on", hosts())
+        }
+        _ => format!("the {} of {} is over", fault.kind().noun(), hosts()),
+    }
+}
+
+/// `c1`, `c1 and n3`, `c1, n3 and n4`.
+fn listed(hosts: &[Name]) -> String {
+    match hosts {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        few => few.join(""),
+    }
+}
+
+fn of_grant(grant: &Grant, history: &History, tell: &mut impl FnMut(u64, String)) {
+    let client = grant.client;
+    let reads = if grant.shared { " for reading" } else { "" };
+    let token = grant
+        .token
+        .map_or(String::new(), |token| format!(" with token {token}"));
+    tell(
+        grant.begins_ns,
+        format!("{client} is granted the lock{reads}{token}"),
+    );
+    if grant.lapses_ns < grant.ends_ns {
+        tell(
+            grant.lapses_ns,
+            format!(
+                "the lease of {client} is over by its own clock, and it has not released the lock"
+            ),
+        );
+    }
+    let released = grant.ended.and_then(|ended| history.records.get(ended));
+    if released.is_some_and(|record| matches!(record.event, Event::BeliefEnds { .. })) {
+        tell(grant.ends_ns, format!("{client} releases the lock"));
+    }
+}
+
+fn of_lease(lease: &Lease, tell: &mut impl FnMut(u64, String)) {
+    let (node, Some(owner)) = (lease.node, lease.owner) else {
+        return;
+    };
+    match lease.end {
+        End::Expired => tell(
+            lease.until_ns,
+            format!("the key of {owner} expires on {node}, by the clock of {node}"),
+        ),
+        End::Lost => tell(
+            lease.until_ns,
+            format!("the key of {owner} is lost on {node}"),
+        ),
+        End::Deleted if lease.ended_by.is_some_and(|by| by != owner) => {
+            let by = lease.ended_by.map_or("", |by| by);
+            tell(
+                lease.until_ns,
+                format!("{by} deletes the key of {owner} on {node}"),
+            );
+        }
+        End::Deleted | End::Replaced | End::Run => {}
+    }
+}
+
+fn of_record(record: &Record, is_told: &impl Fn(&Name) -> bool) -> Option<String> {
+    match &record.event {
+        Event::Access {
+            client,
+            access,
+            accepted,
+            ..
+        } if is_told(client) => Some(match (access, accepted) {
+            (Access::Read { version }, true) => format!("{client} reads version {version}"),
+            (Access::Write { based_on, version }, true) => {
+                format!("{client} writes version {version}, computed from version {based_on}")
+            }
+            (access, false) => format!("the resource refuses the {} of {client}", access.name()),
+        }),
+        Event::Reached {
+            point: Point::Notice(notice),
+        } if &**notice == "+switch-master" => Some(format!(
+            "{} reports another master (+switch-master)",
+            record.host
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Constants in place of what a seed draws: distributions, loss, and the jitter between attempts.
+
+use serde_json::{Value, json};
+
+use crate::json::replaced;
+use crate::trial::Best;
+use locklab_check::Property;
+use locklab_model::scenario::Scenario;
+
+/// With one random part made constant.
+pub(crate) fn settled(best: &Best, _: Property) -> Vec<Scenario> {
+    let Ok(value) = serde_json::to_value(&best.scenario) else {
+        return vec![];
+    };
+    let mut found = Vec::new();
+    collect(&value, &mut Vec::new(), &mut found);
+    let candidates = found.iter().flat_map(|(path, constants)| {
+        let with = |constant: &Value| replaced(&best.scenario, &value, path, constant.clone());
+        constants.iter().filter_map(with)
+    });
+    candidates.collect()
+}
+
+/// The path of each random part, and the constants to try.
+fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, Vec<Value>)>) {
+    let Value::Object(table) = value else { return };
+    if let Some(constants) = constants(value) {
+        found.push((path.clone(), constants));
+        return;
+    }
+    for (key, value) in table {
+        path.push(key.clone());
+        let share = value.as_f64().unwrap_or_default();
+        match key.as_str() {
+            "loss" if share > 0.0 => found.push((path.clone(), vec![json!(0)])),
+            "probability" if share < 1.0 => found.push((path.clone(), vec![json!(1), json!(0)])),
+            key if key.contains("jitter") && share > 0.0 => {
+                found.push((path.clone(), vec![json!(0)]));
+            }
+            _ => collect(value, path, found),
+        }
+        path.pop();
+    }
+}
+
+/// The constants to try for a distribution: its middle, nothing, and its ends.
+fn constants(value: &Value) -> Option<Vec<Value>> {
+    let table = value.as_object()?;
+    let number = |value: &Value| value.as_f64();
+    let (low, middle, high) = match table.iter().next()? {
+        (key, Value::Array(bounds)) if key == "uniform" => {
+            let (low, high) = (number(bounds.first()?)?, number(bounds.last()?)?);
+            (low, (low + high) / 2.0, high)
+        }
+        (key, mean) if key == "exponential" => {
+            let mean = number(mean)?;
+            (mean / 2.0, mean, mean * 2.0)
+        }
+        (key, table) if key == "log_normal" => {
+            let median = number(&table["median"])?;
+            (median / 2.0, median, median * 2.0)
+        }
+        _ => return None,
+    };
+    Some([middle, 0.0, low, high].map(|ms| json!(ms)).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_model::scenario::load;
+
+    #[test]
+    fn every_random_part_of_a_scenario_is_found() {
+        let sets = ["network.loss=0.1", "workload.think_ms={exponential=4}"];
+        let scenario = load("kleppmann/k10", &sets.map(String::from)).expect("it is valid");
+        let value = serde_json::to_value(&scenario).expect("it is JSON");
+        let mut found = Vec::new();
+        collect(&value, &mut Vec::new(), &mut found);
+        let paths: Vec<String> = found.iter().map(|(path, _)| path.join(".")).collect();
+        assert_eq!(
+            paths,
+            [
+                "lock.retry_jitter_ms",
+                "network.latency_ms",
+                "network.loss",
+                "workload.client.c2.start_ms",
+                "workload.think_ms",
+            ]
+        );
+        assert_eq!(found[1].1, [3.0, 0.0, 1.0, 5.0].map(|ms| json!(ms)));
+    }
+}

@@ -1,0 +1,25 @@
+//! From a run that violates a property to the smallest scenario that violates the same one.
+//!
+//! A [`Subject`] is the run. [`shrink`] edits its scenario: each edit (`edit/`) makes it smaller by
+//! one order, [`Size`], and each edit is tried by an actual run in the simulator. What violates the
+//! property is kept, until no edit is left that does. [`needed`] answers a simpler question, which
+//! of the faults the run needed.
+
+mod edit;
+mod expect;
+mod json;
+mod needed;
+mod optional;
+mod search;
+mod size;
+mod subject;
+mod text;
+mod trial;
+
+pub use expect::expect;
+pub use needed::{Needed, needed};
+pub use search::{Minimum, NotViolated, Options, Statistics, shrink};
+pub use size::Size;
+pub use subject::{Subject, usual_property};
+pub use text::{lines, toml};
+pub use trial::Best;

@@ -1,0 +1,193 @@
+//! What is shrunk: one run, as a scenario in which every fault is settled.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use locklab_check::{Property, Verdict};
+use locklab_history::{Effect, Fault, Moment, Schedule, Start};
+use locklab_model::fault::{Described, FaultSpec, Placement};
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_values::dist::Dist;
+use locklab_values::units::fractional_ms_from_ns;
+
+/// A run to shrink.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The scenario as the seed has drawn it: without a campaign.
+    pub scenario: Scenario,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Its faults.
+    pub schedule: Schedule,
+}
+
+impl Subject {
+    /// The run of a scenario with this seed.
+    pub fn of(scenario: &Scenario, seed: u64) -> Subject {
+        let Drawn { scenario, schedule } = scenario.drawn(seed);
+        Subject {
+            scenario: scenario.into_owned(),
+            seed,
+            schedule,
+        }
+    }
+
+    /// The scenario with the faults of the schedule in place of its own: the same run, in which no
+    /// number of a fault is drawn. What is about many runs (claim, predictions, sweep) is left out.
+    pub fn pinned(&self) -> Scenario {
+        Scenario {
+            claim: None,
+            source: None,
+            about: String::new(),
+            overrides: vec![],
+            fault: pinned(&self.schedule),
+            campaign: None,
+            headline: None,
+            expect: BTreeMap::new(),
+            on_redis: None,
+            sweep: None,
+            ..self.scenario.clone()
+        }
+    }
+}
+
+/// The property to keep violated, unless the user names one: the scenario's headline if the run
+/// violates it, otherwise the first violated one that needs a prediction, or else any.
+pub fn usual_property(
+    scenario: &Scenario,
+    verdicts: &BTreeMap<Property, Verdict>,
+) -> Option<Property> {
+    let violated =
+        |property: &Property| matches!(verdicts.get(property), Some(Verdict::Violated(_)));
+    let all = || Property::ALL.into_iter().filter(violated);
+    Some(scenario.headline())
+        .filter(violated)
+        .or_else(|| all().find(|property| property.surprises()))
+        .or_else(|| all().next())
+}
+
+/// The faults of a schedule as a scenario writes them. A repeated fault becomes several; their order
+/// stays.
+fn pinned(schedule: &Schedule) -> BTreeMap<String, FaultSpec> {
+    let spec = |fault: &Fault| (name(&fault.name), spec(fault));
+    schedule.faults.iter().map(spec).collect()
+}
+
+/// A name without `#`, which no scenario may have: `gc#7` becomes `gc-0007`, so that a tenth start
+/// comes after the ninth.
+fn name(name: &str) -> String {
+    match name.rsplit_once('#') {
+        Some((name, nth)) => format!("{name}-{nth:0>4}"),
+        None => name.into(),
+    }
+}
+
+fn spec(fault: &Fault) -> FaultSpec {
+    FaultSpec {
+        effect: described(&fault.effect),
+        placement: placement(&fault.start),
+        duration_ms: fault.duration_ns.map(constant),
+    }
+}
+
+/// The placement that a schedule's start came from, with its numbers settled. Another way of placing
+/// a fault needs an arm here.
+fn placement(start: &Start) -> Placement {
+    match start {
+        Start::At { at_ns } => Placement::At(constant(*at_ns)),
+        Start::After {
+            client,
+            point,
+            nth,
+            delay_ns,
+        } => Placement::After {
+            moment: Moment {
+                client: client.clone(),
+                point: *point,
+                nth: *nth,
+            },
+            delay_ms: constant(*delay_ns),
+        },
+    }
+}
+
+fn described(effect: &Effect) -> Described {
+    match effect {
+        Effect::Hosts { fault, hosts } => {
+            let Ok(fault) = fault.convert(&mut Settled, Settled::step, Settled::rate);
+            let hosts = hosts.clone();
+            Effect::Hosts { fault, hosts }
+        }
+        Effect::Links { fault, links } => {
+            let Ok(fault) = fault.convert(&mut Settled, Settled::delay, Settled::share);
+            let links = links.clone();
+            Effect::Links { fault, links }
+        }
+    }
+}
+
+fn constant(ns: u64) -> Dist {
+    Dist::Constant(fractional_ms_from_ns(ns))
+}
+
+/// Writes the amount of a fault as a scenario does.
+struct Settled;
+
+impl Settled {
+    fn step(&mut self, step_ns: i64) -> Result<f64, Infallible> {
+        let size = fractional_ms_from_ns(step_ns.unsigned_abs());
+        Ok(if step_ns < 0 { -size } else { size })
+    }
+
+    fn rate(&mut self, drift_ppm: i64) -> Result<i64, Infallible> {
+        Ok(drift_ppm)
+    }
+
+    fn delay(&mut self, extra_ns: u64) -> Result<Dist, Infallible> {
+        Ok(constant(extra_ns))
+    }
+
+    fn share(&mut self, probability: f64) -> Result<f64, Infallible> {
+        Ok(probability)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_model::fault::expand;
+    use locklab_model::scenario::{check, load};
+    use locklab_runner::judged;
+    use locklab_runner::simulate::Keep;
+
+    #[test]
+    fn pinned_scenario_is_the_same_run() {
+        for name in [
+            "kleppmann/k1-exponential",
+            "redis-docs/r4",
+            "problems/campaign",
+        ] {
+            let scenario = load(name, &["horizon_ms=21000".into()]).expect("it ships");
+            let subject = Subject::of(&scenario, 3);
+            let pinned = subject.pinned();
+            assert_eq!(check(&pinned), Ok(()), "{name}");
+            let again = judged::run(&pinned, 3, Keep::default()).expect("it ends");
+            let before = judged::run(&scenario, 3, Keep::default()).expect("it ends");
+            assert_eq!(again.trace_hash, before.trace_hash, "{name}");
+            assert_eq!(again.verdicts, before.verdicts, "{name}");
+        }
+    }
+
+    #[test]
+    fn repeated_fault_is_pinned_in_its_order() {
+        let scenario = load("costs/pauses", &[]).expect("it ships");
+        let subject = Subject::of(&scenario, 1);
+        assert!(subject.schedule.faults.len() > 10);
+        let pinned = expand(&subject.pinned().fault, 2).faults;
+        let effects = |faults: &[Fault]| -> Vec<(Start, Option<u64>)> {
+            let of = |fault: &Fault| (fault.start.clone(), fault.duration_ns);
+            faults.iter().map(of).collect()
+        };
+        assert_eq!(effects(&pinned), effects(&subject.schedule.faults));
+    }
+}
