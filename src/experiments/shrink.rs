@@ -159,10 +159,7 @@ impl Shrink {
         let minimum = self.minimum(property, session)?;
         let seed = minimum.best.seed;
         let mut scenario = Scenario {
-            title: format!(
-                "{}: the smallest run that violates {property}",
-                self.subject.scenario.title
-            ),
+            title: format!("{}, shrunk", self.subject.scenario.title),
             headline: Some(property),
             ..minimum.best.scenario.clone()
         };

@@ -1,8 +1,6 @@
 //! The story of a run that violates a property: what happened in it, a sentence each, in the order of
 //! true time. For short runs; of a long one the part that the picture shows.
 
-use std::collections::BTreeSet;
-
 use super::spacetime::duration;
 use super::spacetime::window::Window;
 use locklab_check::{Ms, Violation};
@@ -28,16 +26,16 @@ pub fn story(
     });
     let is_told =
         |client: &Name| violation.clients.is_empty() || violation.clients.contains(client);
-    let mut told: Vec<(u64, String)> = Vec::new();
+    let mut told: Vec<Told> = Vec::new();
     told.extend(
         schedule
             .faults
             .iter()
             .flat_map(|fault| of_fault(fault, history)),
     );
-    let mut tell = |at_ns: u64, sentence: String| {
+    let mut tell = |at_ns: u64, place: usize, sentence: String| {
         if window.contains(at_ns) {
-            told.push((at_ns, sentence));
+            told.push((at_ns, place, sentence));
         }
     };
     for grant in timeline.grants.iter().filter(|grant| is_told(grant.client)) {
@@ -49,37 +47,45 @@ pub fn story(
     {
         of_lease(lease, &mut tell);
     }
-    for record in &history.records {
+    for (place, record) in history.records.iter().enumerate() {
         if let Some(sentence) = of_record(record, &is_told) {
-            tell(record.at_ns, sentence);
+            tell(record.at_ns, place, sentence);
         }
     }
-    told.retain(|(at_ns, _)| *at_ns <= until_ns);
-    told.sort_by_key(|(at_ns, _)| *at_ns);
-    let mut seen = BTreeSet::new();
-    told.retain(|sentence| seen.insert(sentence.clone()));
-    let dated = |(at_ns, sentence): &(u64, String)| format!("{}: {sentence}.", Ms(*at_ns));
+    told.retain(|(at_ns, ..)| *at_ns <= until_ns);
+    told.sort();
+    let dated = |(at_ns, _, sentence): &Told| format!("{}: {sentence}.", Ms(*at_ns));
     told.iter().map(dated).collect()
 }
 
+/// A sentence, with its true time in nanoseconds and the place of its record among those of the run.
+type Told = (u64, usize, String);
+
+/// The place of what no record says: a clock that reaches a deadline does so before anything else
+/// happens.
+const UNRECORDED: usize = 0;
+
+/// The place of what follows from other events of the same instant.
+const AFTERWARDS: usize = usize::MAX;
+
 /// The beginning of a fault, and its end.
-fn of_fault(fault: &Fault, history: &History) -> Vec<(u64, String)> {
+fn of_fault(fault: &Fault, history: &History) -> Vec<Told> {
     let at = |wanted: Phase| {
-        let mut records = history.records.iter();
-        records.find_map(|record| match &record.event {
+        let mut records = history.records.iter().enumerate();
+        records.find_map(|(place, record)| match &record.event {
             Event::Fault {
                 fault: name, phase, ..
-            } if *name == fault.name && *phase == wanted => Some(record.at_ns),
+            } if *name == fault.name && *phase == wanted => Some((record.at_ns, place)),
             _ => None,
         })
     };
-    let Some(begins_ns) = at(Phase::Begins) else {
+    let Some((begins_ns, begins)) = at(Phase::Begins) else {
         return vec![];
     };
-    let mut told = vec![(begins_ns, words(fault))];
-    let ends_ns = at(Phase::Ends).filter(|ends_ns| *ends_ns > begins_ns);
-    if let (Some(ends_ns), Some(_)) = (ends_ns, fault.duration_ns) {
-        told.push((ends_ns, end(fault)));
+    let mut told = vec![(begins_ns, begins, words(fault))];
+    let ends = at(Phase::Ends).filter(|(ends_ns, _)| *ends_ns > begins_ns);
+    if let (Some((ends_ns, ends)), Some(_)) = (ends, fault.duration_ns) {
+        told.push((ends_ns, ends, end(fault)));
     }
     told
 }
@@ -171,7 +177,7 @@ fn listed(hosts: &[Name]) -> String {
     }
 }
 
-fn of_grant(grant: &Grant, history: &History, tell: &mut impl FnMut(u64, String)) {
+fn of_grant(grant: &Grant, history: &History, tell: &mut impl FnMut(u64, usize, String)) {
     let client = grant.client;
     let reads = if grant.shared { " for reading" } else { "" };
     let token = grant
@@ -179,11 +185,13 @@ fn of_grant(grant: &Grant, history: &History, tell: &mut impl FnMut(u64, String)
         .map_or(String::new(), |token| format!(" with token {token}"));
     tell(
         grant.begins_ns,
+        grant.began,
         format!("{client} is granted the lock{reads}{token}"),
     );
     if grant.lapses_ns < grant.ends_ns {
         tell(
             grant.lapses_ns,
+            UNRECORDED,
             format!(
                 "the lease of {client} is over by its own clock, and it has not released the lock"
             ),
@@ -191,27 +199,31 @@ fn of_grant(grant: &Grant, history: &History, tell: &mut impl FnMut(u64, String)
     }
     let released = grant.ended.and_then(|ended| history.records.get(ended));
     if released.is_some_and(|record| matches!(record.event, Event::BeliefEnds { .. })) {
-        tell(grant.ends_ns, format!("{client} releases the lock"));
+        let place = grant.ended.unwrap_or(UNRECORDED);
+        tell(grant.ends_ns, place, format!("{client} releases the lock"));
     }
 }
 
-fn of_lease(lease: &Lease, tell: &mut impl FnMut(u64, String)) {
+fn of_lease(lease: &Lease, tell: &mut impl FnMut(u64, usize, String)) {
     let (node, Some(owner)) = (lease.node, lease.owner) else {
         return;
     };
     match lease.end {
         End::Expired => tell(
             lease.until_ns,
+            AFTERWARDS,
             format!("the key of {owner} expires on {node}, by the clock of {node}"),
         ),
         End::Lost => tell(
             lease.until_ns,
+            AFTERWARDS,
             format!("the key of {owner} is lost on {node}"),
         ),
         End::Deleted if lease.ended_by.is_some_and(|by| by != owner) => {
             let by = lease.ended_by.map_or("", |by| by);
             tell(
                 lease.until_ns,
+                AFTERWARDS,
                 format!("{by} deletes the key of {owner} on {node}"),
             );
         }

@@ -182,12 +182,8 @@ impl Search<'_> {
 
     /// Gives back what was shortened for speed, and names the faults after what they do.
     fn finish(&mut self) {
-        for candidates in [
-            edit::horizon::usual(&self.best.scenario),
-            edit::faults::named(&self.best.scenario),
-        ] {
-            self.take(candidates);
-        }
+        self.take(edit::horizon::usual(&self.best.scenario));
+        self.take(edit::faults::named(&self.best.scenario));
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Size {
     pub servers: usize,
     /// How often all clients together take the lock, or add to the set.
     pub rounds: u64,
-    /// Numbers that a seed draws.
+    /// What a seed draws: numbers, and which of two clients that start at the same time is first.
     pub random: usize,
     /// The hosts that faults name.
     pub targets: usize,
@@ -47,7 +47,7 @@ impl Size {
             clients,
             servers: scenario.topology.servers().len(),
             rounds: rounds.map(u64::from).sum(),
-            random: random(&value),
+            random: random(&value) + ties(scenario).len(),
             targets: faults().map(|fault| fault.effect.hosts().count()).sum(),
             options: optional::present(&value),
             placements: faults().map(|fault| placement(&fault.placement)).sum(),
@@ -132,6 +132,20 @@ fn random(value: &Value) -> usize {
         Value::Array(items) => items.iter().map(random).sum(),
         _ => 0,
     }
+}
+
+/// The clients that start at the same time as one before them.
+pub(crate) fn ties(scenario: &Scenario) -> Vec<String> {
+    let names: Vec<String> = (1..=scenario.topology.clients)
+        .map(|i| format!("c{i}"))
+        .collect();
+    let start = |client: &String| scenario.workload.of(client).start_ms;
+    let is_tied = |place: &usize| {
+        let mut before = names[..*place].iter();
+        before.any(|other| start(other) == start(&names[*place]))
+    };
+    let tied = (0..names.len()).filter(is_tied);
+    tied.map(|place| names[place].clone()).collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
-//! Constants in place of what a seed draws: distributions, loss, and the jitter between attempts.
+//! Constants in place of what a seed draws: distributions, loss, the jitter between attempts, and
+//! which of the clients is first that start at the same time.
 
 use serde_json::{Value, json};
 
+use crate::edit::numbers::LEAST_LATENCY_MS;
 use crate::json::replaced;
+use crate::size::ties;
 use crate::trial::Best;
 use locklab_check::Property;
 use locklab_model::scenario::Scenario;
+use locklab_values::dist::Dist;
 
 /// With one random part made constant.
 pub(crate) fn settled(best: &Best, _: Property) -> Vec<Scenario> {
@@ -18,14 +22,41 @@ pub(crate) fn settled(best: &Best, _: Property) -> Vec<Scenario> {
         let with = |constant: &Value| replaced(&best.scenario, &value, path, constant.clone());
         constants.iter().filter_map(with)
     });
-    candidates.collect()
+    candidates.chain(in_turn(&best.scenario)).collect()
+}
+
+/// How much later a client starts that is not to be the first, in milliseconds.
+const LATER_MS: [f64; 3] = [10.0, 100.0, 1000.0];
+
+/// With one of the clients that start at the same time starting later.
+fn in_turn(scenario: &Scenario) -> Vec<Scenario> {
+    let tied = ties(scenario);
+    let mut candidates = Vec::new();
+    for i in 1..=scenario.topology.clients {
+        let client = format!("c{i}");
+        let Dist::Constant(start_ms) = scenario.workload.of(&client).start_ms else {
+            continue;
+        };
+        for later_ms in LATER_MS {
+            let mut scenario = scenario.clone();
+            let own = scenario.workload.client.entry(client.clone()).or_default();
+            own.start_ms = Some(Dist::Constant(start_ms + later_ms));
+            if ties(&scenario).len() < tied.len() {
+                candidates.push(scenario);
+            }
+        }
+    }
+    candidates
 }
 
 /// The path of each random part, and the constants to try.
 fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, Vec<Value>)>) {
     let Value::Object(table) = value else { return };
     if let Some(constants) = constants(value) {
-        found.push((path.clone(), constants));
+        let is_latency = path.iter().any(|key| key == "latency_ms");
+        let least = if is_latency { LEAST_LATENCY_MS } else { 0.0 };
+        let constants = constants.into_iter().filter(|ms| *ms >= least);
+        found.push((path.clone(), constants.map(|ms| json!(ms)).collect()));
         return;
     }
     for (key, value) in table {
@@ -44,7 +75,7 @@ fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, 
 }
 
 /// The constants to try for a distribution: its middle, nothing, and its ends.
-fn constants(value: &Value) -> Option<Vec<Value>> {
+fn constants(value: &Value) -> Option<[f64; 4]> {
     let table = value.as_object()?;
     let number = |value: &Value| value.as_f64();
     let (low, middle, high) = match table.iter().next()? {
@@ -62,7 +93,7 @@ fn constants(value: &Value) -> Option<Vec<Value>> {
         }
         _ => return None,
     };
-    Some([middle, 0.0, low, high].map(|ms| json!(ms)).into())
+    Some([middle, 0.0, low, high])
 }
 
 #[cfg(test)]
@@ -88,6 +119,6 @@ mod tests {
                 "workload.think_ms",
             ]
         );
-        assert_eq!(found[1].1, [3.0, 0.0, 1.0, 5.0].map(|ms| json!(ms)));
+        assert_eq!(found[1].1, [3.0, 1.0, 5.0].map(|ms| json!(ms)));
     }
 }

@@ -63,7 +63,10 @@ fn nth_replicas<'h>(replicas: &[&'h String]) -> Vec<BTreeSet<&'h str>> {
     by_number.into_values().collect()
 }
 
-/// The scenario without these hosts. `None` if no client or no node would be left.
+/// A lock on several nodes stays one: on two a majority is all of them, and on one there is none.
+const FEWEST_OF_A_QUORUM: u32 = 3;
+
+/// The scenario without these hosts. `None` if no client or too few nodes would be left.
 fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
     let before = &best.scenario.topology;
     let counts = |letter: char| {
@@ -80,7 +83,8 @@ fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
         replicas: before.replicas - left_out.iter().filter(of_first_node).count() as u32,
         sentinels: before.sentinels - counts('s'),
     };
-    if topology.clients == 0 || topology.nodes == 0 {
+    let fewest = before.nodes.min(FEWEST_OF_A_QUORUM);
+    if topology.clients == 0 || topology.nodes < fewest {
         return None;
     }
     let renamed = renamed(before, left_out);

@@ -26,6 +26,13 @@ pub(crate) fn rounder(best: &Best, _: Property) -> Vec<Scenario> {
     let mut numbers = Vec::new();
     collect(&value, &mut Vec::new(), &mut numbers);
     for (path, number) in numbers {
+        // Without any delay, many things happen at one instant: nobody could read that.
+        let is_latency = path.iter().any(|key| key == "latency_ms");
+        let least = if is_latency {
+            LEAST_LATENCY_MS
+        } else {
+            f64::MIN
+        };
         let with = |rounder: f64| {
             let is_whole = value
                 .pointer(&pointer(&path))
@@ -36,10 +43,18 @@ pub(crate) fn rounder(best: &Best, _: Property) -> Vec<Scenario> {
             };
             replaced(&best.scenario, &value, &path, rounder)
         };
-        candidates.extend(simpler(number).into_iter().filter_map(with));
+        candidates.extend(
+            simpler(number)
+                .into_iter()
+                .filter(|it| *it >= least)
+                .filter_map(with),
+        );
     }
     candidates
 }
+
+/// The least delay of a message, in milliseconds.
+pub(crate) const LEAST_LATENCY_MS: f64 = 1.0;
 
 /// Numbers that are simpler than this one, the simplest first: with fewer digits, or with as many and
 /// smaller.

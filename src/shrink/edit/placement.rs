@@ -1,19 +1,19 @@
 //! Faults placed after what a client does, "after c1 read", in place of a time; and moments that come
 //! earlier. Another way of placing a fault adds its candidates to [`alternatives`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::edit::faults::with;
 use crate::trial::{Best, violation};
 use locklab_check::Property;
-use locklab_history::{Event, Failpoint, History, Moment, Name, Phase, Point};
+use locklab_history::{Event, Failpoint, History, Moment, Name, Op, Phase, Point};
 use locklab_model::fault::Placement;
 use locklab_model::scenario::Scenario;
 use locklab_values::dist::Dist;
 use locklab_values::units::fractional_ms_from_ns;
 
 /// How many of its last points before a fault are tried for each client.
-const POINTS: usize = 4;
+const POINTS: usize = 5;
 
 /// With one fault placed in a way that reads better.
 pub(crate) fn by_moment(best: &Best, property: Property) -> Vec<Scenario> {
@@ -90,25 +90,43 @@ pub(crate) struct Reached {
 /// All arrivals at points that a client reaches once in a round, in order.
 pub(crate) fn reached(history: &History) -> Vec<Reached> {
     let mut counts: BTreeMap<(&Name, Failpoint), u32> = BTreeMap::new();
+    let mut grants: BTreeSet<(&Name, u32)> = BTreeSet::new();
     let mut all = Vec::new();
     for record in &history.records {
-        if let Event::Reached {
-            point: Point::Failpoint(point),
-        } = &record.event
-        {
-            let nth = counts.entry((&record.host, *point)).or_default();
-            *nth += 1;
-            if !point.repeats() {
-                all.push(Reached {
-                    moment: Moment {
-                        client: record.host.clone(),
-                        point: *point,
-                        nth: *nth,
-                    },
-                    at_ns: record.at_ns,
-                });
-            }
-        }
+        // A grant that is extended begins again.
+        let is_repeated = matches!(&record.event, Event::BeliefBegins { grant, .. }
+            if !grants.insert((&record.host, *grant)));
+        let Some(point) = point(&record.event).filter(|_| !is_repeated) else {
+            continue;
+        };
+        let nth = counts.entry((&record.host, point)).or_default();
+        *nth += 1;
+        all.push(Reached {
+            moment: Moment {
+                client: record.host.clone(),
+                point,
+                nth: *nth,
+            },
+            at_ns: record.at_ns,
+        });
     }
     all
+}
+
+/// The point that a client has reached with this event: most are not recorded, but follow from what
+/// is.
+fn point(event: &Event) -> Option<Failpoint> {
+    match event {
+        Event::BeliefBegins { .. } => Some(Failpoint::Acquired),
+        Event::Complete { op: Op::Read, .. } => Some(Failpoint::Read),
+        Event::Complete { op: Op::Write, .. } => Some(Failpoint::Wrote),
+        Event::BeliefEnds { .. } => Some(Failpoint::Releasing),
+        Event::Complete {
+            op: Op::Release, ..
+        } => Some(Failpoint::Released),
+        Event::Reached {
+            point: Point::Failpoint(point),
+        } => Some(*point).filter(|point| !point.repeats()),
+        _ => None,
+    }
 }
