@@ -7,11 +7,12 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use super::many::{Basics, duration};
+use super::matrix::lock_completer;
 use super::{Context, Exit, interrupt, scenario_completer, seeds, sweep};
 use locklab_check::Property;
 use locklab_experiments::output::status;
-use locklab_experiments::shrink::{Shrink, USUAL_TRIES, first_violating};
-use locklab_experiments::{Session, Stop};
+use locklab_experiments::shrink::{Shrink, USUAL_TRIES, conduct_all, first_violating};
+use locklab_experiments::{Session, Stop, matrix};
 use locklab_model::scenario;
 use locklab_results::recording::{self, Environment};
 use locklab_runner::recorded;
@@ -23,6 +24,8 @@ Examples:
   locklab shrink kleppmann/k10                    its first seed that violates
   locklab shrink kleppmann/k10 --seed 3 --property resource
   locklab shrink problems/campaign --budget 30s   the smallest found by then
+  locklab shrink kleppmann/k1 redis-docs/r12 --campaign redlock
+                                                  several, and a table
 
 It first says which faults the run needed: without each, is the property still
 violated? Then it leaves out faults, clients, servers and rounds, makes random
@@ -41,9 +44,12 @@ over before; 70 a bug in Locklab; 130 interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// A recording: a .jsonl file that `locklab run` wrote; or a scenario
-    #[arg(value_name = "RECORDING", add = scenario_completer())]
-    run: String,
+    /// A recording: a .jsonl file that `locklab run` wrote; or a scenario. Several are told in a table
+    #[arg(value_name = "RECORDING", required_unless_present = "campaign", add = scenario_completer())]
+    runs: Vec<String>,
+    /// Also a run of this lock under random faults; may be given several times
+    #[arg(long, value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    campaign: Vec<String>,
     /// The seed of the run, for a scenario; by default its first one that violates a property
     #[arg(long, value_name = "N", value_parser = seeds::one)]
     seed: Option<u64>,
@@ -68,19 +74,28 @@ pub(super) fn shrink(options: &Options, context: &Context) -> anyhow::Result<Exi
         stop: Stop::within(interrupt::flag()?, options.budget),
         ..options.basics.session(context)?
     };
-    let shrink = Shrink {
-        subject: subject(options)?,
-        property: options.property,
-        tries: options.tries,
-    };
-    shrink.conduct(&session)
+    let mut shrinks = Vec::new();
+    for run in &options.runs {
+        shrinks.push(Shrink {
+            subject: subject(run, options)?,
+            property: options.property,
+            tries: options.tries,
+        });
+    }
+    if !options.campaign.is_empty() {
+        shrinks.extend(Shrink::of_campaign(&options.campaign, options.tries)?);
+    }
+    match &shrinks[..] {
+        [one] => one.conduct(&session),
+        several => conduct_all(several, &session),
+    }
 }
 
 /// The run to shrink.
-fn subject(options: &Options) -> anyhow::Result<Subject> {
-    let path = Path::new(&options.run);
+fn subject(run: &str, options: &Options) -> anyhow::Result<Subject> {
+    let path = Path::new(run);
     if !path.extension().is_some_and(|ending| ending == "jsonl") {
-        let scenario = scenario::load(&options.run, &options.sets)?;
+        let scenario = scenario::load(run, &options.sets)?;
         let seed = match options.seed {
             Some(seed) => seed,
             None => first_violating(&scenario, options.property)?,

@@ -51,16 +51,7 @@ impl Campaign {
         overrides: Vec<String>,
         seeds: Range<u64>,
     ) -> anyhow::Result<Self> {
-        let rows = chosen_rows(locks);
-        let setting = Setting {
-            lease_ms: 1000,
-            parameters: toml::Table::new(),
-        };
-        let scenarios = rows
-            .iter()
-            .map(|row| put_in(row, SCENARIO, &overrides, &setting));
-        let scenarios: Result<Vec<Scenario>, String> = scenarios.collect();
-        let scenarios = scenarios.map_err(|error| anyhow!(error))?;
+        let (rows, scenarios) = put_in_campaign(locks, &overrides)?;
         let is_chosen = !locks.is_empty();
         Ok(Self {
             rows,
@@ -70,6 +61,32 @@ impl Campaign {
             seeds,
         })
     }
+}
+
+/// Locks, or single forms of one, under random faults.
+///
+/// # Errors
+///
+/// If a lock does not fit.
+pub(crate) fn scenarios(locks: &[String]) -> anyhow::Result<Vec<(Row, Scenario)>> {
+    let (rows, scenarios) = put_in_campaign(locks, &[])?;
+    Ok(rows.into_iter().zip(scenarios).collect())
+}
+
+fn put_in_campaign(
+    locks: &[String],
+    overrides: &[String],
+) -> anyhow::Result<(Vec<Row>, Vec<Scenario>)> {
+    let rows = chosen_rows(locks);
+    let setting = Setting {
+        lease_ms: 1000,
+        parameters: toml::Table::new(),
+    };
+    let scenarios = rows
+        .iter()
+        .map(|row| put_in(row, SCENARIO, overrides, &setting));
+    let scenarios: Result<Vec<Scenario>, String> = scenarios.collect();
+    Ok((rows, scenarios.map_err(|error| anyhow!(error))?))
 }
 
 impl Experiment for Campaign {

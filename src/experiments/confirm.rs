@@ -335,7 +335,12 @@ impl Experiment for Confirm {
         })
     }
 
-    fn report(&self, compared: Compared, _: &Session, folder: &Store) -> anyhow::Result<Report> {
+    fn report(
+        &self,
+        compared: Compared,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
         let mut refused = self.refused.clone();
         for (scenario, why) in self.scenarios.iter().zip(&compared.left_out) {
             refused.extend(why.clone().map(|why| (scenario.clone(), why)));
@@ -358,7 +363,10 @@ impl Experiment for Confirm {
             provenance,
         };
         let (scenarios, real) = (&compared.scenarios, &compared.real);
-        Ok(outcome::report(how, scenarios, real, &refused, folder))
+        let program = &session.program;
+        Ok(outcome::report(
+            how, scenarios, real, &refused, folder, program,
+        ))
     }
 }
 

@@ -7,13 +7,17 @@ use anyhow::{Context, anyhow, bail};
 use console::style;
 use serde_json::{Value, json};
 
+mod table;
+
+pub use self::table::conduct_all;
+
 use super::bug::Bug;
 use super::output::status;
 use super::pictures::{self, Evidence};
 use super::progress::Progress;
 use super::report::Report;
 use super::section::Section;
-use super::{Exit, Program, Session, Store, data, describe, layout};
+use super::{Exit, Program, Session, Store, campaign, data, describe, layout};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Tally, thousands};
 use locklab_history::leases;
@@ -36,6 +40,32 @@ pub struct Shrink {
     pub property: Option<Property>,
     /// How many other seeds are tried for each candidate.
     pub tries: u64,
+}
+
+impl Shrink {
+    /// Runs of locks, or of single forms of one, under random faults: of each the first that violates
+    /// `lease`, or else `resource`. A lock that violates neither is left out.
+    ///
+    /// # Errors
+    ///
+    /// If a lock is unknown, or a run has no end.
+    pub fn of_campaign(locks: &[String], tries: u64) -> anyhow::Result<Vec<Shrink>> {
+        let mut found = Vec::new();
+        for (row, scenario) in campaign::scenarios(locks)? {
+            let first = [Property::Lease, Property::Resource]
+                .into_iter()
+                .find_map(|it| Some((it, first_violating(&scenario, Some(it)).ok()?)));
+            match first {
+                Some((property, seed)) => found.push(Shrink {
+                    subject: Subject::of(&scenario, seed),
+                    property: Some(property),
+                    tries,
+                }),
+                None => status!("skipped: {}: it violates nothing", row.label),
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// The first run of a scenario, of its usual number of seeds, that violates a property.
@@ -101,7 +131,7 @@ impl Shrink {
             describe::heading(scenario)
         ))?;
         let needed = needed(&self.subject, property, session.stop.flag())?;
-        session.stdout.tell(&table(&needed, property))?;
+        session.stdout.tell(&without_each(&needed, property))?;
         let folder = session
             .store
             .of_scenario(&scenario.name, &scenario.overrides)?;
@@ -277,7 +307,7 @@ fn sizes(minimum: &Minimum) -> String {
 }
 
 /// Which faults the run needed, a line each.
-fn table(needed: &[Needed], property: Property) -> String {
+fn without_each(needed: &[Needed], property: Property) -> String {
     if needed.is_empty() {
         return "  the run has no faults".into();
     }

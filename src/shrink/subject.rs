@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use locklab_check::{Property, Verdict};
 use locklab_history::{Effect, Fault, Moment, Schedule, Start};
 use locklab_model::fault::{Described, FaultSpec, Placement};
-use locklab_model::scenario::{Drawn, Scenario};
+use locklab_model::scenario::{Drawn, Scenario, SentinelOptions};
 use locklab_values::dist::Dist;
 use locklab_values::units::fractional_ms_from_ns;
 
@@ -35,7 +35,12 @@ impl Subject {
     /// The scenario with the faults of the schedule in place of its own: the same run, in which no
     /// number of a fault is drawn. What is about many runs (claim, predictions, sweep) is left out.
     pub fn pinned(&self) -> Scenario {
+        let sentinel = match self.scenario.topology.sentinels {
+            0 => SentinelOptions::default(),
+            _ => self.scenario.sentinel.clone(),
+        };
         Scenario {
+            sentinel,
             claim: None,
             source: None,
             about: String::new(),

@@ -212,12 +212,11 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
                         let told = [&smallest.size].into_iter().chain(&smallest.story);
                         lines.extend(told.map(|line| folded(format!("        {line}"))));
                     }
-                    None => lines.push(format!(
-                        "      shrink     {}",
-                        session
-                            .program
-                            .line(&["shrink", &path(&evidence.recording)])
-                    )),
+                    None => {
+                        let recording = path(&evidence.recording);
+                        let words = ["shrink", &recording, "--property", found.property.name()];
+                        lines.push(format!("      shrink     {}", session.program.line(&words)));
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@ use super::how::{How, legend, look_of, plain, title};
 use super::line::Line;
 use crate::report::Report;
 use crate::section::Section;
-use crate::{Exit, Store, data};
+use crate::{Exit, Program, Store, data};
 use locklab_evidence::{Pairs, Tally};
 use locklab_model::scenario::Scenario;
 use locklab_real::comparison::{Confirmed, DurationRow, Finding, Method, RateRow};
@@ -42,6 +42,7 @@ pub(super) fn report(
     results: &BTreeMap<usize, Confirmed>,
     refused: &Refused,
     folder: &Store,
+    program: &Program,
 ) -> Report {
     let mut seen = BTreeSet::new();
     let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
@@ -78,10 +79,29 @@ pub(super) fn report(
     };
     Report {
         sections,
-        closing: String::new(),
+        closing: shrinking(&lines, program),
         document,
         exit,
     }
+}
+
+/// The commands that shrink a simulated run, of each scenario in which something differs that the
+/// simulator violates.
+fn shrinking(lines: &[Line<'_>], program: &Program) -> String {
+    let differing = lines
+        .iter()
+        .filter(|line| line.finding() == Finding::Differ);
+    let command = |line: &Line<'_>| {
+        let mut rates = line.comparison.rates.iter();
+        let violated = rates.find(|rates| rates.world.violated > 0)?;
+        let (name, property) = (&line.scenario.name, violated.property.name());
+        Some(program.line(&["shrink", name, "--property", property]))
+    };
+    let commands: Vec<String> = differing
+        .filter_map(command)
+        .map(|line| format!("  shrink  {line}"))
+        .collect();
+    commands.join("\n")
 }
 
 /// Two scenarios whose first so many runs are the same are the same scenario.

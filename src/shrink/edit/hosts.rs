@@ -7,7 +7,7 @@ use crate::trial::{Best, violation};
 use locklab_check::Property;
 use locklab_history::{Effect, Event, Name, Phase, RESOURCE, Role, Topology};
 use locklab_model::fault::Placement;
-use locklab_model::scenario::Scenario;
+use locklab_model::scenario::{Scenario, SentinelOptions};
 use locklab_values::dist::Dist;
 use locklab_values::units::fractional_ms_from_ns;
 
@@ -91,6 +91,9 @@ fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
     let rename = |host: &str| renamed.get(host).cloned();
     let mut scenario = best.scenario.clone();
     scenario.topology = topology;
+    if scenario.topology.sentinels == 0 {
+        scenario.sentinel = SentinelOptions::default();
+    }
     scenario.fault = BTreeMap::new();
     for (name, fault) in &best.scenario.fault {
         let mut fault = fault.clone();
