@@ -29,7 +29,7 @@ use locklab_runner::{judged, recorded};
 use locklab_shrink::{Minimum, Needed, Statistics, Subject, expect, needed, toml, usual_property};
 
 /// How many other seeds are tried for each candidate, unless the user says otherwise.
-pub const USUAL_TRIES: u64 = 4;
+pub const USUAL_TRIES: u64 = 8;
 
 /// What to shrink, and how.
 #[derive(Debug, Clone)]

@@ -20,12 +20,16 @@ use locklab_model::scenario::Scenario;
 /// The candidates of one edit.
 pub(crate) type Edit = fn(&Best, Property) -> Vec<Scenario>;
 
-/// Every edit, in the order in which they are tried.
-pub(crate) const EDITS: &[Edit] = &[
+/// The edits that leave something out, in the order in which they are tried.
+pub(crate) const REDUCTIONS: &[Edit] = &[
     faults::fewer,
     hosts::fewer,
     rounds::fewer,
     constants::settled,
+];
+
+/// The edits that make what is left read better. None is worth a violation that fewer seeds show.
+pub(crate) const REFINEMENTS: &[Edit] = &[
     faults::with_fewer_targets,
     options::left_out,
     placement::by_moment,

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use crate::edit::{self, EDITS};
+use crate::edit::{self, Edit, REDUCTIONS, REFINEMENTS};
 use crate::trial::{Best, Trials, violation};
 use crate::{Size, Subject};
 use locklab_check::{Property, Verdict};
@@ -141,23 +141,27 @@ impl Search<'_> {
     /// Applies every edit as often as it helps; returns whether one did.
     fn round(&mut self) -> bool {
         let before = self.steps;
-        for edit in EDITS {
-            while self.step(*edit) {}
+        for edit in REDUCTIONS {
+            while self.step(*edit, 0) {}
+        }
+        let certainty = self.trials.certainty(&self.best);
+        for edit in REFINEMENTS {
+            while self.step(*edit, certainty) {}
         }
         self.steps > before
     }
 
     /// Replaces the best scenario by the first candidate of this edit that is smaller and violates
-    /// the property.
-    fn step(&mut self, edit: edit::Edit) -> bool {
+    /// the property, with at least so many of the seeds that are tried.
+    fn step(&mut self, edit: Edit, certainty: u64) -> bool {
         let size = Size::of(&self.best.scenario);
         let mut candidates = edit(&self.best, self.trials.property);
         candidates.retain(|candidate| Size::of(candidate) < size);
-        self.take(candidates)
+        self.take(candidates, certainty)
     }
 
-    fn take(&mut self, candidates: Vec<Scenario>) -> bool {
-        let found = self.trials.first(candidates, self.best.seed);
+    fn take(&mut self, candidates: Vec<Scenario>, certainty: u64) -> bool {
+        let found = self.trials.first(candidates, self.best.seed, certainty);
         let is_found = found.is_some();
         if let Some(found) = found {
             self.best = found;
@@ -176,14 +180,14 @@ impl Search<'_> {
         if horizon_ms < self.best.scenario.horizon_ms {
             let mut scenario = self.best.scenario.clone();
             scenario.horizon_ms = horizon_ms;
-            self.take(vec![scenario]);
+            self.take(vec![scenario], 0);
         }
     }
 
     /// Gives back what was shortened for speed, and names the faults after what they do.
     fn finish(&mut self) {
-        self.take(edit::horizon::usual(&self.best.scenario));
-        self.take(edit::faults::named(&self.best.scenario));
+        self.take(edit::horizon::usual(&self.best.scenario), 0);
+        self.take(edit::faults::named(&self.best.scenario), 0);
     }
 }
 

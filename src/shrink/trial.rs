@@ -25,7 +25,7 @@ pub struct Best {
 pub(crate) struct Trials<'a> {
     /// The property that has to be violated.
     pub property: Property,
-    /// How many other seeds are tried where the present one violates nothing: 0, 1, 2, …
+    /// How many seeds (0, 1, 2, …) are tried beside the present one.
     pub tries: u64,
     /// How many candidates are tried at a time.
     pub threads: usize,
@@ -58,12 +58,16 @@ impl<'a> Trials<'a> {
         }
     }
 
-    /// The first of these candidates that violates the property; `None` if none does, or if the
-    /// search was ended. A candidate that has failed before is not tried again.
-    pub fn first(&mut self, candidates: Vec<Scenario>, seed: u64) -> Option<Best> {
+    /// The first of these candidates that violates the property, with at least `certainty` of the
+    /// seeds that are tried; `None` if none does, or if the search was ended. A candidate that has
+    /// failed before is not tried again.
+    pub fn first(&mut self, candidates: Vec<Scenario>, seed: u64, certainty: u64) -> Option<Best> {
         let mut open: Vec<(String, Scenario)> = Vec::new();
         for candidate in candidates {
-            let text = format!("{seed} {}", serde_json::to_string(&candidate).ok()?);
+            let text = format!(
+                "{seed} {certainty} {}",
+                serde_json::to_string(&candidate).ok()?
+            );
             if !self.failed.contains(&text) && check(&candidate).is_ok() {
                 open.push((text, candidate));
             }
@@ -72,9 +76,9 @@ impl<'a> Trials<'a> {
             let results: Vec<(u64, Option<Best>)> = thread::scope(|scope| {
                 let spawned: Vec<_> = wave[1..]
                     .iter()
-                    .map(|(_, candidate)| scope.spawn(|| self.try_one(candidate, seed)))
+                    .map(|(_, candidate)| scope.spawn(|| self.try_one(candidate, seed, certainty)))
                     .collect();
-                let mut results = vec![self.try_one(&wave[0].1, seed)];
+                let mut results = vec![self.try_one(&wave[0].1, seed, certainty)];
                 for thread in spawned {
                     // A run that panics is a bug, which is reported above.
                     let joined = thread.join();
@@ -96,30 +100,53 @@ impl<'a> Trials<'a> {
         None
     }
 
-    /// Runs one candidate with this seed, and then with others, until one violates the property.
-    fn try_one(&self, candidate: &Scenario, seed: u64) -> (u64, Option<Best>) {
+    /// With how many of the seeds that are tried a scenario violates the property.
+    pub fn certainty(&mut self, best: &Best) -> u64 {
+        let seeds = (0..self.tries).take_while(|_| !self.stop.load(Ordering::Relaxed));
+        let violating = seeds.filter(|seed| self.run(&best.scenario, *seed).is_some());
+        let violating = violating.count() as u64;
+        self.runs += self.tries;
+        violating
+    }
+
+    /// Runs one candidate with this seed, and then with others, until it is clear whether it violates
+    /// the property as often as it has to.
+    fn try_one(&self, candidate: &Scenario, seed: u64, certainty: u64) -> (u64, Option<Best>) {
         let others = (0..self.tries).filter(|other| *other != seed);
-        let mut runs = 0;
+        let (mut runs, mut violating, mut others_left) = (0, 0, self.tries);
+        let mut best = None;
         for seed in [seed].into_iter().chain(others) {
             if self.stop.load(Ordering::Relaxed) {
-                break;
+                return (runs, None);
             }
             runs += 1;
-            (self.progress)(1);
-            // A run that never ends is not a smaller counterexample.
-            let Ok(run) = judged::run(candidate, seed, Keep::default()) else {
-                continue;
-            };
-            if violation(&run, self.property).is_some() {
-                let best = Best {
-                    scenario: candidate.clone(),
-                    seed,
-                    run,
-                };
-                return (runs, Some(best));
+            let found = self.run(candidate, seed);
+            if seed < self.tries {
+                others_left -= 1;
+                violating += u64::from(found.is_some());
+            }
+            best = best.or(found);
+            if violating + others_left < certainty {
+                return (runs, None);
+            }
+            if best.is_some() && violating >= certainty {
+                break;
             }
         }
-        (runs, None)
+        (runs, best)
+    }
+
+    /// Runs a scenario with this seed; `None` if it does not violate the property.
+    fn run(&self, scenario: &Scenario, seed: u64) -> Option<Best> {
+        (self.progress)(1);
+        // A run that never ends is not a counterexample.
+        let run = judged::run(scenario, seed, Keep::default()).ok()?;
+        violation(&run, self.property)?;
+        Some(Best {
+            scenario: scenario.clone(),
+            seed,
+            run,
+        })
     }
 }
 
