@@ -94,7 +94,7 @@ pub(super) fn shrink(options: &Options, context: &Context) -> anyhow::Result<Exi
 /// The run to shrink.
 fn subject(run: &str, options: &Options) -> anyhow::Result<Subject> {
     let path = Path::new(run);
-    if !path.extension().is_some_and(|ending| ending == "jsonl") {
+    if path.extension().is_none_or(|ending| ending != "jsonl") {
         let scenario = scenario::load(run, &options.sets)?;
         let seed = match options.seed {
             Some(seed) => seed,

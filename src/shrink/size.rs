@@ -68,6 +68,8 @@ fn placement(placement: &Placement) -> u64 {
         Placement::After { moment, delay_ms } => {
             u64::from(moment.nth - 1) + u64::from(*delay_ms != Dist::Constant(0.0))
         }
+        // The name of a step counts what a client has sent, as that of a point counts rounds.
+        Placement::AtStep { delay_ms, .. } => 1 + u64::from(*delay_ms != Dist::Constant(0.0)),
         Placement::At(_) => 3,
         Placement::Every { .. } => 4,
     }

@@ -1,14 +1,11 @@
 //! What is shrunk: one run, as a scenario in which every fault is settled.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 
 use locklab_check::{Property, Verdict};
-use locklab_history::{Effect, Fault, Moment, Schedule, Start};
-use locklab_model::fault::{Described, FaultSpec, Placement};
+use locklab_history::{Fault, Schedule};
+use locklab_model::fault::FaultSpec;
 use locklab_model::scenario::{Drawn, Scenario, SentinelOptions};
-use locklab_values::dist::Dist;
-use locklab_values::units::fractional_ms_from_ns;
 
 /// A run to shrink.
 #[derive(Debug, Clone)]
@@ -74,7 +71,7 @@ pub fn usual_property(
 /// The faults of a schedule as a scenario writes them. A repeated fault becomes several; their order
 /// stays.
 fn pinned(schedule: &Schedule) -> BTreeMap<String, FaultSpec> {
-    let spec = |fault: &Fault| (name(&fault.name), spec(fault));
+    let spec = |fault: &Fault| (name(&fault.name), FaultSpec::from(fault));
     schedule.faults.iter().map(spec).collect()
 }
 
@@ -87,79 +84,10 @@ fn name(name: &str) -> String {
     }
 }
 
-fn spec(fault: &Fault) -> FaultSpec {
-    FaultSpec {
-        effect: described(&fault.effect),
-        placement: placement(&fault.start),
-        duration_ms: fault.duration_ns.map(constant),
-    }
-}
-
-/// The placement that a schedule's start came from, with its numbers settled. Another way of placing
-/// a fault needs an arm here.
-fn placement(start: &Start) -> Placement {
-    match start {
-        Start::At { at_ns } => Placement::At(constant(*at_ns)),
-        Start::After {
-            client,
-            point,
-            nth,
-            delay_ns,
-        } => Placement::After {
-            moment: Moment {
-                client: client.clone(),
-                point: *point,
-                nth: *nth,
-            },
-            delay_ms: constant(*delay_ns),
-        },
-    }
-}
-
-fn described(effect: &Effect) -> Described {
-    match effect {
-        Effect::Hosts { fault, hosts } => {
-            let Ok(fault) = fault.convert(&mut Settled, Settled::step, Settled::rate);
-            let hosts = hosts.clone();
-            Effect::Hosts { fault, hosts }
-        }
-        Effect::Links { fault, links } => {
-            let Ok(fault) = fault.convert(&mut Settled, Settled::delay, Settled::share);
-            let links = links.clone();
-            Effect::Links { fault, links }
-        }
-    }
-}
-
-fn constant(ns: u64) -> Dist {
-    Dist::Constant(fractional_ms_from_ns(ns))
-}
-
-/// Writes the amount of a fault as a scenario does.
-struct Settled;
-
-impl Settled {
-    fn step(&mut self, step_ns: i64) -> Result<f64, Infallible> {
-        let size = fractional_ms_from_ns(step_ns.unsigned_abs());
-        Ok(if step_ns < 0 { -size } else { size })
-    }
-
-    fn rate(&mut self, drift_ppm: i64) -> Result<i64, Infallible> {
-        Ok(drift_ppm)
-    }
-
-    fn delay(&mut self, extra_ns: u64) -> Result<Dist, Infallible> {
-        Ok(constant(extra_ns))
-    }
-
-    fn share(&mut self, probability: f64) -> Result<f64, Infallible> {
-        Ok(probability)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use locklab_history::Start;
     use locklab_model::fault::expand;
     use locklab_model::scenario::{check, load};
     use locklab_runner::judged;

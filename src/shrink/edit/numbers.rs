@@ -76,7 +76,9 @@ fn simpler(number: f64) -> Vec<f64> {
     found.retain(|other| cost(other) < cost(&size));
     found.sort_by_key(cost);
     found.dedup_by_key(|number| cost(number));
-    let signed = |it: f64| (it.copysign(number) * 1e6).round() / 1e6 + 0.0;
+    // Six decimals, so that no number shows how it was computed.
+    let decimals = 10_f64.powi(6);
+    let signed = |it: f64| (it.copysign(number) * decimals).round() / decimals + 0.0;
     found.into_iter().map(signed).collect()
 }
 
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn simpler_numbers_have_fewer_digits_or_are_smaller() {
-        assert_eq!(simpler(0.0), []);
+        assert_eq!(simpler(0.0), Vec::<f64>::new());
         assert_eq!(simpler(1.0), [0.0]);
         assert_eq!(simpler(5.0), [0.0, 1.0, 2.0]);
         assert_eq!(simpler(-20.0), [0.0, -1.0, -2.0, -5.0, -10.0]);

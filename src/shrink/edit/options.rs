@@ -26,7 +26,7 @@ pub(crate) fn left_out(best: &Best, property: Property) -> Vec<Scenario> {
     for table in OF_HOSTS {
         for (host, settings) in entries(value.pointer(&pointer(table))) {
             let whole = [owned(table), vec![host.clone()]].concat();
-            let setting = |key: &String| [&whole[..], &[key.clone()]].concat();
+            let setting = |key: &String| [&whole[..], std::slice::from_ref(key)].concat();
             paths.push(whole.clone());
             paths.extend(entries(Some(settings)).map(|(key, _)| setting(key)));
         }

@@ -68,7 +68,10 @@ fn counted_within(mut scenario: Scenario, rounds: u32) -> Scenario {
 fn moment(placement: &Placement) -> Option<&Moment> {
     match placement {
         Placement::After { moment, .. } => Some(moment),
-        Placement::At(_) | Placement::Between { .. } | Placement::Every { .. } => None,
+        Placement::At(_)
+        | Placement::AtStep { .. }
+        | Placement::Between { .. }
+        | Placement::Every { .. } => None,
     }
 }
 
