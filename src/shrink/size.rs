@@ -61,14 +61,14 @@ impl Size {
 }
 
 /// How far a placement is from one that reads as a sentence. The beginning of the run and the first
-/// arrival at a point of a client's program cost nothing; an absolute time costs most.
+/// arrival at a point of a client's program cost nothing; another step costs something, and an
+/// absolute time most.
 fn placement(placement: &Placement) -> u64 {
     match placement {
         Placement::At(Dist::Constant(0.0)) | Placement::Between { .. } => 0,
         Placement::After { moment, delay_ms } => {
             u64::from(moment.nth - 1) + u64::from(*delay_ms != Dist::Constant(0.0))
         }
-        // The name of a step counts what a client has sent, as that of a point counts rounds.
         Placement::AtStep { delay_ms, .. } => 1 + u64::from(*delay_ms != Dist::Constant(0.0)),
         Placement::At(_) => 3,
         Placement::Every { .. } => 4,

@@ -151,6 +151,8 @@ fn rank(key: &str) -> usize {
 /// Writes the keys of a table, and then the tables in it.
 fn table(text: &mut String, path: &mut Vec<String>, entries: &Map<String, Value>) {
     let mut entries: Vec<(&String, &Value)> = entries.iter().collect();
+    // Properties have no order of their own.
+    let rank = |key: &str| if path[..] == ["expect"] { 0 } else { rank(key) };
     entries.sort_by_key(|(key, _)| (rank(key), (*key).clone()));
     let (tables, values): (Vec<_>, Vec<_>) =
         { entries.into_iter() }.partition(|(key, value)| is_table(path, key, value));

@@ -17,6 +17,7 @@ mod replay;
 mod reproduce;
 mod run;
 mod shards;
+mod shrink;
 mod silent_redis;
 mod streams;
 mod submit;

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::edit::placement::began_ns;
 use crate::trial::{Best, violation};
 use locklab_check::Property;
-use locklab_history::{Effect, Event, Name, Phase, RESOURCE, Role, Topology};
+use locklab_history::{Effect, Name, RESOURCE, Role, Step, Topology};
 use locklab_model::fault::Placement;
 use locklab_model::scenario::{Scenario, SentinelOptions};
 use locklab_values::dist::Dist;
@@ -97,12 +98,10 @@ fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
     scenario.fault = BTreeMap::new();
     for (name, fault) in &best.scenario.fault {
         let mut fault = fault.clone();
-        if let Placement::After { moment, .. } = &mut fault.placement {
-            match rename(&moment.client) {
-                Some(client) => moment.client = client.into(),
-                // Nobody sets it off any more; it takes effect when it did.
-                None => fault.placement = Placement::At(began(best, name)?),
-            }
+        if !rename_in(&mut fault.placement, &rename) {
+            // What sets it off is gone; it takes effect when it did.
+            let began_ns = began_ns(best, name)?;
+            fault.placement = Placement::At(Dist::Constant(fractional_ms_from_ns(began_ns)));
         }
         if fault.effect.keep_hosts(|host| renamed.contains_key(host)) {
             let rename_all = |hosts: &mut Vec<Name>| {
@@ -163,13 +162,27 @@ fn kept<T: Clone>(
     tables.iter().filter_map(keep).collect()
 }
 
-/// When a fault of the best run took effect, in milliseconds; `None` if it never did.
-fn began(best: &Best, name: &str) -> Option<Dist> {
-    let mut records = best.run.history.records.iter();
-    let began = records.find(|record| {
-        matches!(&record.event, Event::Fault { fault, phase: Phase::Begins, .. } if **fault == *name)
-    });
-    began.map(|record| Dist::Constant(fractional_ms_from_ns(record.at_ns)))
+/// Renames the hosts by which a fault is placed; returns whether all of them are left.
+fn rename_in(placement: &mut Placement, rename: &impl Fn(&str) -> Option<String>) -> bool {
+    let set = |host: &mut Name| match rename(host) {
+        Some(new) => {
+            *host = new.into();
+            true
+        }
+        None => false,
+    };
+    match placement {
+        Placement::At(_) | Placement::Every { .. } => true,
+        Placement::After { moment, .. } => set(&mut moment.client),
+        Placement::Between { first, second } => set(&mut first.client) && set(&mut second.client),
+        Placement::AtStep { step, .. } => match step {
+            Step::Failpoint(moment) => set(&mut moment.client),
+            Step::Message { request, .. } => set(&mut request.from) && set(&mut request.to),
+            Step::Timer { host, .. } | Step::Sync { host, .. } | Step::Notice { host, .. } => {
+                set(host)
+            }
+        },
+    }
 }
 
 #[cfg(test)]

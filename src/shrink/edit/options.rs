@@ -43,3 +43,32 @@ fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
 fn ends_process(fault: &FaultSpec) -> bool {
     fault.kind().ends_process()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_model::scenario::{Persistence, load};
+    use locklab_runner::judged;
+    use locklab_runner::simulate::Keep;
+
+    /// Whether some candidate keeps nothing on disk.
+    fn loses_persistence(name: &str) -> bool {
+        let scenario = load(name, &["node.persistence=aof-always".into()]).expect("it is valid");
+        let run = judged::run(&scenario, 0, Keep::default()).expect("it ends");
+        let best = Best {
+            scenario,
+            seed: 0,
+            run,
+        };
+        let candidates = left_out(&best, Property::Lease);
+        assert!(!candidates.is_empty());
+        let mut persistence = candidates.iter().map(|it| it.node.persistence);
+        persistence.any(|kept| kept == Persistence::None)
+    }
+
+    #[test]
+    fn persistence_stays_where_a_process_ends() {
+        assert!(loses_persistence("kleppmann/k10"));
+        assert!(!loses_persistence("redis-docs/r12"));
+    }
+}

@@ -2,7 +2,7 @@
 //! it is placed after the point that its client had reached, and counted from fewer rounds; or all
 //! faults are moved towards the beginning of the run.
 
-use crate::edit::placement::{Reached, reached};
+use crate::edit::placement::{moment, steps};
 use crate::trial::{Best, violation};
 use locklab_check::Property;
 use locklab_history::{Moment, Name};
@@ -46,7 +46,7 @@ fn counted_within(mut scenario: Scenario, rounds: u32) -> Scenario {
         scenario
             .fault
             .values()
-            .filter_map(|fault| moment(&fault.placement))
+            .filter_map(|fault| placed_after(&fault.placement))
     };
     let once = moments().filter(|moment| !moment.point.repeats());
     let last: Vec<(Name, u32)> = once
@@ -65,7 +65,7 @@ fn counted_within(mut scenario: Scenario, rounds: u32) -> Scenario {
     scenario
 }
 
-fn moment(placement: &Placement) -> Option<&Moment> {
+fn placed_after(placement: &Placement) -> Option<&Moment> {
     match placement {
         Placement::After { moment, .. } => Some(moment),
         Placement::At(_)
@@ -79,27 +79,22 @@ fn moment(placement: &Placement) -> Option<&Moment> {
 /// is a candidate for each client that the violation is about, and for each way of counting.
 fn anchored(best: &Best, property: Property, scenario: &Scenario, rounds: u32) -> Vec<Scenario> {
     let clients = violation(&best.run, property).map_or(&[][..], |found| &found.clients);
-    let reached = reached(&best.run.history);
+    let steps = steps(best);
     let by_one = clients.iter().filter_map(|client| {
         let mut anchored = scenario.clone();
         for fault in anchored.fault.values_mut() {
             if let Some(at_ns) = time(&fault.placement) {
-                let mut before = reached.iter().rev();
-                let last = before.find(|it| it.moment.client == *client && it.at_ns <= at_ns)?;
-                fault.placement = after(last, at_ns);
+                let before = steps.iter().rev().filter(|seen| seen.at_ns <= at_ns);
+                let mut moments = before.filter_map(|seen| Some((seen, moment(seen, client)?)));
+                let (seen, moment) = moments.next()?;
+                let delay_ms = Dist::Constant(fractional_ms_from_ns(at_ns - seen.at_ns));
+                let moment = moment.clone();
+                fault.placement = Placement::After { moment, delay_ms };
             }
         }
         Some(counted_within(anchored, rounds))
     });
     by_one.collect()
-}
-
-/// The placement that strikes at this time of the run.
-fn after(reached: &Reached, at_ns: u64) -> Placement {
-    Placement::After {
-        moment: reached.moment.clone(),
-        delay_ms: Dist::Constant(fractional_ms_from_ns(at_ns - reached.at_ns)),
-    }
 }
 
 /// When a fault strikes, in nanoseconds, if it is placed at a time after the beginning.
