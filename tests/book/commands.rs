@@ -26,6 +26,8 @@ const UNTESTED: &[(&str, &str)] = &[
     ("matrix", "takes minutes"),
     ("campaign", "takes minutes"),
     ("cost", "takes minutes"),
+    ("--all", "takes half a minute"),
+    ("--pairs", "takes minutes"),
 ];
 
 /// The environment variables of commands in CI.

@@ -152,17 +152,21 @@ fn mark(page: &mut Page, mark: Mark, (x, y): (f64, f64), width: f64) {
 }
 
 /// What the marks mean; returns the lower end.
-fn legend(page: &mut Page, y: f64) -> f64 {
+fn legend(page: &mut Page, mut y: f64) -> f64 {
     let mut x = 24.0;
     let lead = "A fault that begins there:";
     page.drawing
         .text((x, y + 8.0), lead, text(11.0, palette::MUTED));
     x += font::width(lead, 11.0) + 14.0;
     for (kind, meaning) in MARKS {
+        let width = 21.0 + font::width(meaning, 11.0);
+        if x + width > page.right {
+            (x, y) = (24.0, y + 16.0);
+        }
         mark(page, kind, (x, y), 16.0);
         page.drawing
             .text((x + 21.0, y + 8.0), meaning, text(11.0, palette::INK));
-        x += 21.0 + font::width(meaning, 11.0) + 18.0;
+        x += width + 18.0;
     }
     y + 24.0
 }
