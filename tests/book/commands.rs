@@ -28,6 +28,7 @@ const UNTESTED: &[(&str, &str)] = &[
     ("cost", "takes minutes"),
     ("--all", "takes half a minute"),
     ("--pairs", "takes minutes"),
+    ("--campaign", "takes half a minute"),
 ];
 
 /// The environment variables of commands in CI.
