@@ -136,6 +136,11 @@ impl Done {
         format!("{}{}exit {code}", named(&self.out), named(&self.err))
     }
 
+    /// Standard output, with the program's name in place of its path.
+    pub fn printed(&self) -> String {
+        named(&self.out)
+    }
+
     /// Both streams in one line, with single spaces: wherever lines were folded.
     pub fn in_one_line(&self) -> String {
         let words = self

@@ -11,7 +11,7 @@ fn scenario_that_is_left_stands_alone_and_is_as_predicted() {
     let bench = Bench::new("shrink");
     let shrunk = bench.locklab(&["shrink", "kleppmann/k10", "--seed", "0", "--format", "svg"]);
     assert_eq!(shrunk.code, Some(0), "{}", shrunk.told());
-    assert_snapshot!("shrink_text", shrunk.out);
+    assert_snapshot!("shrink_text", shrunk.printed());
     assert_snapshot!("shrink_toml", bench.read(SHRUNK));
     let again = bench.locklab(&["run", SHRUNK, "--format", "svg"]);
     assert_eq!(again.code, Some(0), "{}", again.told());
