@@ -156,7 +156,8 @@ fn table(text: &mut String, path: &mut Vec<String>, entries: &Map<String, Value>
     entries.sort_by_key(|(key, _)| (rank(key), (*key).clone()));
     let (tables, values): (Vec<_>, Vec<_>) =
         { entries.into_iter() }.partition(|(key, value)| is_table(path, key, value));
-    if !path.is_empty() && !values.is_empty() {
+    // A campaign may have nothing but defaults: its table alone says that it is one.
+    if !path.is_empty() && (!values.is_empty() || tables.is_empty()) {
         if !text.is_empty() && !text.ends_with("\n\n") {
             text.push('\n');
         }

@@ -61,11 +61,14 @@ fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, 
     }
     for (key, value) in table {
         path.push(key.clone());
-        let share = value.as_f64().unwrap_or_default();
+        let share = value.as_f64();
+        let is_some = share.is_some_and(|share| share > 0.0);
         match key.as_str() {
-            "loss" if share > 0.0 => found.push((path.clone(), vec![json!(0)])),
-            "probability" if share < 1.0 => found.push((path.clone(), vec![json!(1), json!(0)])),
-            key if key.contains("jitter") && share > 0.0 => {
+            "loss" if is_some => found.push((path.clone(), vec![json!(0)])),
+            "probability" if share.is_some_and(|share| share < 1.0) => {
+                found.push((path.clone(), vec![json!(1), json!(0)]));
+            }
+            key if key.contains("jitter") && is_some => {
                 found.push((path.clone(), vec![json!(0)]));
             }
             _ => collect(value, path, found),
