@@ -2,7 +2,7 @@
 //!
 //! A scenario is run once without its faults, which gives the steps. Then every kind of fault is placed at
 //! every step, on every host that it can strike there; placements that make the same run are run once
-//! ([`classes`]). With pairs, every fault is followed by every other one, at the steps that the run has
+//! (`classes`). With pairs, every fault is followed by every other one, at the steps that the run has
 //! after the first.
 
 mod classes;

@@ -18,7 +18,7 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, DeriveDeserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// The version of the schema; see [`SCHEMA`].
+    /// The version of the schema; see `SCHEMA`.
     #[serde(rename = "lock-history")]
     pub version: u32,
     /// The kind of lock.

@@ -1,6 +1,6 @@
 //! The steps of a simulated run: what the world does, by its names.
 //!
-//! [`Step`](locklab_history::Step) defines the names. A run is watched only if a fault is placed at a step, or
+//! [`locklab_history::Step`] defines the names. A run is watched only if a fault is placed at a step, or
 //! if the steps are to be kept.
 
 mod log;

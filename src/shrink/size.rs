@@ -25,7 +25,7 @@ pub struct Size {
     pub targets: usize,
     /// Settings that may be left out, and are not: see `optional.rs`.
     pub options: usize,
-    /// How far the faults' placements are from "after c1 read": see [`placement`].
+    /// How far the faults' placements are from "after c1 read": see `placement`.
     pub placements: u64,
     /// The significant digits of all times and amounts.
     pub digits: usize,
