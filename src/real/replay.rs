@@ -26,6 +26,7 @@ use locklab_redis::resp::next_words;
 use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
 use locklab_runner::key_log::{KeyLog, Moment, wall_deadline};
 use locklab_shim::Readings;
+use locklab_values::units::NS_PER_US;
 
 use self::same_reply::same_start;
 use super::monitor::Executed;
@@ -184,7 +185,12 @@ fn of_node(wire: &Wire, name: &Name, imitated: Imitated) -> Result<Vec<KeySnapsh
             process = Process::new(request.executed.process, imitated);
             log.begin(name);
         }
-        let moment = wire.moment(name, at_ns);
+        // The request was executed at this time at the latest. Whether a key had expired, the server
+        // decided by its clock when it executed the request, which may have been long before.
+        let moment = Moment {
+            wall_ns: request.executed.wall_us * NS_PER_US,
+            ..wire.moment(name, at_ns)
+        };
         let executed = process.execute(request, &mut sent);
         executed.map_err(|replies| differs(moment.at_ns, replies))?;
         let (node, by) = (&process.node, Some(request.from));

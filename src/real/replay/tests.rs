@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use locklab_history::{History, KeySnapshot, Name};
+use locklab_history::leases::{End, Lease, leases};
+use locklab_history::{Contents, History, KeySnapshot, Name, Topology};
 use locklab_locks::KEY;
 use locklab_model::scenario::load;
 use locklab_proxy::Segment;
@@ -37,6 +38,38 @@ const TAKE: [&[&str]; 2] = [
 /// The value of the lock at each change, if every reply is the same. The server executes the exchanges
 /// in this order.
 fn values(exchanges: &[Exchange]) -> Result<Vec<(u64, Option<String>)>, Unknown> {
+    let value = |look: &KeySnapshot| {
+        let change = look.changed.first()?;
+        let value = change.now.as_ref().map(|state| state.value.clone());
+        Some((look.at_ns / NS_PER_MS, value))
+    };
+    Ok(looks(exchanges)?.iter().filter_map(value).collect())
+}
+
+/// When and why the server no longer held each value of the lock, in milliseconds since the run began.
+fn ends(exchanges: &[Exchange]) -> Result<Vec<(u64, End)>, Unknown> {
+    let contents = Contents {
+        snapshots: looks(exchanges)?,
+        ..Contents::default()
+    };
+    let history = history();
+    let topology = Topology {
+        nodes: 1,
+        ..Topology::default()
+    };
+    let leases = leases(&history, &contents, &topology);
+    let end = |lease: &Lease| (lease.until_ns / NS_PER_MS, lease.end);
+    Ok(leases.iter().map(end).collect())
+}
+
+fn history() -> History {
+    History {
+        end_ns: 1000 * NS_PER_MS,
+        ..History::default()
+    }
+}
+
+fn looks(exchanges: &[Exchange]) -> Result<Vec<KeySnapshot>, Unknown> {
     let mut segments = Vec::new();
     let mut executed = Vec::new();
     for exchange in exchanges {
@@ -68,10 +101,7 @@ fn values(exchanges: &[Exchange]) -> Result<Vec<(u64, Option<String>)>, Unknown>
         });
     }
     segments.sort_by_key(|segment| segment.sent_ns);
-    let history = History {
-        end_ns: 1000 * NS_PER_MS,
-        ..History::default()
-    };
+    let history = history();
     let numbers = segments.iter().map(|it| it.connection);
     let wire = Wire {
         history: &history,
@@ -84,13 +114,7 @@ fn values(exchanges: &[Exchange]) -> Result<Vec<(u64, Option<String>)>, Unknown>
             mono_ns: at_ns,
         },
     };
-    let looks = snapshots(&wire, &load("kleppmann/k1", &[]).expect("it ships"))?;
-    let value = |look: &KeySnapshot| {
-        let change = look.changed.first()?;
-        let value = change.now.as_ref().map(|state| state.value.clone());
-        Some((look.at_ns / NS_PER_MS, value))
-    };
-    Ok(looks.iter().filter_map(value).collect())
+    snapshots(&wire, &load("kleppmann/k1", &[]).expect("it ships"))
 }
 
 #[test]
@@ -126,6 +150,34 @@ fn a_lease_ends_by_the_clock_of_the_server() {
         repeated: "$-1\\r\\n".into(),
     };
     assert_eq!(held(50), Err(differs));
+}
+
+#[test]
+fn a_late_reply_does_not_make_a_deletion_an_expiry() {
+    let ends = |executed_ms, reply| {
+        ends(&[
+            Exchange {
+                client: "c1",
+                at_ms: [10, 11],
+                words: TAKE[0],
+                reply: OK,
+                executed_ms: 10,
+                process: 0,
+            },
+            Exchange {
+                client: "c1",
+                at_ms: [100, 150],
+                words: &["DEL", KEY],
+                reply,
+                executed_ms,
+                process: 0,
+            },
+        ])
+    };
+    // The lease is over at 110 ms. The server was asked before, and its reply left after.
+    assert_eq!(ends(105, ":1\r\n"), Ok(vec![(150, End::Deleted)]));
+    let expired = ends(140, ":0\r\n").map(|ends| ends.into_iter().map(|(_, end)| end).collect());
+    assert_eq!(expired, Ok(vec![End::Expired]));
 }
 
 #[test]
