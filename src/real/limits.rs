@@ -84,7 +84,30 @@ fn is_like(version: &str, wanted: Imitated) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use locklab_model::scenario::load;
+
     use super::*;
+
+    #[test]
+    fn programs_of_others_need_servers_of_redis_and_a_resource_that_lives() {
+        let refused = |name: &str, sets: &[&str]| {
+            let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = load(name, &sets).expect("it ships");
+            let drawn = scenario.drawn(0);
+            check_foreign(&drawn.scenario, &drawn.schedule).err()
+        };
+        let on = |host| format!("fault.gc={{ kind = \"kill\", on = \"{host}\", at_ms = 5 }}");
+        assert!(refused("kleppmann/k1", &[]).is_none());
+        assert!(refused("kleppmann/k1", &[&on("n1")]).is_none());
+        assert!(matches!(
+            refused("kleppmann/k1", &[&on("resource")]),
+            Some(ConfirmError::ResourceEnds { fault }) if *fault == *"gc"
+        ));
+        assert!(matches!(
+            refused("kleppmann/k18", &[]),
+            Some(ConfirmError::NoServersOfRedis)
+        ));
+    }
 
     #[test]
     fn a_server_is_like_an_earlier_one_of_the_same_product() {

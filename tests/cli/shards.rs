@@ -77,6 +77,11 @@ fn the_shards_of_cost_join_to_the_whole() {
 }
 
 #[test]
+fn the_shards_of_a_map_of_faults_join_to_the_whole() {
+    check("shards-place", "place kleppmann/k1", &[]);
+}
+
+#[test]
 fn the_shards_of_claims_join_to_the_whole() {
     // The page has the time that it took.
     check(

@@ -239,8 +239,8 @@ const LEGEND: [(Look, &str); 2] = [
     (Look::Holds, "not violated"),
 ];
 
-const NOTE: &str = "Columns from `lease` on count placements. One that violates several is in each of \
-                    their columns; `other` has those that violate another property only.";
+const NOTE: &str = "The columns from “lease” on count placements. One that violates several properties is \
+                    in each of their columns; “other” counts those that violate another property only.";
 
 /// The counts by step, for the steps of the first run at which a fault violates anything.
 pub(super) fn by_step(title: String, struck: &[Struck<'_>], summary: &Summary) -> Table {
@@ -331,7 +331,10 @@ pub(super) fn compared(
         list.push([row.label.clone()].into_iter().chain(numbers).collect());
     }
     let table = Table {
-        title: format!("One fault at every step: the locks compared ({seeds} runs each)"),
+        title: format!(
+            "One fault at every step: the locks compared ({seeds} {} each)",
+            if seeds == 1 { "run" } else { "runs" }
+        ),
         rows_are: "lock",
         columns,
         rows,
