@@ -1,6 +1,5 @@
 //! `locklab place`: a fault at every step of a run.
 
-use anyhow::ensure;
 use clap::Args;
 
 use super::many::Many;
@@ -67,10 +66,6 @@ pub(super) fn place(options: &Options, context: &Context) -> anyhow::Result<Exit
         true => Faults::Two,
     };
     let seeds = options.seeds.range();
-    ensure!(
-        !seeds.is_empty(),
-        "no seed, no run: write --seeds 1 or more"
-    );
     let place = match &options.scenario {
         None => Place::of_locks(&options.locks, &options.sets, seeds, faults)?,
         Some(name) => Place::of_scenario(scenario::load(name, &options.sets)?, seeds, faults)?,

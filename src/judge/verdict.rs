@@ -72,6 +72,20 @@ pub enum Verdict {
     },
 }
 
+impl Verdict {
+    /// The verdict of a check of `locklab-check`, with the evidence for a violation.
+    pub fn of(
+        verdict: locklab_check::Verdict,
+        evidence: impl FnOnce(Violation) -> Evidence,
+    ) -> Verdict {
+        match verdict {
+            locklab_check::Verdict::Holds => Verdict::Holds,
+            locklab_check::Verdict::Inconclusive { why } => Verdict::Inconclusive { why },
+            locklab_check::Verdict::Violated(violation) => Verdict::Violated(evidence(violation)),
+        }
+    }
+}
+
 impl From<Option<Evidence>> for Verdict {
     fn from(evidence: Option<Evidence>) -> Verdict {
         evidence.map_or(Verdict::Holds, Verdict::Violated)
@@ -175,13 +189,9 @@ fn by_intervals(
     let properties = properties(history, key, exclusion);
     for (property, verdict) in judge_by(&timeline, &bounds(history.header.servers), &properties) {
         let of_resource = Property::PARTS_OF_RESOURCE.contains(&property);
-        let verdict = match (verdict, &key.accesses_doubt) {
-            (_, Some(why)) if of_resource => Verdict::Inconclusive { why: why.clone() },
-            (locklab_check::Verdict::Holds, _) => Verdict::Holds,
-            (locklab_check::Verdict::Inconclusive { why }, _) => Verdict::Inconclusive { why },
-            (locklab_check::Verdict::Violated(violation), _) => {
-                Verdict::Violated(intervals.evidence(&timeline, &violation))
-            }
+        let verdict = match &key.accesses_doubt {
+            Some(why) if of_resource => Verdict::Inconclusive { why: why.clone() },
+            _ => Verdict::of(verdict, |it| intervals.evidence(&timeline, &it)),
         };
         verdicts.push((Criterion::Checked(property), verdict));
     }

@@ -212,7 +212,7 @@ impl Contents {
                 None => return not_a_number(),
             },
         };
-        // Who adds, or writes without having read, overwrites nothing unseen.
+        // An addition, and a write without a read before it, overwrite no version that the client has not seen.
         let based_on = match request {
             Request::Add(_) => self.version,
             Request::Read | Request::Write(_) => {

@@ -1,0 +1,146 @@
+//! Reads a history of any of the three forms, and judges it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context, bail, ensure};
+use locklab_check::{Property, judge_by};
+use locklab_history::timeline::Timeline;
+use locklab_judge::{
+    Criterion, Evidence, Header, KeyReport, LockHistory, ModelName, Verdict, by_search, jepsen,
+    json_lines, judge_key, recorded,
+};
+use locklab_results::recording::{self, Recording};
+use locklab_runner::{judged, recorded as recorded_run};
+
+/// A history, and what was found of each of its locks.
+pub(super) struct Judged {
+    pub(super) history: LockHistory,
+    pub(super) reports: Vec<KeyReport>,
+}
+
+/// A history as it was read.
+pub(super) enum Input {
+    Log(LockHistory),
+    Recording(Box<Recording>),
+}
+
+impl Input {
+    /// Reads the bytes of a file. `name` is for errors.
+    pub(super) fn read(file: &[u8], name: &Path, model: Option<ModelName>) -> anyhow::Result<Self> {
+        let is_recording = file.trim_ascii_start().starts_with(b"{\"locklab\"");
+        Ok(if is_recording {
+            Self::Recording(Box::new(recording::read(file, name)?))
+        } else if json_lines::is_one(file) {
+            Self::Log(json_lines::read(file, name, model)?)
+        } else if jepsen::is_one(file) {
+            let header = Header::of(model.unwrap_or(jepsen::MODEL));
+            Self::Log(jepsen::read(file, name, header)?)
+        } else {
+            bail!(
+                "{}:1: this is not a history; begin it with {{\"lock-history\":1,\"model\":\"mutex\"}}, and \
+                 see docs/judge.md",
+                name.display()
+            )
+        })
+    }
+
+    /// The calls alone, in the form of any lock's log.
+    pub(super) fn into_log(self, model: Option<ModelName>) -> LockHistory {
+        match self {
+            Self::Log(history) => history,
+            Self::Recording(recording) => recorded::history(&recording.history, 1, model),
+        }
+    }
+
+    /// Judges it; the search for an order may try `budget` steps for each lock.
+    pub(super) fn judge(
+        self,
+        name: &Path,
+        model: Option<ModelName>,
+        budget: u64,
+    ) -> anyhow::Result<Judged> {
+        match self {
+            Self::Log(history) => {
+                let keys = history.keys.iter();
+                let reports = keys.map(|key| judge_key(&history, key, budget)).collect();
+                Ok(Judged { history, reports })
+            }
+            Self::Recording(recording) => of_recording(&recording, name, model, budget),
+        }
+    }
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    if path == Path::new("-") {
+        let mut file = Vec::new();
+        io::stdin()
+            .lock()
+            .read_to_end(&mut file)
+            .context("cannot read standard input")?;
+        return Ok(file);
+    }
+    let cannot = || {
+        format!(
+            "cannot read {}; give a history, or - for standard input",
+            path.display()
+        )
+    };
+    let found = std::fs::metadata(path).with_context(cannot)?;
+    ensure!(
+        found.is_file(),
+        "{} is no regular file; use - for a pipe",
+        path.display()
+    );
+    std::fs::read(path).with_context(cannot)
+}
+
+/// A recording is judged as `locklab run` judges it, and an order of its calls is searched for.
+fn of_recording(
+    recording: &Recording,
+    name: &Path,
+    model: Option<ModelName>,
+    budget: u64,
+) -> anyhow::Result<Judged> {
+    let scenario =
+        recorded_run::scenario(recording).with_context(|| format!("{}:1", name.display()))?;
+    let bounds = judged::bounds(&scenario);
+    let timeline = Timeline::of(&recording.history);
+    let lines = |at_ns: u64| {
+        let records = &recording.history.records;
+        let from = records.partition_point(|record| record.at_ns < at_ns);
+        let end = records.partition_point(|record| record.at_ns <= at_ns);
+        // The first line is the header.
+        (from..end).map(|record| record as u32 + 2)
+    };
+    let judged = judge_by(&timeline, &bounds, &Property::ALL).into_iter();
+    let judged = judged.map(|(property, verdict)| {
+        let verdict = Verdict::of(verdict, |it| {
+            let lines = lines(it.at_ns);
+            Evidence::new(it, lines)
+        });
+        (Criterion::Checked(property), verdict)
+    });
+    let mut verdicts: BTreeMap<Criterion, Verdict> = judged.collect();
+    let history = recorded::history(&recording.history, bounds.nodes, model);
+    let key = &history.keys[0];
+    let linearizable = by_search(&history, key, budget);
+    let mut not_searched = None;
+    match linearizable {
+        Ok(verdict) => drop(verdicts.insert(Criterion::Linearizable, verdict)),
+        Err(why) => not_searched = Some(why),
+    }
+    let report = KeyReport {
+        key: key.key.clone(),
+        calls: key.calls.len(),
+        exclusion: Criterion::Checked(Property::Lease),
+        verdicts: verdicts.into_iter().collect(),
+        not_searched,
+    };
+    Ok(Judged {
+        reports: vec![report],
+        history,
+    })
+}
