@@ -74,15 +74,14 @@ pub(super) fn read<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_str(&format!("{{{rest}")).ok()
 }
 
-/// The next line with its end, which a process that was killed did not write; `None` at the end of the
-/// file, and for bytes that are no text.
+/// The next line; empty for bytes that are no text, and `None` at the end of the file. A last line without
+/// its end is not there: a process is writing it, or was killed while it did.
 pub(super) fn next(file: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     file.read_until(b'\n', &mut bytes)?;
     Ok(match bytes.pop() {
         Some(b'\n') => Some(String::from_utf8(bytes).unwrap_or_default()),
-        Some(_) => Some(String::new()),
-        None => None,
+        _ => None,
     })
 }
 
