@@ -2,26 +2,32 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
+use super::number::whole;
 use super::{Exit, scenario_completer, seeds};
-use locklab_experiments::Store;
+use locklab_check::Property;
 use locklab_experiments::output::{self, status};
+use locklab_experiments::progress::Progress;
+use locklab_experiments::{Store, layout};
 use locklab_history::Contents;
 use locklab_model::scenario::{self, Drawn, Scenario};
 use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::judged;
 use locklab_runner::recorded;
 use locklab_runner::simulate::Keep;
-use locklab_shrink::{Subject, needed, usual_property};
+use locklab_shrink::{self as shrink, Estimate, Subject, needed, usual_property};
 use locklab_view::{Without, WithoutFault};
 
 const EXAMPLES: &str = "\
 Examples:
   locklab view target/locklab/kleppmann-k1/seed-0.jsonl
   locklab view kleppmann/k10 --seed 3             a run without a recording
+  locklab view kleppmann/k1-exponential --seed 3 --lost
+                                                  the step that lost the run
   locklab view kleppmann/k1 --out k1.html
   locklab view kleppmann/k1 --format perfetto     for ui.perfetto.dev
   locklab view kleppmann/k1 --format shiviz       for ShiViz, with vector clocks
@@ -47,6 +53,11 @@ pub(super) struct Options {
     /// What to write
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Html)]
     format: Format,
+    /// Say when the run was lost: how likely the property that it violates was to be violated, along
+    /// its time. At each of up to 65 times this many runs draw anew from there on; 1000 without a number
+    #[arg(long, value_name = "RUNS", num_args = 0..=1, require_equals = true, default_missing_value = "1000",
+          value_parser = whole::<u32>(1..=1_000_000))]
+    lost: Option<u32>,
     /// The file to write, `-` for standard output; by default in target/locklab, beside the recordings
     /// of the scenario
     #[arg(long, value_name = "FILE")]
@@ -86,15 +97,47 @@ struct Known {
 const MOST_FAULTS: usize = 30;
 
 impl Known {
-    /// What becomes of the property that the run violates without each fault, in the simulator.
-    fn without(&self) -> anyhow::Result<Option<Without>> {
-        let Recording { header, footer, .. } = &self.recording;
-        let subject = Subject {
+    /// The run, to be made again in the simulator.
+    fn subject(&self) -> Subject {
+        let header = &self.recording.header;
+        Subject {
             scenario: self.scenario.clone(),
             seed: header.seed,
             schedule: header.schedule.clone(),
+        }
+    }
+
+    /// The property that the run violates, of several that to speak of.
+    fn property(&self) -> Option<Property> {
+        usual_property(&self.scenario, &self.recording.footer.verdicts)
+    }
+
+    /// When the run was lost.
+    fn lost(&self, runs: u32, stop: &AtomicBool) -> anyhow::Result<shrink::Lost> {
+        ensure!(
+            self.contents.is_some(),
+            "--lost needs a run of the simulator that this build repeats"
+        );
+        let property = self
+            .property()
+            .context("this run violates nothing, so it was not lost; choose another --seed")?;
+        let most = u64::from(runs) * shrink::MOST_TIMES as u64;
+        let progress = Progress::of("drawing anew", "runs at most", most);
+        let how = Estimate {
+            property,
+            runs: runs.into(),
+            threads: thread::available_parallelism().map_or(1, usize::from),
+            stop,
+            progress: &|runs| progress.add(runs),
         };
-        let property = usual_property(&self.scenario, &footer.verdicts);
+        let lost = shrink::Lost::of(&self.subject(), how);
+        progress.clear();
+        Ok(lost?)
+    }
+
+    /// What becomes of the property that the run violates without each fault, in the simulator.
+    fn without(&self) -> anyhow::Result<Option<Without>> {
+        let (subject, property) = (self.subject(), self.property());
         let faults = subject.schedule.faults.len();
         let (Some(property), Some(_), 1..=MOST_FAULTS) = (property, &self.contents, faults) else {
             return Ok(None);
@@ -129,6 +172,11 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         Format::Html => known.without()?,
         Format::Perfetto | Format::Shiviz => None,
     };
+    let lost = match options.lost {
+        Some(runs) => Some(known.lost(runs, &AtomicBool::new(false))?),
+        None => None,
+    };
+    let shown = lost.as_ref().map(shown);
     let subject = locklab_view::Subject {
         scenario: &known.scenario.name,
         title: &known.scenario.title,
@@ -140,6 +188,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         contents: known.contents.as_ref(),
         remark: known.remark,
         without: without.as_ref(),
+        lost: shown.as_ref(),
     };
     let contents = match options.format {
         Format::Html => locklab_view::html(&subject),
@@ -150,12 +199,25 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         output::print_exactly(&contents)?;
         return Ok(Exit::AsPredicted);
     }
+    if let Some(lost) = &lost {
+        status!("{}", layout::fold(&lost.sentence()));
+    }
     let file = write(options, &known, contents.as_bytes())?;
     if !known.remark.is_empty() {
         status!("{}", known.remark);
     }
     output::print(&file.display().to_string())?;
     Ok(Exit::AsPredicted)
+}
+
+/// When a run was lost, as the page shows it.
+fn shown(lost: &shrink::Lost) -> locklab_view::Lost {
+    let share = |point: &shrink::Point| (point.at_ns, point.violated as f64 / lost.runs as f64);
+    locklab_view::Lost {
+        property: lost.property.name(),
+        sentence: lost.sentence(),
+        points: lost.points.iter().map(share).collect(),
+    }
 }
 
 /// A run of the scenario in the world.

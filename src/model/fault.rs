@@ -7,9 +7,11 @@
 
 mod expand;
 mod fault_table;
+mod redraw;
 mod settled;
 mod spec;
 
 pub use expand::expand;
 pub use fault_table::{amount_key, keys};
+pub use redraw::{SoFar, redraw};
 pub use spec::{Described, FaultSpec, Placement};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
-use locklab_world::TraceEvent;
+use locklab_world::{Renewal, TraceEvent};
 
 use super::RunError;
 use super::run::Run;
-use super::simulate::{Keep, simulate};
+use super::simulate::{Keep, simulate, simulate_renewed};
 use super::steps::StepLog;
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use locklab_env::redis::SENTINEL_LIMIT;
@@ -74,6 +74,21 @@ pub fn run_schedule(
     keep: Keep,
 ) -> Result<JudgedRun, RunError> {
     let run = simulate(scenario, seed, &schedule, keep)?;
+    Ok(JudgedRun::of(run, schedule, scenario))
+}
+
+/// The same, but all that is drawn during the run is drawn anew from some times on.
+///
+/// # Errors
+///
+/// See [`simulate`].
+pub fn run_renewed(
+    scenario: &Scenario,
+    seed: u64,
+    renewals: &[Renewal],
+    schedule: Schedule,
+) -> Result<JudgedRun, RunError> {
+    let run = simulate_renewed(scenario, seed, renewals, &schedule, Keep::default())?;
     Ok(JudgedRun::of(run, schedule, scenario))
 }
 

@@ -23,3 +23,4 @@ pub mod steps;
 pub mod workload;
 
 pub use self::error::RunError;
+pub use locklab_world::Renewal;

@@ -13,7 +13,7 @@ use locklab_services::serve::{self, Setup};
 use locklab_values::random::{Rng, Stream};
 use locklab_values::units::{NS_PER_S, ns_from_fractional_ms, ns_from_ms};
 use locklab_world::clock::EPOCH_NS;
-use locklab_world::{Config, Ending, Host, HostConfig, SentMessage, TaskOrder, World};
+use locklab_world::{Config, Ending, Host, HostConfig, Renewal, SentMessage, TaskOrder, World};
 
 use super::injector::Faults;
 use super::key_watcher::KeyWatcher;
@@ -90,6 +90,21 @@ pub fn simulate(
     schedule: &Schedule,
     keep: Keep,
 ) -> Result<Run, RunError> {
+    simulate_renewed(scenario, seed, &[], schedule, keep)
+}
+
+/// The same, but all that is drawn during the run is drawn anew from some times on.
+///
+/// # Errors
+///
+/// If the scenario cannot be run to the end.
+pub fn simulate_renewed(
+    scenario: &Scenario,
+    seed: u64,
+    renewals: &[Renewal],
+    schedule: &Schedule,
+    keep: Keep,
+) -> Result<Run, RunError> {
     let names: Vec<Name> = scenario
         .topology
         .hosts()
@@ -98,6 +113,7 @@ pub fn simulate(
         .collect();
     let config = Config {
         seed,
+        renewals: renewals.to_vec(),
         latency: scenario.network.latency_ms,
         loss: scenario.network.loss,
         // A run begins at a random point within a second of the wall clock.
@@ -345,7 +361,7 @@ fn start_client(
             .with_sentinels(sentinels.clone())
             .with_client_options(options)
             .with_late_timers(timers_late);
-        let random = Stream::new(host.seed(), &format!("workload/{stream}"));
+        let random = host.stream(&format!("workload/{stream}"));
         let program: Pin<Box<dyn Future<Output = ()>>> = match workload.kind {
             WorkloadKind::Lock => {
                 let client = LabClient {

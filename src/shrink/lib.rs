@@ -3,11 +3,12 @@
 //! A [`Subject`] is the run. [`shrink`] edits its scenario: each edit (`edit/`) makes it smaller by
 //! one order, [`Size`], and each edit is tried by an actual run in the simulator. What violates the
 //! property is kept, until no edit is left that does. [`needed`] answers a simpler question, which
-//! of the faults the run needed.
+//! of the faults the run needed; and [`Lost`], when it was lost.
 
 mod edit;
 mod expect;
 mod json;
+mod lost;
 mod needed;
 mod optional;
 mod search;
@@ -17,6 +18,7 @@ mod text;
 mod trial;
 
 pub use expect::expect;
+pub use lost::{Estimate, Lost, LostError, MOST_TIMES, Point};
 pub use needed::{Needed, needed};
 pub use search::{Minimum, NotViolated, Options, Statistics, shrink};
 pub use size::Size;

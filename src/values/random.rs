@@ -5,6 +5,8 @@
 //! scenario and seed.
 
 use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use rand_xoshiro::rand_core::Rng;
 use rand_xoshiro::rand_core::{SeedableRng, TryRng};
@@ -12,8 +14,11 @@ use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 /// A named generator of random numbers. It implements [`Rng`], so it can be used wherever a
 /// generator of `rand` can.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stream(Xoshiro256PlusPlus);
+#[derive(Debug, Clone)]
+pub struct Stream {
+    numbers: Xoshiro256PlusPlus,
+    renewable: Option<Renewable>,
+}
 
 impl Stream {
     /// Creates the stream of this name in the run of this seed.
@@ -22,10 +27,33 @@ impl Stream {
     /// starts from its first number for `seed`, XORed with the 64-bit FNV-1a hash of `name`.
     /// This rule is part of the meaning of a seed: changing it changes every run ever recorded.
     pub fn new(seed: u64, name: &str) -> Self {
-        let mixed = SplitMix64::seed_from_u64(seed).next_u64();
-        Self(Xoshiro256PlusPlus::seed_from_u64(
-            mixed ^ fnv_1a(name.as_bytes()),
-        ))
+        Self {
+            numbers: generator(seed, fnv_1a(name.as_bytes())),
+            renewable: None,
+        }
+    }
+
+    /// Creates the stream of this name in a run whose streams begin anew at some times.
+    pub fn renewed(seed: u64, name: &str, renewals: Arc<Renewals>) -> Self {
+        let mut stream = Self {
+            renewable: Some(Renewable {
+                name: fnv_1a(name.as_bytes()),
+                followed: 0,
+                renewals,
+            }),
+            ..Self::new(seed, name)
+        };
+        // It may be created after one of them.
+        stream.follow();
+        stream
+    }
+
+    fn follow(&mut self) {
+        if let Some(renewable) = &mut self.renewable
+            && let Some(seed) = renewable.renewals.since(&mut renewable.followed)
+        {
+            self.numbers = generator(seed, renewable.name);
+        }
     }
 
     /// A number in the half-open interval 0..1, with 53 random bits.
@@ -52,16 +80,76 @@ impl TryRng for Stream {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        self.0.try_next_u32()
+        self.follow();
+        self.numbers.try_next_u32()
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        self.0.try_next_u64()
+        self.follow();
+        self.numbers.try_next_u64()
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        self.0.try_fill_bytes(bytes)
+        self.follow();
+        self.numbers.try_fill_bytes(bytes)
     }
+}
+
+/// Streams are equal that draw the same numbers until they begin anew.
+impl PartialEq for Stream {
+    fn eq(&self, other: &Self) -> bool {
+        self.numbers == other.numbers
+    }
+}
+
+impl Eq for Stream {}
+
+/// When the streams of a run begin anew, each time from another seed: until then the run is as without,
+/// and what it draws afterwards is independent of it.
+#[derive(Debug, Default)]
+pub struct Renewals {
+    seeds: Vec<u64>,
+    done: AtomicUsize,
+}
+
+impl Renewals {
+    /// As many renewals as there are seeds, in this order.
+    pub fn new(seeds: Vec<u64>) -> Arc<Self> {
+        Arc::new(Self {
+            seeds,
+            done: AtomicUsize::new(0),
+        })
+    }
+
+    /// From now on every stream draws from the next seed.
+    pub fn renew(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The seed of the last renewal, if there was one since a stream `followed` them.
+    fn since(&self, followed: &mut usize) -> Option<u64> {
+        let done = self.done.load(Ordering::Relaxed);
+        if done == *followed {
+            return None;
+        }
+        *followed = done;
+        self.seeds.get(done.checked_sub(1)?).copied()
+    }
+}
+
+/// What a stream needs to begin anew.
+#[derive(Debug, Clone)]
+struct Renewable {
+    /// The hash of its name.
+    name: u64,
+    /// How many renewals it has seen.
+    followed: usize,
+    renewals: Arc<Renewals>,
+}
+
+fn generator(seed: u64, name: u64) -> Xoshiro256PlusPlus {
+    let mixed = SplitMix64::seed_from_u64(seed).next_u64();
+    Xoshiro256PlusPlus::seed_from_u64(mixed ^ name)
 }
 
 /// A number in the half-open interval 0..1 from the upper 53 bits of the next number.
@@ -91,6 +179,29 @@ mod tests {
         assert_eq!(draw(0, "network"), 7_291_638_063_001_997_332);
         assert_eq!(draw(0, "faults"), 1_889_521_557_006_398_499);
         assert_eq!(draw(1, "network"), 9_171_858_533_205_484_557);
+    }
+
+    #[test]
+    fn a_renewed_stream_is_that_of_the_other_seed() {
+        let renewals = Renewals::new(vec![8, 9]);
+        let draw = |stream: &mut Stream| stream.next_u64();
+        let (mut stream, mut plain) = (
+            Stream::renewed(7, "test", renewals.clone()),
+            Stream::new(7, "test"),
+        );
+        assert_eq!(
+            [(); 3].map(|()| draw(&mut stream)),
+            [(); 3].map(|()| draw(&mut plain))
+        );
+        renewals.renew();
+        let expected = Stream::new(8, "test").next_u64();
+        assert_eq!(draw(&mut stream), expected);
+        assert_eq!(
+            draw(&mut Stream::renewed(7, "test", renewals.clone())),
+            expected
+        );
+        renewals.renew();
+        assert_eq!(draw(&mut stream), Stream::new(9, "test").next_u64());
     }
 
     /// The test vectors of the FNV draft.

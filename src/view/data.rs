@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::role::role;
-use super::{Subject, Without, resp, sentences};
+use super::{Lost, Subject, Without, resp, sentences};
 use locklab_check::{Property, Verdict};
 use locklab_history::leases;
 use locklab_history::timeline::Timeline;
@@ -35,6 +35,7 @@ pub struct Page<'a> {
     faults: Vec<Fault>,
     verdicts: Vec<Judgement<'a>>,
     without: Option<&'a Without>,
+    lost: Option<&'a Lost>,
 }
 
 #[derive(Debug, Serialize)]
@@ -255,6 +256,7 @@ pub fn page<'a>(subject: &Subject<'a>) -> Page<'a> {
         faults,
         verdicts,
         without: subject.without,
+        lost: subject.lost,
     }
 }
 

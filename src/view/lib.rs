@@ -42,6 +42,20 @@ pub struct Subject<'a> {
     /// What became of a violated property in the same run without each fault; `None` if it is not
     /// known.
     pub without: Option<&'a Without>,
+    /// How likely the run was to violate a property, along its time; `None` if it is not known.
+    pub lost: Option<&'a Lost>,
+}
+
+/// How likely a run was to violate a property, along its time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Lost {
+    /// The property.
+    pub property: &'static str,
+    /// When it was lost, in a sentence.
+    pub sentence: String,
+    /// Times in nanoseconds since the run began, with the share of runs that violate the property if
+    /// everything from then on is drawn anew.
+    pub points: Vec<(u64, f64)>,
 }
 
 /// A property that a run violates, in the same run without each of its faults.

@@ -11,6 +11,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/labels.js"),
     include_str!("assets/picture.js"),
     include_str!("assets/overview.js"),
+    include_str!("assets/lost.js"),
     include_str!("assets/query.js"),
     include_str!("assets/list.js"),
     include_str!("assets/details.js"),

@@ -41,6 +41,29 @@ fn a_recording_and_its_scenario_give_the_same_page() {
 }
 
 #[test]
+fn a_page_shows_when_its_run_was_lost() {
+    let bench = Bench::new("view-lost");
+    let view = |seed, options: &[&str]| {
+        let run = ["view", "kleppmann/k1-exponential", "--seed", seed];
+        bench.locklab(&[&run[..], options].concat())
+    };
+    let viewed = view("3", &["--lost=40", "--out", "lost.html"]);
+    assert_eq!(viewed.code, Some(0), "{}", viewed.told());
+    let told = viewed.in_one_line();
+    assert!(told.contains("until 16.0 ms (“c1 read”)"), "{told}");
+    let lost = &data(&bench.read("lost.html"))["lost"];
+    assert_eq!(lost["property"], "resource");
+    let points = lost["points"].as_array().expect("points");
+    assert_eq!(points[0][0], 0);
+    assert_eq!(points.last().expect("an end")[1], 1.0);
+    let again = view("3", &["--lost=40", "--out", "-"]).out;
+    assert_eq!(&data(&again)["lost"], lost);
+    let holds = view("0", &["--lost"]);
+    assert_eq!(holds.code, Some(1), "{}", holds.told());
+    assert!(holds.err.contains("violates nothing"), "{}", holds.told());
+}
+
+#[test]
 fn overrides_apply() {
     let bench = Bench::new("view-set");
     let viewed = bench.locklab(&["view", "kleppmann/k1", "--set", "lock.ttl_ms=777"]);

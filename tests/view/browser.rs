@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use locklab_history::{Event, Message, Record};
-use serde_json::Value;
+use locklab_view::{Lost, Subject};
+use serde_json::{Value, json};
 
 use crate::shown::Shown;
 
@@ -180,6 +181,43 @@ function result() {
 }
 
 #[test]
+fn the_page_draws_when_a_run_was_lost() {
+    let shown = Shown::of("kleppmann/k1", 3);
+    let end_ns = shown.recording.history.end_ns;
+    let lost = Lost {
+        property: "resource",
+        sentence: "resource: it was lost".into(),
+        points: vec![(0, 0.0), (end_ns / 2, 0.0), (end_ns / 2 + 1, 1.0)],
+    };
+    let subject = Subject {
+        lost: Some(&lost),
+        ..shown.subject()
+    };
+    // Whether the line, which is red, is at the bottom and at the top where it should be.
+    let script = r#"
+function result() {
+  showWhole();
+  drawChance();
+  const { canvas } = chance, ratio = canvas.width / canvas.clientWidth;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const red = (t, y) => {
+    const pixel = Math.round(y * ratio) * canvas.width + Math.round(xOfU(toU(t)) * ratio);
+    return data[4 * pixel] > 150 && data[4 * pixel + 1] < 90;
+  };
+  return { hidden: chance.canvas.hidden, told: element("lost").textContent,
+    early: [red(run.end / 4, chance.bottom), red(run.end / 4, chance.top)],
+    late: [red(run.end * 3 / 4, chance.bottom), red(run.end * 3 / 4, chance.top)] };
+}"#;
+    let Some(found) = opened("lost", &locklab_view::html(&subject), script) else {
+        return;
+    };
+    assert_eq!(found["hidden"], false);
+    assert_eq!(found["told"], "When it was lostresource: it was lost.");
+    assert_eq!(found["early"], json!([true, false]));
+    assert_eq!(found["late"], json!([false, true]));
+}
+
+#[test]
 fn no_text_of_a_scenario_becomes_markup() {
     let mut shown = Shown::of("kleppmann/k1", 3);
     let evil = "</script><img src=x onerror=\"window.broken = 1\"><!--<script>{{ title }}";
@@ -209,8 +247,8 @@ function result() {
         (&found["title"], &found["rows"]),
         (&evil.into(), &evil.into())
     );
-    // One with data, ten of the page, and two of this test.
-    assert_eq!(found["scripts"], 13);
+    // One with data, eleven of the page, and two of this test.
+    assert_eq!(found["scripts"], 14);
 }
 
 /// How long a picture of a hundred thousand messages takes, at several zooms; nothing is asserted

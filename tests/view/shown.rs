@@ -39,6 +39,7 @@ impl Shown {
             contents: Some(&self.contents),
             remark: "",
             without: None,
+            lost: None,
         }
     }
 }

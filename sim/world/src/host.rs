@@ -68,7 +68,7 @@ impl Host {
 
     /// The random stream with this name, from its beginning.
     pub fn stream(&self, name: &str) -> Stream {
-        Stream::new(self.core.seed, name)
+        self.core.stream(name)
     }
 
     /// Sleeps for `duration` of the monotonic clock.

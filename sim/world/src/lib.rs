@@ -49,7 +49,7 @@ use std::task::{Context, Poll, Waker};
 
 use locklab_link::{EventQueue, Links};
 use locklab_values::dist::Dist;
-use locklab_values::random::Stream;
+use locklab_values::random::{Renewals, Stream};
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet};
 
 pub use self::host::{Host, Sleep};
@@ -81,6 +81,9 @@ impl HostId {
 pub struct Config {
     /// The seed of every random stream of the run.
     pub seed: u64,
+    /// When the streams begin anew, ascending: a run is the same as without until then, and draws
+    /// other numbers afterwards.
+    pub renewals: Vec<Renewal>,
     /// One-way latency of every link.
     pub latency: Dist,
     /// Probability that one transmission is lost.
@@ -102,6 +105,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             seed: 0,
+            renewals: Vec::new(),
             latency: Dist::Uniform(1.0, 5.0),
             loss: 0.0,
             epoch_ns: EPOCH_NS,
@@ -110,6 +114,15 @@ impl Default for Config {
             keep_trace: false,
         }
     }
+}
+
+/// A time from which on every stream of a run draws anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renewal {
+    /// Virtual time in nanoseconds since the run began. What is drawn at this instant is drawn anew.
+    pub at_ns: u64,
+    /// The seed of the streams from then on.
+    pub seed: u64,
 }
 
 /// The order in which tasks run that are ready at the same instant.
@@ -162,6 +175,7 @@ pub const MAX_MESSAGES: usize = 1_000_000;
 /// The state that the programs of a world share with it.
 struct Core {
     seed: u64,
+    renewals: Option<Arc<Renewals>>,
     epoch_ns: u64,
     now_ns: Cell<u64>,
     stopped: Cell<bool>,
@@ -223,6 +237,7 @@ impl World {
         let ready = Arc::new(ReadyQueue::default());
         let core = Core {
             seed: config.seed,
+            renewals: renewals(&config.renewals),
             epoch_ns: config.epoch_ns,
             now_ns: Cell::new(0),
             stopped: Cell::new(false),
@@ -239,7 +254,18 @@ impl World {
             trace: RefCell::new(Trace::new(config.keep_trace)),
             ready: ready.clone(),
         };
-        let random = Stream::new(config.seed, "network");
+        let random = core.stream("network");
+        let shuffle = match config.order {
+            TaskOrder::FirstInFirstOut => None,
+            TaskOrder::Shuffled => Some(core.stream("order")),
+        };
+        if let Some(renewals) = &core.renewals {
+            // The first events of their instants.
+            for Renewal { at_ns, .. } in &config.renewals {
+                let renewals = renewals.clone();
+                core.schedule(*at_ns, Event::Callback(Box::new(move |_| renewals.renew())));
+            }
+        }
         let links = Links::new(config.latency, config.loss, random);
         Self {
             core: Rc::new(core),
@@ -247,10 +273,7 @@ impl World {
             net: net.enter(),
             net_hosts,
             ready,
-            shuffle: match config.order {
-                TaskOrder::FirstInFirstOut => None,
-                TaskOrder::Shuffled => Some(Stream::new(config.seed, "order")),
-            },
+            shuffle,
             needs_flush: false,
             opening: false,
             windows: Windows::default(),
@@ -477,7 +500,20 @@ impl Drop for World {
     }
 }
 
+fn renewals(all: &[Renewal]) -> Option<Arc<Renewals>> {
+    let seeds: Vec<u64> = all.iter().map(|renewal| renewal.seed).collect();
+    (!seeds.is_empty()).then(|| Renewals::new(seeds))
+}
+
 impl Core {
+    /// The random stream with this name, from its beginning.
+    fn stream(&self, name: &str) -> Stream {
+        match &self.renewals {
+            None => Stream::new(self.seed, name),
+            Some(renewals) => Stream::renewed(self.seed, name, renewals.clone()),
+        }
+    }
+
     fn schedule(&self, at_ns: u64, event: Event) {
         self.event_queue
             .borrow_mut()

@@ -12,7 +12,7 @@ use locklab_history::{Effect, Fault, Name, Schedule, Start};
 
 /// Two starts of a repeated fault are at least a millisecond apart, so that a schedule stays finite
 /// for every draw.
-const MIN_INTERVAL_NS: u64 = NS_PER_MS;
+pub(super) const MIN_INTERVAL_NS: u64 = NS_PER_MS;
 
 /// Draws every number of a scenario's faults for the run of this seed.
 ///
@@ -29,7 +29,7 @@ pub fn expand(specs: &BTreeMap<String, FaultSpec>, seed: u64) -> Schedule {
     }
 }
 
-fn expand_spec(name: &str, spec: &FaultSpec, stream: &mut Stream) -> Vec<Fault> {
+pub(super) fn expand_spec(name: &str, spec: &FaultSpec, stream: &mut Stream) -> Vec<Fault> {
     let start = match &spec.placement {
         Placement::At(at_ms) => Start::At {
             at_ns: at_ms.sample_ns(stream),
@@ -87,7 +87,7 @@ fn repeat(
 
 /// Draws the rest of a fault whose start is settled: the duration first, then the kind's
 /// amounts.
-fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
+pub(super) fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
     let duration_ns = (spec.duration_ms).map(|duration| duration.sample_ns(stream));
     Fault {
         name,

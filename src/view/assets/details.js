@@ -134,5 +134,6 @@ function writeLegend() {
     entry("background:var(--clock);width:5px", "clock changed"),
     entry("border-top:2px dashed var(--client-0);height:0", "late message; ✕ never arrives"),
     entry("background:var(--idle);border:1px solid var(--line)", "shortened idle time"),
+    ...(run.lost ? [entry("border-top:2px solid var(--violation);height:0", `violates ${run.lost.property} if all is drawn anew from there on`)] : []),
   );
 }

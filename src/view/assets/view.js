@@ -154,6 +154,7 @@ if (!run.messages.background.includes(1)) element("background").parentElement.hi
 picture.setAttribute("aria-label", `${run.hosts.length} hosts, ${items.count} events, ${violations.length} violated properties`);
 writeHeader();
 writeVerdicts();
+writeLost();
 writeWithout();
 writeLegend();
 readAddress();
