@@ -21,6 +21,10 @@
 //! one of a server's append-only file; **a notice** is a decision that a sentinel logs, such as `+odown`.
 //! **A failpoint** is a [`Moment`] in a client's program.
 //!
+//! **A grant on the wire** is the reply to a request that made a key exist: with a time to live, or as `SET`
+//! with `NX` and `SETNX` do. The client *holds* the lock when the first reply after that request arrives. Only
+//! runs on real servers have this step; it needs no word of the client's program.
+//!
 //! A fault that strikes at a step does so before its host acts on it: before the segment is on the wire
 //! or in the receiver's kernel, before the process that slept continues. Syncs and notices are the
 //! exceptions: they happen while a process runs, which cannot be interrupted there. The file is synced,
@@ -53,6 +57,13 @@ pub enum Step {
     },
     /// A client reaches a failpoint: `c1 acquired`, or `c1 acquired #2`.
     Failpoint(Moment),
+    /// The reply that grants a client the lock arrives: `c1 holds`, or `c1 holds #2`.
+    Holds {
+        /// The client.
+        client: Name,
+        /// Counted from 1.
+        nth: u32,
+    },
     /// A server syncs its append-only file: `n1 sync #3`.
     Sync {
         /// The server.
@@ -107,6 +118,7 @@ impl Step {
             },
             Step::Timer { host, .. } | Step::Sync { host, .. } | Step::Notice { host, .. } => host,
             Step::Failpoint(moment) => &moment.client,
+            Step::Holds { client, .. } => client,
         }
     }
 
@@ -157,6 +169,8 @@ impl fmt::Display for Step {
             }
             Step::Timer { host, nth } => format!("{host} timer #{nth}"),
             Step::Failpoint(moment) => moment.to_string(),
+            Step::Holds { client, nth: 1 } => format!("{client} holds"),
+            Step::Holds { client, nth } => format!("{client} holds #{nth}"),
             Step::Sync { host, nth } => format!("{host} sync #{nth}"),
             Step::Notice { host, notice, nth } => format!("{host} {notice} #{nth}"),
         };
@@ -173,6 +187,14 @@ impl FromStr for Step {
         match words[..] {
             [host, "timer", nth] => Ok(Step::Timer {
                 host: host.into(),
+                nth: number(nth).ok_or_else(usage)?,
+            }),
+            [client, "holds"] => Ok(Step::Holds {
+                client: client.into(),
+                nth: 1,
+            }),
+            [client, "holds", nth] => Ok(Step::Holds {
+                client: client.into(),
                 nth: number(nth).ok_or_else(usage)?,
             }),
             [host, "sync", nth] => Ok(Step::Sync {
@@ -225,7 +247,7 @@ fn usage(text: &str) -> String {
     format!(
         "`{text}` is not a step; write \"c1 SET #1 leaves for n1\", \"c1 SET #1 arrives at n1\", \
          \"c1 SET #1 reply leaves n1\", \"c1 SET #1 reply arrives from n1\", \"c1 timer #1\", \
-         \"c1 acquired\", \"n1 sync #1\" or \"s1 +odown #1\""
+         \"c1 acquired\", \"c1 holds\", \"n1 sync #1\" or \"s1 +odown #1\""
     )
 }
 
@@ -259,6 +281,8 @@ mod tests {
             ("c1 timer #4", "c1"),
             ("c1 acquired", "c1"),
             ("c1 acquired #2", "c1"),
+            ("c1 holds", "c1"),
+            ("c1 holds #2", "c1"),
             ("n1 sync #3", "n1"),
             ("s1 +odown #1", "s1"),
         ] {

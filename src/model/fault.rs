@@ -10,6 +10,7 @@ mod fault_table;
 mod redraw;
 mod settled;
 mod spec;
+mod trigger;
 
 pub use expand::expand;
 pub use fault_table::{amount_key, keys};

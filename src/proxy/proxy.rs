@@ -13,6 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::model::Segment;
 use crate::options::Options;
 use crate::relay::{self, Command, Relay};
+use crate::watch::Watch;
 
 /// A running proxy, on a thread of its own.
 ///
@@ -119,6 +120,11 @@ impl Proxy {
     pub fn wake(&self, host: &Name) {
         let host = host.clone();
         self.call(move |relay| relay.act(|network, now_ns| network.wake(&host, now_ns)));
+    }
+
+    /// From now on this watch, made on the proxy's thread, sees what passes.
+    pub fn watch(&self, make: impl FnOnce() -> Box<dyn Watch> + Send + 'static) {
+        self.call(move |relay| relay.act(|network, _| network.watch(make())));
     }
 
     /// The segments with data since the last call, in the order in which they left; none unless

@@ -20,6 +20,7 @@ use super::foreign::told::{self, News, OutputEnd, Told};
 use super::{redis_server, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{Access, ClockKind, Event, Failpoint, Name, Record};
+use locklab_runner::nemesis::trigger::DueFault;
 
 /// A running process. Dropping it kills the process.
 pub(super) struct Child {
@@ -218,6 +219,8 @@ pub(super) enum ChildEvent {
     Told(Failpoint),
     /// The resource served this client, which is now at this point.
     Served(Name, Failpoint),
+    /// These faults are due at a step of the host, at which the proxy holds its data back.
+    AtStep(Vec<DueFault>),
     /// The operator's command for this fault of the schedule was accepted.
     Ordered(usize),
     /// The process is dead, for any reason; the end of its output.

@@ -227,6 +227,11 @@ impl Conductor<'_> {
                     }
                 }
             }
+            ChildEvent::AtStep(due) => {
+                self.executor.inject_due(due, processes)?;
+                // Only now, so that the faults have taken effect before the host acts on it.
+                processes.testbed.proxy.wake(&who.host);
+            }
             ChildEvent::Ordered(fault) => {
                 let event = self.executor.begun(*fault);
                 processes.record(&who.host, event);

@@ -34,8 +34,9 @@ pub enum ConfirmError {
     NodeClock,
     /// A fault strikes at a step that a real run does not see.
     #[error(
-        "fault \"{fault}\" strikes at a step (`{step}`), which only the simulator sees: place it with \
-         `at_ms` or `after`, or use `--on simulator`"
+        "fault \"{fault}\" strikes at a step (`{step}`), which only the simulator sees; real servers \
+         show \"c1 SET #1 arrives at n1\", \"c1 SET #1 reply arrives from n1\" and \"c1 holds\": place it \
+         at one of these, with `at_ms` or `after`, or use `--on simulator`"
     )]
     Step {
         /// The fault.

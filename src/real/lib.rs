@@ -60,6 +60,8 @@ mod operator;
 #[cfg(target_os = "linux")]
 mod orphans;
 #[cfg(target_os = "linux")]
+mod passing;
+#[cfg(target_os = "linux")]
 mod plan;
 mod probe;
 #[cfg(target_os = "linux")]

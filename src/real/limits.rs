@@ -1,7 +1,7 @@
 //! Features of a scenario that real Redis does not support.
 
 use super::ConfirmError;
-use locklab_history::{Fault, RESOURCE, Schedule, Start};
+use locklab_history::{Fault, Leg, RESOURCE, Schedule, Start, Step};
 use locklab_locks::Servers;
 use locklab_model::scenario::{NodeClock, Scenario};
 use locklab_redis::Imitated;
@@ -11,7 +11,9 @@ use locklab_results::recording::server_name;
 pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
     let hosts = scenario.topology.hosts();
     for fault in &schedule.faults {
-        if let Start::AtStep { step, .. } = &fault.start {
+        if let Start::AtStep { step, .. } = &fault.start
+            && !is_seen(step)
+        {
             return Err(ConfirmError::Step {
                 fault: fault.name.clone(),
                 step: step.to_string(),
@@ -35,6 +37,15 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
         return Err(ConfirmError::NodeClock);
     }
     Ok(())
+}
+
+/// Whether a run on real servers sees this step.
+fn is_seen(step: &Step) -> bool {
+    match step {
+        Step::Message { leg, .. } => matches!(leg, Leg::Arrives | Leg::ReplyArrives(_)),
+        Step::Holds { .. } => true,
+        Step::Timer { .. } | Step::Failpoint(_) | Step::Sync { .. } | Step::Notice { .. } => false,
+    }
 }
 
 /// Refuses a scenario that programs of others cannot execute: their resource does not survive the end of its
@@ -133,6 +144,22 @@ mod tests {
         }
         for version in ["Valkey 9.0.0", "Valkey 9.1.0", "Valkey 10.0.0-rc1"] {
             check(version, &[any, Imitated::Valkey9_0]);
+        }
+    }
+
+    #[test]
+    fn only_arrivals_and_grants_are_seen() {
+        let seen = |text: &str| is_seen(&text.parse().expect("a step"));
+        assert!(seen("c1 SET #1 arrives at n1"));
+        assert!(seen("c1 SET #1 reply arrives from n1"));
+        assert!(seen("c1 holds"));
+        for text in [
+            "c1 SET #1 leaves for n1",
+            "c1 SET #1 reply leaves n1",
+            "c1 timer #1",
+            "n1 sync #1",
+        ] {
+            assert!(!seen(text), "{text}");
         }
     }
 }

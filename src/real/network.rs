@@ -1,16 +1,24 @@
 //! The proxy of a run: which hosts connect through it, and how it knows them.
 
 use std::io;
+use std::sync::mpsc::Sender;
 
-use locklab_history::{Name, RESOURCE};
+use locklab_history::{Name, RESOURCE, Schedule};
 use locklab_proxy::{Greeting, Proxy};
 use locklab_runner::simulate::Keep;
 
+use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::ServerKind;
+use super::passing;
 use super::plan::Plan;
 
-/// The proxy through which all connections of the run go.
-pub(super) fn start(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
+/// The proxy through which all connections of the run go. It tells `events` of the schedule's steps.
+pub(super) fn start(
+    plan: &Plan<'_>,
+    schedule: &Schedule,
+    keep: Keep,
+    events: &Sender<(ProcessId, ChildEvent)>,
+) -> io::Result<Proxy> {
     let host = |name: &Name| {
         let host = locklab_proxy::Host {
             ip: plan.addresses.ip(name),
@@ -29,7 +37,7 @@ pub(super) fn start(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
             .map(|(number, client)| (plan.addresses.gate(&server, number), client.clone()))
             .collect::<Vec<_>>()
     });
-    Proxy::start(locklab_proxy::Options {
+    let proxy = Proxy::start(locklab_proxy::Options {
         hosts: plan.addresses.hosts().map(host).collect(),
         gates: gates.collect(),
         latency: plan.scenario.network.latency_ms,
@@ -39,5 +47,7 @@ pub(super) fn start(plan: &Plan<'_>, keep: Keep) -> io::Result<Proxy> {
             true => locklab_proxy::Keep::Messages,
             false => locklab_proxy::Keep::Nothing,
         },
-    })
+    })?;
+    passing::watch(&proxy, schedule, &plan.clients, events);
+    Ok(proxy)
 }

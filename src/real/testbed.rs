@@ -60,7 +60,7 @@ static STARTING: Mutex<()> = Mutex::new(());
 /// The processes of one run. Dropping it kills them.
 pub(super) struct Testbed<'a> {
     hosts: BTreeMap<Name, Host>,
-    proxy: Proxy,
+    pub(super) proxy: Proxy,
     operator: Operator,
     heartbeat: Heartbeat,
     collector: Collector,
@@ -95,17 +95,17 @@ impl<'a> Testbed<'a> {
         let mut attempt = 1;
         loop {
             let plan = Plan::new(real, scenario, seed, schedule)?;
-            match Self::try_start(plan, keep) {
+            match Self::try_start(plan, schedule, keep) {
                 Err(ConfirmError::Died { .. }) if attempt < ATTEMPTS => attempt += 1,
                 result => return result,
             }
         }
     }
 
-    fn try_start(plan: Plan<'a>, keep: Keep) -> Result<Self, ConfirmError> {
+    fn try_start(plan: Plan<'a>, schedule: &Schedule, keep: Keep) -> Result<Self, ConfirmError> {
         let (sender, event) = mpsc::channel();
         let collector = Collector::new(sender.clone());
-        let proxy = network::start(&plan, keep).map_err(ConfirmError::Proxy)?;
+        let proxy = network::start(&plan, schedule, keep, &sender).map_err(ConfirmError::Proxy)?;
         let hidden = plan.servers.keys();
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
         let operator = Operator::start(hidden.collect(), plan.seed, sender);

@@ -1,4 +1,6 @@
-//! The labels of messages in a diagram.
+//! The labels of messages in a diagram, and the commands by which steps name them.
+
+use locklab_history::Name;
 
 /// A RESP message as readable text: its words, without their lengths; long random words are
 /// shortened.
@@ -40,6 +42,28 @@ fn is_random(word: &str) -> bool {
     word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// The command of a request that begins with this segment, in capitals: `*3`, `$3`, `SET`.
+pub fn command(payload: &[u8]) -> Option<Name> {
+    let (array, rest) = line(payload)?;
+    let (bulk, rest) = line(rest)?;
+    let _words = number(array, b'*')?;
+    let length = number(bulk, b'$')?;
+    let word = std::str::from_utf8(rest.get(..length)?).ok()?;
+    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_word.then(|| word.to_ascii_uppercase().into())
+}
+
+/// The first line, which ends with CR LF, and the rest.
+fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = text.windows(2).position(|two| two == b"\r\n")?;
+    Some((&text[..end], &text[end + 2..]))
+}
+
+fn number(line: &[u8], sign: u8) -> Option<usize> {
+    let digits = line.strip_prefix(&[sign])?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +92,29 @@ mod tests {
             ),
         ] {
             assert_eq!(of(payload.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn a_request_is_named_by_the_command_with_which_its_segment_begins() {
+        for (payload, expected) in [
+            ("*3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n", Some("SET")),
+            ("*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n", Some("MULTI")),
+            // Cut before the rest of its words, or within its first.
+            ("*2\r\n$3\r\nGET", Some("GET")),
+            ("*2\r\n$3\r\nGE", None),
+            // The rest of a script, and replies.
+            ("redis.call('DEL')\r\n$1\r\n1\r\n", None),
+            ("+OK\r\n", None),
+            (":1\r\n", None),
+            ("*2\r\n$1\r\n-\r\n", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                command(payload.as_bytes()).as_deref(),
+                expected,
+                "{payload:?}"
+            );
         }
     }
 }

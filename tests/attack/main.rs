@@ -5,4 +5,5 @@
 mod bench;
 mod clients;
 mod hostile;
+mod passing;
 mod told;

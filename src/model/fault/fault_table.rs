@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use locklab_values::dist::Dist;
 
 use super::spec::{Described, FaultSpec, Placement};
+use super::trigger::Trigger;
 use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span, Step};
 
 /// `[fault.NAME]` as written in a scenario.
@@ -22,7 +23,7 @@ struct FaultTable {
     to: Option<Hosts>,
     direction: Option<Direction>,
     at_ms: Option<Dist>,
-    after: Option<Moment>,
+    after: Option<Trigger>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at_step: Option<Step>,
     delay_ms: Option<Dist>,
@@ -167,10 +168,13 @@ impl FaultTable {
         );
         match starts {
             (Some(at_ms), None, None, None) => Ok(Placement::At(at_ms)),
-            (None, Some(moment), None, None) => Ok(Placement::After {
-                moment,
-                delay_ms: self.delay_ms.take().unwrap_or_default(),
-            }),
+            (None, Some(trigger), None, None) => {
+                let delay_ms = self.delay_ms.take().unwrap_or_default();
+                Ok(match trigger {
+                    Trigger::Moment(moment) => Placement::After { moment, delay_ms },
+                    Trigger::Step(step) => Placement::AtStep { step, delay_ms },
+                })
+            }
             (None, None, Some(step), None) => Ok(Placement::AtStep {
                 step,
                 delay_ms: self.delay_ms.take().unwrap_or_default(),
@@ -369,7 +373,7 @@ impl FaultTable {
         match placement {
             Placement::At(at_ms) => self.at_ms = Some(at_ms),
             Placement::After { moment, delay_ms } => {
-                self.after = Some(moment);
+                self.after = Some(Trigger::Moment(moment));
                 self.delay_ms = Some(delay_ms);
             }
             Placement::AtStep { step, delay_ms } => {

@@ -14,6 +14,7 @@ use super::log::{Log, Segment};
 use super::payload::Payload;
 use super::suspension::Suspension;
 use crate::options::Options;
+use crate::watch::{Passing, Ruling, Watch};
 
 /// An operation for the owner of the sockets.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ pub(crate) struct Network {
     pub(super) opened: u64,
     pub(super) event_queue: EventQueue<Event>,
     log: Log,
+    watch: Option<Box<dyn Watch>>,
     pub(super) effects: VecDeque<Effect>,
 }
 
@@ -63,6 +65,7 @@ impl Network {
             opened: 0,
             event_queue: EventQueue::new(),
             log: Log::new(options.keep),
+            watch: None,
             effects: VecDeque::new(),
         }
     }
@@ -95,6 +98,11 @@ impl Network {
     /// Ends a fault of links.
     pub(crate) fn lift(&mut self, rule: RuleId) {
         self.links.lift(rule);
+    }
+
+    /// Lets somebody see what passes.
+    pub(crate) fn watch(&mut self, watch: Box<dyn Watch>) {
+        self.watch = Some(watch);
     }
 
     /// The segments kept so far.
@@ -130,6 +138,11 @@ impl Network {
             }),
             _ => None,
         };
+        if let (Content::Data(payload), Some(watch)) = (&content, &mut self.watch)
+            && sender != receiver
+        {
+            watch.leaves(passing(from, &sender, &receiver, payload));
+        }
         let Some(connection) = self.connections.get_mut(&from.connection) else {
             return;
         };
@@ -212,7 +225,7 @@ impl Network {
 
     /// A segment reaches its destination.
     pub(super) fn arrive(&mut self, transit: Transit, now_ns: u64) {
-        let Some((_, receiver)) = self.link(transit.segment.from) else {
+        let Some((sender, receiver)) = self.link(transit.segment.from) else {
             // Both ends have forgotten the connection.
             let receiver = transit.segment.message.and_then(|id| self.log.receiver(id));
             if receiver.is_some_and(|host| !self.links.is_silent(host)) {
@@ -224,10 +237,25 @@ impl Network {
             self.hold(transit, now_ns);
         } else if let Some(suspension) = self.suspended.get_mut(&receiver) {
             suspension.inbox.push(transit);
+        } else if self.is_stopped(&transit, &sender, &receiver) {
+            self.suspend(&receiver, now_ns);
+            if let Some(suspension) = self.suspended.get_mut(&receiver) {
+                suspension.inbox.push(transit);
+            }
         } else {
             self.note_arrival(&transit, now_ns);
             self.deliver(transit, now_ns);
         }
+    }
+
+    /// Whether the watch lets a segment wait.
+    fn is_stopped(&mut self, transit: &Transit, sender: &Name, receiver: &Name) -> bool {
+        let (Content::Data(payload), Some(watch)) = (&transit.segment.content, &mut self.watch)
+        else {
+            return false;
+        };
+        let passing = passing(transit.segment.from, sender, receiver, payload);
+        sender != receiver && watch.arrives(passing) == Ruling::Waits
     }
 
     fn note_arrival(&mut self, transit: &Transit, now_ns: u64) {
@@ -296,5 +324,19 @@ impl Network {
         let connection = self.connections.get(&from.connection)?;
         let sender = connection.at(from.side).host.clone();
         Some((sender, connection.at(from.peer().side).host.clone()))
+    }
+}
+
+fn passing<'a>(
+    from: End,
+    sender: &'a Name,
+    receiver: &'a Name,
+    payload: &'a Payload,
+) -> Passing<'a> {
+    Passing {
+        from: sender,
+        to: receiver,
+        connection: from.connection.number(),
+        payload: payload.bytes(),
     }
 }

@@ -6,3 +6,4 @@ mod handshake;
 mod links;
 mod power;
 mod retransmission;
+mod watch;

@@ -86,6 +86,11 @@ impl StepTriggers {
         self.0.is_empty()
     }
 
+    /// The faults that are due at this step, which comes once.
+    pub fn take(&mut self, step: &Step) -> Vec<DueFault> {
+        self.0.remove(step).unwrap_or_default()
+    }
+
     /// The faults that are due at this step.
     pub fn at(&self, step: &Step) -> &[DueFault] {
         self.0.get(step).map_or(&[], Vec::as_slice)

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use locklab_history::{Leg, Name, Request, Role, Step, Topology};
 use locklab_world::{HostId, Moment, Segment};
 
+use crate::label::command;
+
 /// One end of a connection.
 type End = (HostId, u16);
 
@@ -136,58 +138,8 @@ fn step(request: Request, leg: Leg) -> Step {
     Step::Message { request, leg }
 }
 
-/// The command of a request that begins with this segment, in capitals: `*3`, `$3`, `SET`.
-fn command(payload: &[u8]) -> Option<Name> {
-    let (array, rest) = line(payload)?;
-    let (bulk, rest) = line(rest)?;
-    let _words = number(array, b'*')?;
-    let length = number(bulk, b'$')?;
-    let word = std::str::from_utf8(rest.get(..length)?).ok()?;
-    let is_word = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    is_word.then(|| word.to_ascii_uppercase().into())
-}
-
-/// The first line, which ends with CR LF, and the rest.
-fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = text.windows(2).position(|two| two == b"\r\n")?;
-    Some((&text[..end], &text[end + 2..]))
-}
-
-fn number(line: &[u8], sign: u8) -> Option<usize> {
-    let digits = line.strip_prefix(&[sign])?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
 /// Whether a command between a node and a replica carries data, and does not only keep up the
 /// connection.
 fn is_replicated(command: &str) -> bool {
     !matches!(command, "PING" | "REPLCONF" | "PSYNC" | "AUTH" | "INFO")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_named_by_the_command_with_which_its_segment_begins() {
-        for (payload, expected) in [
-            ("*3\r\n$3\r\nset\r\n$1\r\nk\r\n$1\r\nv\r\n", Some("SET")),
-            ("*1\r\n$5\r\nMULTI\r\n*1\r\n$4\r\nEXEC\r\n", Some("MULTI")),
-            // Cut before the rest of its words, or within its first.
-            ("*2\r\n$3\r\nGET", Some("GET")),
-            ("*2\r\n$3\r\nGE", None),
-            // The rest of a script, and replies.
-            ("redis.call('DEL')\r\n$1\r\n1\r\n", None),
-            ("+OK\r\n", None),
-            (":1\r\n", None),
-            ("*2\r\n$1\r\n-\r\n", None),
-            ("", None),
-        ] {
-            assert_eq!(
-                command(payload.as_bytes()).as_deref(),
-                expected,
-                "{payload:?}"
-            );
-        }
-    }
 }

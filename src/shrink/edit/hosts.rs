@@ -177,6 +177,7 @@ fn rename_in(placement: &mut Placement, rename: &impl Fn(&str) -> Option<String>
         Placement::Between { first, second } => set(&mut first.client) && set(&mut second.client),
         Placement::AtStep { step, .. } => match step {
             Step::Failpoint(moment) => set(&mut moment.client),
+            Step::Holds { client, .. } => set(client),
             Step::Message { request, .. } => set(&mut request.from) && set(&mut request.to),
             Step::Timer { host, .. } | Step::Sync { host, .. } | Step::Notice { host, .. } => {
                 set(host)

@@ -163,7 +163,9 @@ fn possible(scenario: &Scenario, step: &Step, path: &[&str]) -> Result<(), Probl
     let role = scenario.topology.role(step.host());
     match step {
         Step::Failpoint(moment) => reachable(scenario, moment, path),
-        Step::Timer { host, .. } => client_exists(scenario, host, path),
+        Step::Timer { host: client, .. } | Step::Holds { client, .. } => {
+            client_exists(scenario, client, path)
+        }
         Step::Sync { host, .. } => require(
             matches!(role, Some(Role::Node | Role::Replica { .. })),
             path,

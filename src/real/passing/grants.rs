@@ -1,0 +1,96 @@
+//! Which reply grants a client the lock, found out from the wire while the run is under way.
+//!
+//! Each request is executed once more, on a simulated node, when it arrives. It *grants* if it makes a key
+//! exist that did not exist before, and the key has a time to live then or the request is `SETNX` or a `SET`
+//! with `NX`: that is how locks on Redis are taken, by a command or by a script. The first data that comes back
+//! over its connection is the reply.
+//!
+//! A copy may err: it goes by the machine's clock, by the order of arrival, and knows nothing of a restart of
+//! its server. So it decides when a fault strikes, and nothing else; no verdict rests on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::BytesMut;
+use locklab_history::{ClockKind, Name};
+use locklab_proxy::Passing;
+use locklab_redis::resp::next_words;
+use locklab_redis::{ConnId, Node, NodeConfig};
+use locklab_values::units::NS_PER_US;
+
+use crate::real_env::read_clock;
+
+/// The copies of the servers, and the connections on which a granting reply comes next.
+#[derive(Default)]
+pub(super) struct Grants {
+    copies: BTreeMap<Name, Copy>,
+    granting: BTreeSet<(Name, u64)>,
+}
+
+/// A simulated node that executes what a server executes.
+struct Copy {
+    node: Node,
+    /// Each with what has arrived of its next request.
+    connections: BTreeMap<u64, (ConnId, BytesMut)>,
+}
+
+impl Grants {
+    /// A request of a client has arrived at a server.
+    pub(super) fn executes(&mut self, passing: &Passing<'_>) {
+        let copy = self
+            .copies
+            .entry(passing.to.clone())
+            .or_insert_with(|| Copy {
+                node: Node::new(NodeConfig::default()),
+                connections: BTreeMap::new(),
+            });
+        if copy.grants(passing) {
+            let reply = (passing.from.clone(), passing.connection);
+            self.granting.insert(reply);
+        }
+    }
+
+    /// Whether the next data that this client gets on this connection grants it the lock.
+    pub(super) fn is_reply(&self, client: &Name, connection: u64) -> bool {
+        self.granting.contains(&(client.clone(), connection))
+    }
+
+    /// The same, of data that has arrived.
+    pub(super) fn take_reply(&mut self, client: &Name, connection: u64) -> bool {
+        self.granting.remove(&(client.clone(), connection))
+    }
+}
+
+impl Copy {
+    /// Executes a request; tells whether it grants.
+    fn grants(&mut self, passing: &Passing<'_>) -> bool {
+        let node = &mut self.node;
+        let (conn, left) = (self.connections)
+            .entry(passing.connection)
+            .or_insert_with(|| (node.accept(), BytesMut::new()));
+        left.extend_from_slice(passing.payload);
+        let takes = takes_if_absent(left);
+        let now_us = read_clock(ClockKind::Wall) / NS_PER_US;
+        let lives = |expires_at_ms: Option<i64>| {
+            expires_at_ms.is_none_or(|at_ms| i128::from(at_ms) * 1000 > i128::from(now_us))
+        };
+        let there = node.keys().filter(|key| lives(key.expires_at_ms));
+        let before: BTreeSet<Vec<u8>> = there.map(|key| key.name.to_vec()).collect();
+        node.receive(*conn, passing.payload, now_us, &mut Vec::new());
+        let mut new = node.keys().filter(|key| !before.contains(key.name));
+        new.any(|key| lives(key.expires_at_ms) && (takes || key.expires_at_ms.is_some()))
+    }
+}
+
+/// Whether one of the complete requests, which it removes, sets a key only if it is absent.
+fn takes_if_absent(left: &mut BytesMut) -> bool {
+    let mut takes = false;
+    let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
+    while let Ok(Some(words)) = next_words(left) {
+        takes |= match words.first() {
+            Some(command) if is(command, "SETNX") => true,
+            Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
+            _ => false,
+        };
+    }
+    takes
+}
