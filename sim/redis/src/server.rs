@@ -19,9 +19,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroU32;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
+mod machine;
 mod node;
 mod other_clients;
 mod sentinel;
@@ -29,17 +29,18 @@ mod sockets;
 mod thread;
 
 use crate::Imitated;
-use crate::endpoint::Now;
 use crate::engine::{Files, Node, NodeConfig, Parameters, Persistence};
+pub use machine::Machine;
 pub use sentinel::{SentinelBuilder, SentinelServer};
-use thread::{Stop, Thread};
+pub use thread::Stop;
+use thread::Thread;
 
 /// A Redis node that listens on a port until it is dropped or a client calls SHUTDOWN.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
     builder: Builder,
-    disk: Disk,
+    machine: Machine,
     thread: Thread,
 }
 
@@ -53,9 +54,6 @@ pub struct Builder {
     sync_delay: Duration,
     imitated: Imitated,
 }
-
-/// The files that a server's process would leave on its disk.
-type Disk = Arc<Mutex<Files>>;
 
 impl Server {
     /// Starts a server on a free port of 127.0.0.1, with an empty keyspace.
@@ -102,7 +100,7 @@ impl Server {
     pub fn restart(&mut self) -> Result<(), StartError> {
         self.thread.stop();
         let listener = listen(self.address)?;
-        self.thread = self.builder.spawn(listener, &self.disk)?;
+        self.thread = self.builder.spawn(listener, &self.machine)?;
         Ok(())
     }
 }
@@ -176,12 +174,12 @@ impl Builder {
     pub fn start(self) -> Result<Server, StartError> {
         let listener = listen(self.address)?;
         let address = listener.local_addr().map_err(StartError::Thread)?;
-        let disk = Disk::default();
-        let thread = self.spawn(listener, &disk)?;
+        let machine = Machine::default();
+        let thread = self.spawn(listener, &machine)?;
         Ok(Server {
             address,
             builder: self,
-            disk,
+            machine,
             thread,
         })
     }
@@ -196,32 +194,54 @@ impl Builder {
     ///
     /// If the node panics.
     pub fn serve(&self, listener: TcpListener) -> io::Result<()> {
-        let address = listener.local_addr()?;
-        let node = self.node(address, &Files::default());
-        thread::run(node::serve(listener, node, None, Stop::default()))
+        self.serve_on(listener, &Machine::diskless(), &Stop::default())
     }
 
-    fn spawn(&self, listener: TcpListener, disk: &Disk) -> Result<Thread, StartError> {
-        let address = listener.local_addr().map_err(StartError::Thread)?;
-        let (builder, disk) = (self.clone(), disk.clone());
-        let serve = move |stop| {
-            // The script interpreter is bound to its thread, so the node is created here.
-            let node = builder.node(address, &lock(&disk));
-            thread::run(node::serve(listener, node, Some(disk), stop))
+    /// Serves on the calling thread, with the clock and the disk of `machine`, until a client
+    /// calls SHUTDOWN or `stop` is signalled. A signal ends the server as a kill of its process
+    /// would.
+    ///
+    /// # Errors
+    ///
+    /// If the event loop cannot be created.
+    ///
+    /// # Panics
+    ///
+    /// If the node panics.
+    pub fn serve_on(
+        &self,
+        listener: TcpListener,
+        machine: &Machine,
+        stop: &Stop,
+    ) -> io::Result<()> {
+        let address = listener.local_addr()?;
+        // The script interpreter is bound to its thread, so the node is created here.
+        let node = machine.with_files(|files| self.node(address, machine, files));
+        let surroundings = Surroundings {
+            machine: machine.clone(),
+            stop: stop.clone(),
         };
+        thread::run(node::serve(listener, node, surroundings))
+    }
+
+    fn spawn(&self, listener: TcpListener, machine: &Machine) -> Result<Thread, StartError> {
+        let address = listener.local_addr().map_err(StartError::Thread)?;
+        let (builder, machine) = (self.clone(), machine.clone());
+        let serve = move |stop| builder.serve_on(listener, &machine, &stop);
         Thread::start(&format!("redis {}", address.port()), serve)
     }
 
     /// Creates the node, starting from these files.
-    fn node(&self, address: SocketAddr, files: &Files) -> Node {
+    fn node(&self, address: SocketAddr, machine: &Machine, files: &Files) -> Node {
         let mut node = Node::new(NodeConfig {
             run_id_seed: seed(),
             imitated: self.imitated,
         });
-        node.read_clock(|| now().wall_us);
+        let clock = machine.clone();
+        node.read_clock(move || clock.now().wall_us);
         let written = files.config.clone();
         node.configure_all(&written.unwrap_or_else(|| self.parameters(address)));
-        node.load(files, now().wall_us);
+        node.load(files, machine.now().wall_us);
         node
     }
 
@@ -236,6 +256,12 @@ impl Builder {
             None => parameters,
         }
     }
+}
+
+/// What surrounds the process of a server.
+struct Surroundings {
+    machine: Machine,
+    stop: Stop,
 }
 
 /// The reason why a server did not start.
@@ -281,23 +307,7 @@ fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).map_err(|source| StartError::Listen { address, source })
 }
 
-fn lock(disk: &Disk) -> impl std::ops::DerefMut<Target = Files> {
-    // The files are valid even after a panic: each write is complete.
-    disk.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// 64 random bits, different at each start of a server.
 fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-/// The current time of the machine's clocks.
-fn now() -> Now {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    Now {
-        // A wall clock before 1970 is read as 1970.
-        wall_us: wall.map_or(0, |wall| wall.as_micros() as u64),
-        monotonic: START.elapsed(),
-    }
 }

@@ -3,10 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use locklab_redis::sentinel::Monitor;
-use locklab_redis::server::StartError;
+use locklab_redis::server::{Builder, Machine, StartError, Stop};
 use locklab_redis::{Fsync, Persistence, SentinelServer, Server, SnapshotRule};
 
 /// Far longer than any test here takes: a server that hangs fails the test.
@@ -170,6 +171,97 @@ fn restart_without_persistence_loses_data() {
         assert_eq!(server.address(), address);
         check(address, "GET k", kept);
     }
+}
+
+/// A server on a machine of its own, until `stop`.
+fn on_machine(builder: Builder, machine: &Machine) -> (SocketAddr, Stop, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    let (theirs, stop) = (machine.clone(), Stop::default());
+    let stopped = stop.clone();
+    let serve = move || {
+        let served = builder.serve_on(listener, &theirs, &stopped);
+        served.expect("it serves");
+    };
+    (address, stop, std::thread::spawn(serve))
+}
+
+#[test]
+fn a_step_of_a_machines_clock_ends_its_leases_alone() {
+    let machines = [(); 2].map(|()| Machine::default());
+    let servers = machines
+        .each_ref()
+        .map(|machine| on_machine(Server::builder(), machine).0);
+    for server in servers {
+        check(server, "SET lock c1 PX 10000", "+OK\r\n");
+    }
+    machines[1].step_clock(11_000_000);
+    check(servers[0], "GET lock", "$2\r\nc1\r\n");
+    check(servers[1], "GET lock", "$-1\r\n");
+}
+
+#[test]
+fn a_fast_clock_ends_leases_early() {
+    let machine = Machine::default();
+    let (server, ..) = on_machine(Server::builder(), &machine);
+    check(server, "SET lock c1 PX 60000", "+OK\r\n");
+    machine.set_clock_rate(1_000.0);
+    // It finds the expired key without being asked.
+    let is_empty = "$12\r\n# Keyspace\r\n\r\n";
+    poll(|| answers(server, "INFO keyspace", is_empty));
+}
+
+#[test]
+fn a_power_loss_takes_what_was_not_synced() {
+    for (fsync, kept) in [
+        (Fsync::Always, "$2\r\nc1\r\n"),
+        (Fsync::EverySecond, "$-1\r\n"),
+    ] {
+        let machine = Machine::default();
+        // So no second begins in which the file would be synced.
+        machine.set_clock_rate(0.0);
+        let builder = Server::builder().persistence(Persistence::AppendOnly(fsync));
+        let (server, stop, thread) = on_machine(builder.clone(), &machine);
+        check(server, "SET lock c1", "+OK\r\n");
+        stop.signal();
+        thread.join().expect("it does not panic");
+        machine.lose_power();
+        let (server, ..) = on_machine(builder, &machine);
+        check(server, "GET lock", kept);
+    }
+}
+
+#[test]
+fn a_paused_server_answers_when_the_pause_is_over() {
+    let machine = Machine::default();
+    let (server, ..) = on_machine(Server::builder(), &machine);
+    check(server, "SET lock c1 PX 100", "+OK\r\n");
+    let pause = Duration::from_millis(150);
+    let start = Instant::now();
+    machine.pause(pause);
+    // Its clock goes on meanwhile.
+    check(server, "GET lock", "$-1\r\n");
+    assert!(start.elapsed() >= pause);
+}
+
+#[test]
+fn a_server_that_is_killed_in_a_pause_executes_nothing_more() {
+    let machine = Machine::default();
+    let builder = Server::builder().persistence(Persistence::AppendOnly(Fsync::Always));
+    let (server, stop, thread) = on_machine(builder.clone(), &machine);
+    check(server, "PING", "+PONG\r\n");
+    machine.pause(Duration::from_secs(3600));
+    let mut client = TcpStream::connect(server).expect("its kernel accepts");
+    client
+        .write_all(b"SET lock c1\r\n")
+        .expect("its kernel reads");
+    stop.signal();
+    thread
+        .join()
+        .expect("it does not wait for the end of the pause");
+    machine.pause(Duration::ZERO);
+    let (server, ..) = on_machine(builder, &machine);
+    check(server, "GET lock", "$-1\r\n");
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Call<'_> {
     /// The time for commands of a script that read the clock again in 7.0 (TIME, PTTL and TTL), in
     /// microseconds. All others use the time at which the script began.
     pub(super) fn live_us(&self) -> u64 {
-        match (self.context, self.state.clock) {
+        match (self.context, &self.state.clock) {
             (Context::Script, Some(clock)) => clock().max(self.wall_us),
             (Context::Script, None) => self.wall_us + self.state.script_us,
             _ => self.wall_us,

@@ -1,5 +1,7 @@
 //! The node: its connections, and its input and output.
 
+use std::rc::Rc;
+
 use bytes::Bytes;
 
 use super::command::Table;
@@ -92,8 +94,8 @@ impl Node {
     /// Gives the node the wall clock of its machine, in microseconds since the Unix epoch. It is
     /// read while a script runs, by TIME, PTTL and TTL, and between the requests of a client, to
     /// give others their turns.
-    pub fn read_clock(&mut self, clock: fn() -> u64) {
-        self.state.clock = Some(clock);
+    pub fn read_clock(&mut self, clock: impl Fn() -> u64 + 'static) {
+        self.state.clock = Some(Rc::new(clock));
     }
 
     /// Lets the node attend to its other clients while a script runs for longer than

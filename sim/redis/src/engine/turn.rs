@@ -14,14 +14,14 @@ const LENGTH_US: u64 = 10_000;
 /// Begins the turn of a call.
 pub(super) fn begin(state: &mut State, wall_us: u64) {
     let ends_us = |_| wall_us.saturating_add(LENGTH_US);
-    state.turn.ends_us = state.clock.map(ends_us);
+    state.turn.ends_us = state.clock.as_ref().map(ends_us);
     state.turn.work = 0;
 }
 
 /// Whether the call has reached its limit.
 pub(super) fn is_over(state: &mut State) -> bool {
     let turn = &mut state.turn;
-    if let Some((clock, ends_us)) = state.clock.zip(turn.ends_us)
+    if let Some((clock, ends_us)) = state.clock.as_ref().zip(turn.ends_us)
         && turn.work >= INSTRUCTIONS_PER_LOOK
     {
         // Once it is late it stays so.

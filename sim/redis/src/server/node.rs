@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;
-use std::net::{self, IpAddr, SocketAddr};
+use std::net::{self, IpAddr};
 use std::panic;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -11,17 +11,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::sleep;
 
+use super::Surroundings;
 use super::other_clients::SocketClients;
-use super::sockets::{Sockets, addresses};
-use super::thread::Stop;
-use super::{Disk, lock, now};
-use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, TOO_MANY_CLIENTS};
+use super::sockets::{Sockets, addresses, connect};
+use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS};
 use crate::engine::{ConnId, Node};
 
 /// The most bytes per read; a client that has sent more waits for the other clients' turns.
@@ -30,8 +29,7 @@ const READ_BYTES: usize = 64 << 10;
 /// The pause before the next accept when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Serves a node until a client calls SHUTDOWN or `stop` is signalled. Without a disk, its
-/// writes to disk are lost.
+/// Serves a node until a client calls SHUTDOWN or `stop` is signalled.
 ///
 /// # Errors
 ///
@@ -43,9 +41,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 pub(super) async fn serve(
     listener: net::TcpListener,
     node: Node,
-    disk: Option<Disk>,
-    stop: Stop,
+    around: Surroundings,
 ) -> io::Result<()> {
+    let stop = around.stop.clone();
     listener.set_nonblocking(true)?;
     let second = listener.try_clone()?;
     let listener = TcpListener::from_std(listener)?;
@@ -56,8 +54,7 @@ pub(super) async fn serve(
         endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
         sockets: sockets.clone(),
         ip: listener.local_addr()?.ip(),
-        disk,
-        stop: stop.clone(),
+        around,
         buffer: RefCell::new(vec![0; READ_BYTES]),
         connect,
         newcomer,
@@ -65,10 +62,11 @@ pub(super) async fn serve(
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
-    let other_clients = SocketClients::new(sockets, second, stop.clone());
+    let other_clients = SocketClients::new(sockets, second, &server.around);
     server.endpoint.borrow_mut().attend(other_clients);
     let mut tasks = JoinSet::new();
     tasks.spawn_local(server.clone().run_timer());
+    tasks.spawn_local(server.clone().keep_pauses());
     while !server.shut_down.get() {
         tokio::select! {
             biased;
@@ -111,8 +109,7 @@ struct Server {
     sockets: Rc<Sockets>,
     /// The address that the node listens on and connects from.
     ip: IpAddr,
-    disk: Option<Disk>,
-    stop: Stop,
+    around: Surroundings,
     /// The read buffer shared by all connections, one at a time.
     buffer: RefCell<Vec<u8>>,
     /// Requests for connections.
@@ -136,7 +133,7 @@ enum Turn {
 impl Server {
     /// Accepts a connection, unless there are too many.
     fn accept_client(&self, stream: TcpStream) -> Option<ConnId> {
-        let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), now());
+        let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), self.now());
         match accepted {
             Some(conn) => self.sockets.begin(conn, stream),
             // Best effort, as in Redis: a client that does not receive it sees the connection
@@ -155,7 +152,7 @@ impl Server {
             return;
         };
         self.sockets.begin(conn, stream);
-        self.endpoint.borrow_mut().connected(conn, now());
+        self.endpoint.borrow_mut().connected(conn, self.now());
         self.execute_effects();
         self.serve_connection(conn).await;
     }
@@ -163,15 +160,16 @@ impl Server {
     async fn open(&self, master: &Master) -> io::Result<TcpStream> {
         let mut addresses = lookup_host((&*master.host, master.port)).await?;
         let address = addresses.next().ok_or(io::ErrorKind::NotFound)?;
-        let socket = match address {
-            SocketAddr::V4(_) => TcpSocket::new_v4()?,
-            SocketAddr::V6(_) => TcpSocket::new_v6()?,
-        };
-        // Bind to the node's loopback address, so that the master sees which replica it is.
-        if address.ip().is_loopback() && address.is_ipv4() == self.ip.is_ipv4() {
-            socket.bind(SocketAddr::new(self.ip, 0))?;
-        }
-        socket.connect(address).await
+        // The master sees which replica it is.
+        connect(self.ip, address).await
+    }
+
+    fn now(&self) -> Now {
+        self.around.machine.now()
+    }
+
+    async fn keep_pauses(self: Rc<Self>) {
+        self.around.machine.keep_pauses(&self.around.stop).await;
     }
 
     /// Serves one connection until it ends.
@@ -194,12 +192,13 @@ impl Server {
     /// Handles bytes that arrived on a connection.
     fn receive(&self, conn: ConnId, count: usize) {
         let bytes = &self.buffer.borrow()[..count];
-        (self.endpoint.borrow_mut()).receive(conn, bytes, now());
+        (self.endpoint.borrow_mut()).receive(conn, bytes, self.now());
     }
 
     /// Sends the unsent output of a connection, then reads.
     fn poll(&self, conn: ConnId, context: &mut Context<'_>) -> Poll<Turn> {
-        if self.flush(conn, context).is_err() {
+        // A killed process executes nothing more, whatever it has received.
+        if self.around.stop.is_signalled() || self.flush(conn, context).is_err() {
             return Poll::Ready(Turn::End);
         }
         // The node may have closed it, now that all output is sent.
@@ -258,10 +257,8 @@ impl Server {
                 }
                 Action::Disk(write) => {
                     // Once it is to stop, a script may be incomplete.
-                    if let Some(disk) = &self.disk
-                        && !self.stop.is_signalled()
-                    {
-                        lock(disk).write(write);
+                    if !self.around.stop.is_signalled() {
+                        self.around.machine.write(write);
                     }
                 }
                 Action::Exit => {
@@ -310,17 +307,20 @@ impl Server {
                 self.called.notified().await;
                 continue;
             };
-            let now = now();
+            let now = self.now();
             if now.wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(now);
                 self.execute_effects();
                 yield_now().await;
                 continue;
             }
+            let machine = &self.around.machine;
+            let nap = machine.true_time(endpoint::sleep(wake_us, now.wall_us));
             tokio::select! {
                 biased;
                 () = self.called.notified() => {}
-                () = sleep(endpoint::sleep(wake_us, now.wall_us)) => {}
+                () = machine.clock_set() => {}
+                () = sleep(nap.min(MAX_SLEEP)) => {}
             }
         }
     }

@@ -11,6 +11,8 @@ use bytes::{Buf as _, Bytes};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
+use super::Surroundings;
+use super::machine::Machine;
 use super::sockets::{Sockets, addresses};
 use super::thread::Stop;
 use crate::endpoint::TOO_MANY_CLIENTS;
@@ -23,6 +25,7 @@ const READ_BYTES: usize = 4096;
 pub(super) struct SocketClients {
     sockets: Rc<Sockets>,
     listener: net::TcpListener,
+    machine: Machine,
     stop: Stop,
     /// The connection that was accepted last, without an id.
     newest: Option<TcpStream>,
@@ -31,11 +34,16 @@ pub(super) struct SocketClients {
 }
 
 impl SocketClients {
-    pub(super) fn new(sockets: Rc<Sockets>, listener: net::TcpListener, stop: Stop) -> Self {
+    pub(super) fn new(
+        sockets: Rc<Sockets>,
+        listener: net::TcpListener,
+        around: &Surroundings,
+    ) -> Self {
         SocketClients {
             sockets,
             listener,
-            stop,
+            machine: around.machine.clone(),
+            stop: around.stop.clone(),
             newest: None,
             last: None,
         }
@@ -76,6 +84,7 @@ impl SocketClients {
 
 impl OtherClients for SocketClients {
     fn is_process_ended(&self) -> bool {
+        self.machine.stand_still(&self.stop);
         self.stop.is_signalled()
     }
 

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::net::{self, Ipv4Addr, SocketAddr};
+use std::net::{self, IpAddr, Ipv4Addr, SocketAddr};
 use std::panic;
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,14 +11,16 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use super::machine::Machine;
+use super::sockets::connect;
 use super::thread::{self, Stop, Thread};
-use super::{StartError, listen, now, seed};
+use super::{StartError, listen, seed};
 use crate::lines::{Lines, Sockets};
 use crate::sentinel::{Address, ConnId, Effect, LinkId, Monitor, Sentinel, SentinelConfig, Uptime};
 
@@ -56,6 +58,7 @@ pub struct SentinelServer {
 #[derive(Clone, Debug)]
 pub struct SentinelBuilder {
     address: SocketAddr,
+    announced: Option<SocketAddr>,
     monitors: Vec<Monitor>,
 }
 
@@ -64,6 +67,7 @@ impl SentinelServer {
     pub fn builder() -> SentinelBuilder {
         SentinelBuilder {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            announced: None,
             monitors: Vec::new(),
         }
     }
@@ -79,6 +83,13 @@ impl SentinelBuilder {
     pub fn port(self, port: u16) -> Self {
         let address = SocketAddr::new(self.address.ip(), port);
         SentinelBuilder { address, ..self }
+    }
+
+    /// Tells the other sentinels to connect at this address, if that is not the one on which it
+    /// listens: `sentinel announce-ip` and `announce-port`.
+    pub fn announce(self, address: SocketAddr) -> Self {
+        let announced = Some(address);
+        SentinelBuilder { announced, ..self }
     }
 
     /// Adds a master to monitor.
@@ -97,7 +108,7 @@ impl SentinelBuilder {
         let listener = listen(self.address)?;
         let address = listener.local_addr().map_err(StartError::Thread)?;
         let name = format!("sentinel {}", address.port());
-        let serve = move |stop| thread::run(serve(listener, self.monitors, stop));
+        let serve = move |stop| self.serve_on(listener, &Machine::default(), &stop);
         Ok(SentinelServer {
             address,
             _thread: Thread::start(&name, serve)?,
@@ -114,17 +125,41 @@ impl SentinelBuilder {
     ///
     /// If the sentinel panics.
     pub fn serve(self, listener: net::TcpListener) -> io::Result<()> {
-        thread::run(serve(listener, self.monitors, Stop::default()))
+        self.serve_on(listener, &Machine::default(), &Stop::default())
+    }
+
+    /// Serves on the calling thread, with the clock of `machine`, until `stop` is signalled.
+    ///
+    /// # Errors
+    ///
+    /// If the event loop cannot be created.
+    ///
+    /// # Panics
+    ///
+    /// If the sentinel panics.
+    pub fn serve_on(
+        self,
+        listener: net::TcpListener,
+        machine: &Machine,
+        stop: &Stop,
+    ) -> io::Result<()> {
+        thread::run(serve(listener, self, machine.clone(), stop.clone()))
     }
 }
 
-async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) -> io::Result<()> {
+async fn serve(
+    listener: net::TcpListener,
+    builder: SentinelBuilder,
+    machine: Machine,
+    stop: Stop,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
     let mut random = SplitMix64::seed_from_u64(seed());
     let config = SentinelConfig {
-        announce: listener.local_addr()?.into(),
-        monitor,
+        announce: builder.announced.unwrap_or(address).into(),
+        monitor: builder.monitors,
         // By multiplication and shift: the bias is below n / 2^64.
         random: Box::new(move |n| ((u128::from(random.next_u64()) * u128::from(n)) >> 64) as u64),
         // Its state is lost when it ends.
@@ -138,13 +173,17 @@ async fn serve(listener: net::TcpListener, monitor: Vec<Monitor>, stop: Stop) ->
     }
     let (connect, mut connects) = mpsc::unbounded_channel();
     let server = Rc::new(Server {
-        sentinel: RefCell::new(Sentinel::new(config, now_ms())),
+        sentinel: RefCell::new(Sentinel::new(config, now_ms(&machine))),
         clients: RefCell::default(),
         links: RefCell::default(),
         connect,
+        ip: address.ip(),
+        machine,
+        stop: stop.clone(),
     });
     let mut tasks = JoinSet::new();
     tasks.spawn_local(server.clone().run_timer());
+    tasks.spawn_local(server.clone().keep_pauses());
     loop {
         tokio::select! {
             biased;
@@ -181,9 +220,13 @@ struct Server {
     links: RefCell<Lines<LinkId, Tcp>>,
     /// Requests to connect links.
     connect: UnboundedSender<Link>,
+    /// The address from which it connects.
+    ip: IpAddr,
+    machine: Machine,
+    stop: Stop,
 }
 
-/// The machine's sockets.
+/// The system's sockets.
 struct Tcp;
 
 impl Sockets for Tcp {
@@ -213,7 +256,7 @@ impl Server {
             let mut effects = Vec::new();
             let pending_bytes = {
                 let mut sentinel = self.sentinel.borrow_mut();
-                sentinel.receive(conn, &bytes[..count], now_ms(), &mut effects);
+                sentinel.receive(conn, &bytes[..count], self.now_ms(), &mut effects);
                 sentinel.pending_bytes(conn)
             };
             self.execute_effects(effects);
@@ -234,25 +277,41 @@ impl Server {
                 self.sentinel.borrow_mut().link_received(
                     link.id,
                     &bytes[..count],
-                    now_ms(),
+                    self.now_ms(),
                     &mut effects,
                 );
                 self.execute_effects(effects);
             }
         }
         self.links.borrow_mut().forget(&link.id);
-        self.sentinel.borrow_mut().link_closed(link.id, now_ms());
+        self.sentinel
+            .borrow_mut()
+            .link_closed(link.id, self.now_ms());
     }
 
     async fn open(&self, link: &Link) -> Option<OwnedReadHalf> {
         let stream = tokio::select! {
             biased;
             () = link.ended.notified() => return None,
-            stream = TcpStream::connect((&*link.to.host, link.to.port)) => stream.ok()?,
+            stream = self.connect(&link.to) => stream.ok()?,
         };
         let (reader, writer) = stream.into_split();
         let is_open = self.links.borrow_mut().connected(&link.id, writer);
         is_open.then_some(reader)
+    }
+
+    async fn connect(&self, to: &Address) -> io::Result<TcpStream> {
+        let mut addresses = lookup_host((&*to.host, to.port)).await?;
+        let address = addresses.next().ok_or(io::ErrorKind::NotFound)?;
+        connect(self.ip, address).await
+    }
+
+    fn now_ms(&self) -> i64 {
+        now_ms(&self.machine)
+    }
+
+    async fn keep_pauses(self: Rc<Self>) {
+        self.machine.keep_pauses(&self.stop).await;
     }
 
     fn execute_effects(&self, effects: Vec<Effect>) {
@@ -278,7 +337,7 @@ impl Server {
     async fn run_timer(self: Rc<Self>) {
         loop {
             let mut effects = Vec::new();
-            let now_ms = now_ms();
+            let now_ms = self.now_ms();
             let next_ms = {
                 let mut sentinel = self.sentinel.borrow_mut();
                 sentinel.wake(now_ms, &mut effects);
@@ -303,6 +362,6 @@ async fn receive(reader: &mut OwnedReadHalf, bytes: &mut [u8], ended: &Notify) -
 }
 
 /// The machine's wall clock, in milliseconds since the Unix epoch.
-fn now_ms() -> i64 {
-    (now().wall_us / 1_000) as i64
+fn now_ms(machine: &Machine) -> i64 {
+    (machine.now().wall_us / 1_000) as i64
 }

@@ -2,11 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use crate::engine::{Addresses, ConnId};
 
@@ -64,6 +66,18 @@ fn set_options(stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let keepalive = TcpKeepalive::new().with_time(KEEPALIVE);
     let _ = SockRef::from(stream).set_tcp_keepalive(&keepalive);
+}
+
+/// Connects from the loopback address of a server, so that its peer sees who it is.
+pub(super) async fn connect(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = match to {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    if to.ip().is_loopback() && to.is_ipv4() == from.is_ipv4() {
+        socket.bind(SocketAddr::new(from, 0))?;
+    }
+    socket.connect(to).await
 }
 
 /// The addresses of both ends.

@@ -12,12 +12,13 @@ use tokio::task::LocalSet;
 
 use super::StartError;
 
-/// Signals a server to stop.
+/// Signals a server to stop. Clones are the same signal.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stop(Arc<(Notify, AtomicBool)>);
+pub struct Stop(Arc<(Notify, AtomicBool)>);
 
 impl Stop {
-    fn signal(&self) {
+    /// Gives the signal: the server ends as a killed process does.
+    pub fn signal(&self) {
         self.0.1.store(true, Ordering::Release);
         self.0.0.notify_one();
     }
@@ -28,7 +29,7 @@ impl Stop {
     }
 
     /// Whether the signal was given.
-    pub(super) fn is_signalled(&self) -> bool {
+    pub fn is_signalled(&self) -> bool {
         self.0.1.load(Ordering::Acquire)
     }
 }

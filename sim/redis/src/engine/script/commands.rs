@@ -121,7 +121,7 @@ impl Commands {
     pub(super) fn attend(&self) -> bool {
         let lent = &mut *self.lent.borrow_mut();
         let state = &mut lent.state;
-        let (Some(running), Some(clock)) = (&mut lent.running, state.clock) else {
+        let (Some(running), Some(clock)) = (&mut lent.running, &state.clock) else {
             return false;
         };
         let Some(mut attention) = state.attention.take_if(|attention| {

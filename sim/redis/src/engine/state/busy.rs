@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::wire::reply::Error;
 
 /// Reads the wall clock of a node's machine, in microseconds since the Unix epoch.
-pub(in crate::engine) type Clock = fn() -> u64;
+pub(in crate::engine) type Clock = std::rc::Rc<dyn Fn() -> u64>;
 
 /// The speed of a node's scripts. A real machine is about ten times as fast, but here an endless
 /// script can only be detected by running it.
