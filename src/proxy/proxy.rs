@@ -63,15 +63,29 @@ impl Proxy {
             if self.call(move |relay| relay.move_real(&name, public, real))? {
                 continue;
             }
-            let listener = TcpListener::bind(public)?;
-            listener.set_nonblocking(true)?;
-            let name = server.clone();
-            self.call(move |relay| relay.publish(name, listener, public, real))?;
+            self.publish_on(server, TcpListener::bind(public)?, real)?;
         }
         let kept: Vec<SocketAddr> = addresses.iter().map(|(public, _)| *public).collect();
         let name = server.clone();
         self.call(move |relay| relay.withdraw_except(&name, &kept));
         Ok(())
+    }
+
+    /// Accepts connections to `server` on a listener that is bound already, on behalf of a process
+    /// that listens on `real`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if no host is called `server`; otherwise if the listener cannot be used.
+    pub fn publish_on(
+        &self,
+        server: &Name,
+        listener: TcpListener,
+        real: SocketAddr,
+    ) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let public = listener.local_addr()?;
+        let name = server.clone();
+        self.call(move |relay| relay.publish(name, listener, public, real))
     }
 
     /// Withdraws `server`, whose process has ended: from now on the kernel refuses connections to
@@ -107,6 +121,13 @@ impl Proxy {
     pub fn restore_power(&self, host: &Name) {
         let host = host.clone();
         self.call(move |relay| relay.act(|network, _| network.restore_power(&host)));
+    }
+
+    /// Resets all connections of `host`, at both ends: what is under way on them is lost. Its
+    /// power and its links stay as they are.
+    pub fn reset(&self, host: &Name) {
+        let host = host.clone();
+        self.call(move |relay| relay.act(|network, _| network.reset(&host)));
     }
 
     /// Suspends `host`: arriving data waits as if in its network card, it sends nothing, and its

@@ -88,6 +88,11 @@ impl Connection {
         self.connector.has_ended && self.server.has_ended
     }
 
+    /// Whether this host is at one of its ends.
+    pub(super) fn is_of(&self, host: &Name) -> bool {
+        self.connector.host == *host || self.server.host == *host
+    }
+
     pub(super) fn is_opening(&self) -> bool {
         matches!(self.stage, Stage::Opening { .. })
     }

@@ -83,6 +83,18 @@ impl Network {
         }
     }
 
+    /// Resets every connection of `host` at both ends.
+    pub(crate) fn reset(&mut self, host: &Name) {
+        let effects = &mut self.effects;
+        self.connections.retain(|id, connection| {
+            let is_theirs = connection.is_of(host);
+            if is_theirs {
+                effects.extend([id.connector(), id.server()].map(Effect::Reset));
+            }
+            !is_theirs
+        });
+    }
+
     fn send(&mut self, end: End, content: Content, now_ns: u64) {
         let Some(connection) = self.connections.get_mut(&end.connection) else {
             return;

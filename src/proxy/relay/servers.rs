@@ -66,8 +66,7 @@ impl Relay {
         real: SocketAddr,
     ) -> io::Result<bool> {
         if !self.hosts.contains_key(server) {
-            let problem = format!("no host is called {server}");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+            return Err(no_host(server));
         }
         match self.servers.borrow_mut().0.get_mut(&public) {
             Some(known) if known.name == *server => {
@@ -86,6 +85,9 @@ impl Relay {
         public: SocketAddr,
         real: SocketAddr,
     ) -> io::Result<()> {
+        if !self.hosts.contains_key(&server) {
+            return Err(no_host(&server));
+        }
         let listener = TcpListener::from_std(listener)?;
         let published = Server {
             name: server,
@@ -102,4 +104,9 @@ impl Relay {
         let stays = |public: &SocketAddr, name: &Name| *name != *server || kept.contains(public);
         { &mut servers.0 }.retain(|public, published| stays(public, &published.name));
     }
+}
+
+fn no_host(name: &Name) -> io::Error {
+    let problem = format!("no host is called {name}");
+    io::Error::new(io::ErrorKind::InvalidInput, problem)
 }

@@ -35,6 +35,16 @@ fn a_cut_one_way_lets_the_other_direction_through() {
 }
 
 #[test]
+fn a_reset_ends_connections_at_both_ends_and_lets_new_ones_in() {
+    let fixture = Fixture::new(0.0);
+    let (mut client, mut server) = fixture.connected();
+    fixture.proxy.reset(&n1());
+    expect_reset(&mut client);
+    expect_reset(&mut server);
+    fixture.connected();
+}
+
+#[test]
 fn a_link_that_loses_everything_carries_nothing() {
     let fixture = Fixture::new(0.0);
     let (mut client, mut server) = fixture.connected();
