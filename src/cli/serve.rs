@@ -1,22 +1,31 @@
 //! `locklab serve`: Redis nodes for any client.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+mod control;
+mod lab;
+mod order;
+mod record;
+mod schedule;
 mod servers;
 mod topology;
 
-use self::servers::Event;
+use self::lab::{Bench, Lab};
+use self::record::Record;
+use self::schedule::Scheduled;
+use self::servers::{Event, Settings};
 use self::topology::{Place, Topology};
 use super::Exit;
 use super::number::whole;
 use locklab_experiments::output::{self, status};
-use locklab_redis::Imitated;
+use locklab_redis::{Fsync, Imitated, Persistence};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +40,18 @@ Examples:
                               further nodes are mymaster2, mymaster3 and so on
   redis-cli -p 6379 SHUTDOWN  ends that node only; the program ends with the
                               last one
+  locklab serve --nodes 3 --control 7000
+                              takes faults at port 7000, as commands of Redis
+  redis-cli -p 7000 LAB.HELP  all of them; some:
+  redis-cli -p 7000 LAB.CLOCK n3 STEP +11s
+  redis-cli -p 7000 LAB.PAUSE n1 500
+  redis-cli -p 7000 LAB.PARTITION n2 EXCEPT clients
+  locklab serve --fault 'LAB.CRASH n1 at 5s' --fault 'LAB.RESTART n1 at 7s'
+                              takes them at these times
 
 Standard output has a line for each server: its address and its initial role.
+With --control the last line is that port's. Faults need Linux; servers are then
+called n1, n2, a replica of n1 is n1r1, and sentinels are s1, s2.
 
 Data is kept in memory and is lost when the node ends. A client may have 64 MB
 of an incomplete request, or of unread replies; one that exceeds this is
@@ -71,6 +90,68 @@ pub(super) struct Options {
     /// Server to imitate: redis-7.0, redis-8.4 (adds DELEX) or valkey-9.0 (adds DELIFEQ)
     #[arg(long, value_name = "SERVER", default_value = "redis-7.0")]
     imitate: Imitated,
+    /// Port that takes faults while servers run, as commands LAB.… of Redis; 0: a free port
+    #[arg(long, value_name = "P", value_parser = whole::<u16>(0..=65535))]
+    control: Option<u16>,
+    /// A fault at a time after the start: 'LAB.PAUSE n1 500 at 5s'
+    #[arg(long, value_name = "COMMAND", value_parser = Scheduled::parse)]
+    fault: Vec<Scheduled>,
+    /// File for a line of JSON about each fault
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// What nodes keep over a crash: nothing, or an append-only file as it was last synced,
+    /// before each reply or each second
+    #[arg(long, value_name = "KIND", default_value = "none")]
+    persistence: Kept,
+}
+
+/// What a node keeps over a crash.
+#[derive(Clone, Copy, ValueEnum)]
+enum Kept {
+    None,
+    AofAlways,
+    AofEverysec,
+}
+
+impl From<Kept> for Persistence {
+    fn from(kept: Kept) -> Persistence {
+        match kept {
+            Kept::None => Persistence::Nothing,
+            Kept::AofAlways => Persistence::AppendOnly(Fsync::Always),
+            Kept::AofEverysec => Persistence::AppendOnly(Fsync::EverySecond),
+        }
+    }
+}
+
+impl Options {
+    fn takes_faults(&self) -> bool {
+        self.control.is_some() || !self.fault.is_empty()
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.sentinels == 0 || self.replicas > 0,
+            "--sentinels {} needs at least one replica; add --replicas 1",
+            self.sentinels
+        );
+        let keeps = !matches!(self.persistence, Kept::None);
+        let only_with_faults = [
+            ("--record", self.record.is_some()),
+            ("--persistence", keeps),
+        ];
+        for (option, is_given) in only_with_faults {
+            ensure!(
+                !is_given || self.takes_faults(),
+                "{option} is of use only with faults; add --control 0 or --fault"
+            );
+        }
+        ensure!(
+            !self.takes_faults() || self.bind == Ipv4Addr::LOCALHOST,
+            "faults need the address 127.0.0.1; leave out --bind {}",
+            self.bind
+        );
+        Ok(())
+    }
 }
 
 /// Parses an address that is reachable only from this machine.
@@ -89,11 +170,7 @@ fn loopback(text: &str) -> Result<IpAddr, String> {
 }
 
 pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
-    ensure!(
-        options.sentinels == 0 || options.replicas > 0,
-        "--sentinels {} needs at least one replica; add --replicas 1",
-        options.sentinels
-    );
+    options.check()?;
     let (sender, events) = mpsc::channel();
     let interrupts = sender.clone();
     ctrlc::set_handler(move || {
@@ -101,7 +178,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         let _ = interrupts.send(Event::Interrupted);
     })
     .context("cannot listen for Ctrl-C")?;
-    let places = topology::listen(&Topology {
+    let mut places = topology::listen(&Topology {
         ip: options.bind,
         port: options.port,
         nodes: options.nodes,
@@ -111,12 +188,41 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     let lines = places
         .iter()
         .map(|Place { address, role, .. }| format!("{address} {role}\n"));
-    output::print(&lines.collect::<String>())?;
+    let lines = lines.collect::<String>();
+    let benches = match options.takes_faults() {
+        true => take_faults(options, &mut places, lines)?,
+        false => {
+            output::print(&lines)?;
+            Vec::new()
+        }
+    };
     status!("Serving until Ctrl-C, or SHUTDOWN.");
-    let down_after = Duration::from_millis(options.down_after_ms.into());
-    let max_clients = NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?;
-    let events = (sender, events);
-    servers::serve(places, max_clients, options.imitate, down_after, events)?;
+    let settings = Settings {
+        max_clients: NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?,
+        imitated: options.imitate,
+        persistence: options.persistence.into(),
+        down_after: Duration::from_millis(options.down_after_ms.into()),
+    };
+    servers::serve(places, &settings, benches, (sender, events))?;
     // Either way the command succeeded, as with `redis-server`.
     Ok(Exit::AsPredicted)
+}
+
+/// Makes a laboratory of the servers, prints the addresses, and takes faults from now on.
+fn take_faults(
+    options: &Options,
+    places: &mut [Place],
+    mut lines: String,
+) -> anyhow::Result<Vec<Bench>> {
+    let record = Record::new(options.record.as_deref())?;
+    let (lab, benches) = Lab::new(places, record)?;
+    if let Some(port) = options.control {
+        let listener = TcpListener::bind((options.bind, port))
+            .with_context(|| format!("cannot listen on {}:{port}", options.bind))?;
+        lines.push_str(&format!("{} control\n", listener.local_addr()?));
+        control::listen(listener, lab.clone()).context("cannot start a thread")?;
+    }
+    output::print(&lines)?;
+    schedule::run(options.fault.clone(), lab).context("cannot start a thread")?;
+    Ok(benches)
 }

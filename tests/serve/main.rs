@@ -2,6 +2,7 @@
 //! misbehaving clients.
 
 mod failover;
+mod faults;
 mod replication;
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

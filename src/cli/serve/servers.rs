@@ -5,6 +5,7 @@
 //! the threads are started and watched.
 
 use std::io;
+use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender};
@@ -13,9 +14,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use locklab_redis::sentinel::Monitor;
-use locklab_redis::{Imitated, SentinelServer, Server};
+use locklab_redis::server::{Machine, Stop};
+use locklab_redis::{Imitated, Persistence, SentinelServer, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
+use super::lab::Bench;
 use super::topology::{Place, Role};
 
 /// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
@@ -38,9 +41,20 @@ pub enum Event {
     Ended(thread::Result<io::Result<()>>),
 }
 
+/// What all servers have in common.
+pub struct Settings {
+    /// The most connections of a node at a time.
+    pub max_clients: NonZeroU32,
+    /// The server that nodes imitate.
+    pub imitated: Imitated,
+    /// The data that nodes keep over a crash.
+    pub persistence: Persistence,
+    /// How long a master does not answer until it is down for a sentinel.
+    pub down_after: Duration,
+}
+
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
-/// shut down. A node takes `max_clients` connections at a time, and imitates the server
-/// `imitated`. A master is down for a sentinel when it has not answered for `down_after`.
+/// shut down. If there is a bench for each place, servers are started and crashed there.
 ///
 /// # Errors
 ///
@@ -51,41 +65,60 @@ pub enum Event {
 /// If a server does: the panic goes on in the caller.
 pub fn serve(
     places: Vec<Place>,
-    max_clients: NonZeroU32,
-    imitated: Imitated,
-    down_after: Duration,
+    settings: &Settings,
+    benches: Vec<Bench>,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
-    allow_descriptors((max_clients.get() as usize).saturating_mul(places.len()));
-    let monitors = monitors(&places, down_after);
-    let replicated = places
-        .iter()
-        .any(|place| matches!(place.role, Role::Replica { .. }));
+    let Settings { max_clients, .. } = settings;
+    // With benches a connection has a socket at either end of the proxy, too.
+    let sockets = if benches.is_empty() { 1 } else { 3 };
+    let clients = (max_clients.get() as usize).saturating_mul(places.len());
+    allow_descriptors(clients.saturating_mul(sockets));
     let is_node = |place: &&Place| place.role != Role::Sentinel;
     let nodes = places.iter().filter(is_node).count();
-    let node = match replicated {
-        // Nobody waits five seconds for more replicas: there will be none.
-        true => Server::builder(),
-        false => Server::builder().sync_delay(SYNC_DELAY),
-    };
-    let node = node.max_clients(max_clients).imitate(imitated);
-    let servers = places.into_iter().map(|place| -> Run {
+    let serves = serves(&places, settings);
+    let mut benches = benches.into_iter();
+    let servers = places.into_iter().zip(serves).map(|(place, serve)| -> Run {
+        match benches.next() {
+            Some(bench) => Box::new(move || bench.run(serve)),
+            None => Box::new(move || serve(place.listener, &Machine::diskless(), &Stop::default())),
+        }
+    });
+    watch(servers.collect(), nodes, &sender, &events)
+}
+
+/// What a process of a server does.
+type Serve = Box<dyn Fn(TcpListener, &Machine, &Stop) -> io::Result<()> + Send>;
+
+/// The server of each place.
+fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
+    let monitors = monitors(places, settings.down_after);
+    let mut node = Server::builder()
+        .max_clients(settings.max_clients)
+        .imitate(settings.imitated)
+        .persistence(settings.persistence.clone());
+    let is_replica = |place: &Place| matches!(place.role, Role::Replica { .. });
+    if !places.iter().any(is_replica) {
+        // Otherwise nobody waits five seconds for more replicas: there will be none.
+        node = node.sync_delay(SYNC_DELAY);
+    }
+    let serve = |place: &Place| -> Serve {
         let node = match place.role {
             Role::Sentinel => {
-                let sentinel = monitors
-                    .iter()
-                    .cloned()
-                    .fold(SentinelServer::builder(), |sentinel, monitor| {
-                        sentinel.monitor(monitor)
-                    });
-                return Box::new(move || sentinel.serve(place.listener));
+                let sentinel = SentinelServer::builder().announce(place.address);
+                let monitors = monitors.iter().cloned();
+                let sentinel =
+                    monitors.fold(sentinel, |sentinel, monitor| sentinel.monitor(monitor));
+                return Box::new(move |listener, machine, stop| {
+                    sentinel.clone().serve_on(listener, machine, stop)
+                });
             }
             Role::Master { .. } => node.clone(),
             Role::Replica { of } => node.clone().replica_of(of),
         };
-        Box::new(move || node.serve(place.listener))
-    });
-    watch(servers.collect(), nodes, &sender, &events)
+        Box::new(move |listener, machine, stop| node.serve_on(listener, machine, stop))
+    };
+    places.iter().map(serve).collect()
 }
 
 /// What every sentinel monitors: each master, as more than half of the sentinels see it.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 
 use anyhow::Context;
+use locklab_history::Name;
 
 /// The number of servers of each kind, and the first port.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub struct Topology {
 /// A server to start: its address and its initial role.
 #[derive(Debug)]
 pub struct Place {
+    /// Its name, as in scenarios: `n1`, its replica `n1r1`, the sentinel `s1`.
+    pub name: Name,
     /// Its address.
     pub address: SocketAddr,
     /// Its role.
@@ -97,6 +100,7 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
             },
         };
         places.push(Place {
+            name: name(topology, index),
             address,
             role,
             listener,
@@ -111,6 +115,18 @@ fn address(topology: &Topology, index: usize) -> Option<SocketAddr> {
         first => first.checked_add(u16::try_from(index).ok()?)?,
     };
     Some(SocketAddr::from((topology.ip, port)))
+}
+
+/// The name of the server with this index.
+fn name(topology: &Topology, index: usize) -> Name {
+    let (nodes, replicas) = (topology.nodes.into(), usize::from(topology.replicas));
+    let Some(after) = index.checked_sub(nodes) else {
+        return format!("n{}", index + 1).into();
+    };
+    match after.checked_sub(nodes * replicas) {
+        None => format!("n{}r{}", after / replicas + 1, after % replicas + 1).into(),
+        Some(after) => format!("s{}", after + 1).into(),
+    }
 }
 
 /// `mymaster`, as in the example configuration of Redis, then `mymaster2` and so on.
@@ -169,6 +185,14 @@ mod tests {
         );
         let one_of_each = ["master mymaster", "replica of 0", "sentinel", "sentinel"];
         check([1, 1, 2], &one_of_each);
+    }
+
+    #[test]
+    fn names_are_those_of_scenarios() {
+        let places = listen(&topology(0, [2, 2, 2])).unwrap();
+        let names = places.iter().map(|place| &*place.name);
+        let expected = ["n1", "n2", "n1r1", "n1r2", "n2r1", "n2r2", "s1", "s2"];
+        assert_eq!(names.collect::<Vec<_>>(), expected);
     }
 
     #[test]

@@ -1,0 +1,386 @@
+//! The servers as a laboratory: what `LAB.…` commands do to them.
+//!
+//! A server listens on an address of its own, 127.83.0.1 and so on, and connects from there. The
+//! proxy listens on its public port, and so all connections pass it: it knows a served peer by its
+//! address, and takes everybody else for a client. Faults of links are the proxy's; those of clock,
+//! process and disk are the [`Machine`]'s.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+use locklab_history::Name;
+use locklab_link::{LinkEffect, LinkRule, RuleId};
+use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
+use locklab_redis::server::{Machine, Stop};
+use locklab_values::dist::Dist;
+
+use super::order::{COMMANDS, Command, Order, Strike};
+use super::record::Record;
+use super::topology::Place;
+
+/// The name of everybody who is not a served server.
+pub const CLIENTS: &str = "clients";
+
+/// The servers of a program, whose faults any thread may order.
+#[derive(Clone)]
+pub struct Lab {
+    proxy: Arc<Proxy>,
+    inside: Arc<Mutex<Inside>>,
+}
+
+struct Inside {
+    servers: BTreeMap<Name, Server>,
+    record: Record,
+}
+
+/// A served server.
+struct Server {
+    /// Its public address and its initial role.
+    place: String,
+    machine: Machine,
+    state: State,
+    /// Starts it.
+    starts: Sender<Stop>,
+    /// Says that it has ended.
+    ends: Receiver<()>,
+    latency: Option<RuleId>,
+    partition: Option<RuleId>,
+}
+
+enum State {
+    /// It runs, until this signal.
+    Runs(Stop),
+    Crashed,
+    /// A client has called SHUTDOWN.
+    ShutDown,
+}
+
+/// What the thread of a server needs of the laboratory.
+pub struct Bench {
+    /// Where the server listens, unseen.
+    pub listener: TcpListener,
+    name: Name,
+    machine: Machine,
+    starts: Receiver<Stop>,
+    ends: Sender<()>,
+    proxy: Arc<Proxy>,
+}
+
+/// What an order comes to.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is done.
+    Done,
+    /// It asked for these lines.
+    Lines(Vec<String>),
+}
+
+impl Lab {
+    /// A laboratory for servers at these places, with a bench for each. The listeners of the places
+    /// become the proxy's.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no further loopback addresses, as only Linux does, or no more threads.
+    pub fn new(places: &mut [Place], record: Record) -> anyhow::Result<(Lab, Vec<Bench>)> {
+        let client = (CLIENTS.into(), host(Ipv4Addr::LOCALHOST));
+        let hosts = (1..).zip(places.iter());
+        let hosts = hosts.map(|(number, place)| (place.name.clone(), host(private(number))));
+        let proxy = Arc::new(Proxy::start(Options {
+            hosts: hosts.chain([client]).collect(),
+            gates: BTreeMap::new(),
+            latency: Dist::Constant(0.0),
+            loss: 0.0,
+            seed: 0,
+            keep: Keep::Nothing,
+        })?);
+        let mut servers = BTreeMap::new();
+        let mut benches = Vec::new();
+        for (number, place) in (1..).zip(places) {
+            let real = SocketAddr::from((private(number), place.address.port()));
+            let listener = TcpListener::bind(real).with_context(|| {
+                format!(
+                    "cannot listen on {real}, as faults need; on Linux every 127.… is an address"
+                )
+            })?;
+            let public = std::mem::replace(&mut place.listener, listener.try_clone()?);
+            proxy.publish_on(&place.name, public, real)?;
+            let (server, bench) = server(place, listener, &proxy);
+            servers.insert(place.name.clone(), server);
+            benches.push(bench);
+        }
+        let inside = Arc::new(Mutex::new(Inside { servers, record }));
+        Ok((Lab { proxy, inside }, benches))
+    }
+
+    /// Carries out a command.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what to write instead.
+    pub fn execute(&self, words: &[&str]) -> Result<Outcome, String> {
+        let order = Order::parse(words)?;
+        let mut inside = self.inside();
+        match order {
+            Order::Help => return Ok(Outcome::Lines(COMMANDS.iter().map(Command::line).collect())),
+            Order::Log => return Ok(Outcome::Lines(inside.record.entries().to_vec())),
+            Order::Servers => {
+                let servers = inside.servers.iter_mut();
+                return Ok(Outcome::Lines(
+                    servers.map(|(name, server)| server.line(name)).collect(),
+                ));
+            }
+            Order::Heal(Some(name)) => self.heal(inside.server(&name)?),
+            Order::Heal(None) => inside
+                .servers
+                .values_mut()
+                .for_each(|server| self.heal(server)),
+            Order::Strike(name, strike) => {
+                inside.server(&name)?.allows(&name, &strike)?;
+                self.strike(&mut inside, &name, strike)?;
+            }
+        }
+        let name = words[0].to_ascii_uppercase();
+        inside.record.add(&[&[&*name], &words[1..]].concat());
+        Ok(Outcome::Done)
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        // A panic on another thread ends the program.
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn strike(&self, inside: &mut Inside, name: &Name, strike: Strike) -> Result<(), String> {
+        match strike {
+            Strike::Latency(delay) => {
+                let extra_ns = delay.as_nanos() as u64;
+                let rule = (extra_ns > 0).then(|| {
+                    let effect = LinkEffect::Slow { extra_ns };
+                    self.proxy.install(inside.rule(name, &[], effect))
+                });
+                let before = std::mem::replace(&mut inside.server(name)?.latency, rule);
+                self.lift(before);
+            }
+            Strike::Partition { except } => {
+                inside.check_peers(&except)?;
+                let rule = self
+                    .proxy
+                    .install(inside.rule(name, &except, LinkEffect::Cut));
+                let before = inside.server(name)?.partition.replace(rule);
+                self.lift(before);
+            }
+            Strike::Reset => self.proxy.reset(name),
+            Strike::Pause(length) => inside.server(name)?.machine.pause(length),
+            Strike::ClockStep(step_us) => inside.server(name)?.machine.step_clock(step_us),
+            Strike::ClockRate(rate) => inside.server(name)?.machine.set_clock_rate(rate),
+            Strike::Crash => self.crash(name, inside.server(name)?),
+            Strike::Restart { after } => {
+                let server = inside.server(name)?;
+                self.crash(name, server);
+                match after {
+                    Duration::ZERO => self.start(name, server),
+                    _ => self.start_later(name, after)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn heal(&self, server: &mut Server) {
+        self.lift(server.latency.take());
+        self.lift(server.partition.take());
+    }
+
+    fn lift(&self, rule: Option<RuleId>) {
+        rule.into_iter().for_each(|rule| self.proxy.lift(rule));
+    }
+
+    /// Cuts the power of a server, if it has any.
+    fn crash(&self, name: &Name, server: &mut Server) {
+        if let State::Runs(stop) = &server.state {
+            self.proxy.cut_power(name);
+            stop.signal();
+            // If its thread is gone, the program is about to end.
+            let _ = server.ends.recv();
+            server.state = State::Crashed;
+        }
+    }
+
+    /// Starts a server that has crashed.
+    fn start(&self, name: &Name, server: &mut Server) {
+        if let State::Crashed = server.state {
+            let stop = Stop::default();
+            server.machine.pause(Duration::ZERO);
+            self.proxy.restore_power(name);
+            // Its thread is gone if a client called SHUTDOWN while it crashed.
+            server.state = match server.starts.send(stop.clone()) {
+                Ok(()) => State::Runs(stop),
+                Err(_) => State::ShutDown,
+            };
+        }
+    }
+
+    fn start_later(&self, name: &Name, after: Duration) -> Result<(), String> {
+        let (lab, name) = (self.clone(), name.clone());
+        let start = move || {
+            thread::sleep(after);
+            let mut inside = lab.inside();
+            if let Ok(server) = inside.server(&name)
+                && let State::Crashed = server.state
+            {
+                lab.start(&name, server);
+                inside.record.add(&["LAB.RESTART", &*name]);
+            }
+        };
+        let thread = thread::Builder::new().spawn(start);
+        thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        Ok(())
+    }
+}
+
+impl Inside {
+    fn server(&mut self, name: &Name) -> Result<&mut Server, String> {
+        // Borrowed twice, so that the error can name all.
+        if !self.servers.contains_key(name) {
+            return Err(format!(
+                "unknown server `{name}`; write {}",
+                self.names().join(", ")
+            ));
+        }
+        self.servers.get_mut(name).ok_or_else(String::new)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.servers.keys().map(|name| &**name).collect()
+    }
+
+    fn check_peers(&self, peers: &[Name]) -> Result<(), String> {
+        let is_unknown = |peer: &&Name| &***peer != CLIENTS && !self.servers.contains_key(*peer);
+        match peers.iter().find(is_unknown) {
+            None => Ok(()),
+            Some(peer) => Err(format!(
+                "unknown peer `{peer}`; write {}, {CLIENTS}",
+                self.names().join(", ")
+            )),
+        }
+    }
+
+    /// A fault of the links between a server and all but `except`.
+    fn rule(&self, server: &Name, except: &[Name], effect: LinkEffect) -> LinkRule<Name> {
+        let everybody = self.servers.keys().cloned().chain([CLIENTS.into()]);
+        let to = everybody.filter(|name| name != server && !except.contains(name));
+        LinkRule {
+            from: vec![server.clone()],
+            to: to.collect(),
+            both_ways: true,
+            effect,
+        }
+    }
+}
+
+impl Server {
+    /// Its line of LAB.SERVERS.
+    fn line(&mut self, name: &Name) -> String {
+        let state = match self.state() {
+            State::Runs(_) => "runs",
+            State::Crashed => "crashed",
+            State::ShutDown => "shut down",
+        };
+        format!("{name} {} ({state})", self.place)
+    }
+
+    fn state(&mut self) -> &State {
+        if let State::Runs(_) = self.state
+            && self.ends.try_recv().is_ok()
+        {
+            self.state = State::ShutDown;
+        }
+        &self.state
+    }
+
+    /// Whether it is in a state in which the fault can strike it.
+    fn allows(&mut self, name: &Name, strike: &Strike) -> Result<(), String> {
+        match (self.state(), strike) {
+            (State::ShutDown, _) => Err(format!("{name} was shut down, and stays so")),
+            (State::Crashed, Strike::Reset | Strike::Pause(_) | Strike::Crash) => {
+                Err(format!("{name} has crashed; LAB.RESTART {name} starts it"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Bench {
+    /// Runs a server each time that it is to start, until it is shut down.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot serve.
+    pub fn run(
+        self,
+        serve: impl Fn(TcpListener, &Machine, &Stop) -> io::Result<()>,
+    ) -> io::Result<()> {
+        for stop in &self.starts {
+            serve(self.listener.try_clone()?, &self.machine, &stop)?;
+            let is_shut_down = !stop.is_signalled();
+            match is_shut_down {
+                true => self.proxy.withdraw(&self.name),
+                // Its listener stays open: until it is restarted, the proxy lets nobody in.
+                false => self.machine.lose_power(),
+            }
+            // If nobody waits for it, the program is about to end.
+            let _ = self.ends.send(());
+            if is_shut_down {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A server that is to start at once, and its bench.
+fn server(place: &Place, listener: TcpListener, proxy: &Arc<Proxy>) -> (Server, Bench) {
+    let (starts, to_start) = mpsc::channel();
+    let (ended, ends) = mpsc::channel();
+    let (machine, stop) = (Machine::default(), Stop::default());
+    // It is received: the receiver is in the next lines.
+    let _ = starts.send(stop.clone());
+    let bench = Bench {
+        listener,
+        name: place.name.clone(),
+        machine: machine.clone(),
+        starts: to_start,
+        ends: ended,
+        proxy: proxy.clone(),
+    };
+    let server = Server {
+        place: format!("{} {}", place.address, place.role),
+        machine,
+        state: State::Runs(stop),
+        starts,
+        ends,
+        latency: None,
+        partition: None,
+    };
+    (server, bench)
+}
+
+fn host(ip: Ipv4Addr) -> Host {
+    let greeting = Greeting::None;
+    Host {
+        ip: IpAddr::V4(ip),
+        greeting,
+    }
+}
+
+/// The address of a server's own, by its number.
+fn private(number: u16) -> Ipv4Addr {
+    let [high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, 83, high, low)
+}

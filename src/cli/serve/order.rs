@@ -1,0 +1,365 @@
+//! The commands `LAB.…` that let faults strike while nodes are served: one table, from which
+//! parsing, errors and help follow.
+
+use std::time::Duration;
+
+use locklab_history::Name;
+use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US};
+
+/// What a test asks for.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Order {
+    /// A fault, or its end.
+    Strike(Name, Strike),
+    /// The end of partitions and latency: of this server, or of all.
+    Heal(Option<Name>),
+    /// The servers, with addresses and states.
+    Servers,
+    /// What was done, and when.
+    Log,
+    /// The table of commands.
+    Help,
+}
+
+/// A fault of one server.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Strike {
+    /// Its requests and its replies each take this much longer.
+    Latency(Duration),
+    /// Nothing passes between it and others, but for these peers.
+    Partition {
+        /// The peers that still reach it.
+        except: Vec<Name>,
+    },
+    /// All its connections are reset.
+    Reset,
+    /// It executes nothing for this long.
+    Pause(Duration),
+    /// Its wall clock jumps by so many microseconds.
+    ClockStep(i64),
+    /// Its wall clock runs at this rate.
+    ClockRate(f64),
+    /// It loses power.
+    Crash,
+    /// It is started again, with a crash before if it runs.
+    Restart {
+        /// How long it is down.
+        after: Duration,
+    },
+}
+
+/// A command.
+pub struct Command {
+    /// Its name.
+    pub name: &'static str,
+    /// Its arguments, as help shows them.
+    pub arguments: &'static str,
+    /// What it does, in a line.
+    pub help: &'static str,
+    /// The arguments as an order; `None` if there are too many or too few of them.
+    parse: fn(&[&str]) -> Result<Option<Order>, String>,
+}
+
+/// All commands.
+pub const COMMANDS: &[Command] = &[
+    Command {
+        name: "LAB.LATENCY",
+        arguments: "server delay",
+        help: "delays each request and each reply; 0 ends it",
+        parse: |words| match words {
+            [server, delay] => strike(server, Strike::Latency(duration(delay)?)),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.PARTITION",
+        arguments: "server [EXCEPT peer ...]",
+        help: "cuts it off from all but these peers: servers, or `clients`",
+        parse: |words| match words {
+            [server] => strike(server, Strike::Partition { except: vec![] }),
+            [server, word, peers @ ..] if is(word, "EXCEPT") && !peers.is_empty() => {
+                let except = peers.iter().map(|&peer| peer.into()).collect();
+                strike(server, Strike::Partition { except })
+            }
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.HEAL",
+        arguments: "[server]",
+        help: "ends the partition and the latency of this server, or of all",
+        parse: |words| match words {
+            [] => Ok(Some(Order::Heal(None))),
+            [server] => Ok(Some(Order::Heal(Some((*server).into())))),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.RESET",
+        arguments: "server",
+        help: "resets all its connections",
+        parse: |words| match words {
+            [server] => strike(server, Strike::Reset),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.PAUSE",
+        arguments: "server duration",
+        help: "lets it execute nothing for so long, while its clock goes on",
+        parse: |words| match words {
+            [server, length] => strike(server, Strike::Pause(duration(length)?)),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.CLOCK",
+        arguments: "server STEP duration | server RATE factor",
+        help: "lets its wall clock jump (+2s, -500), or run at a rate (1.1: 10 % fast)",
+        parse: |words| match words {
+            [server, word, step] if is(word, "STEP") => {
+                strike(server, Strike::ClockStep(step_us(step)?))
+            }
+            [server, word, factor] if is(word, "RATE") => {
+                strike(server, Strike::ClockRate(rate(factor)?))
+            }
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.CRASH",
+        arguments: "server",
+        help: "cuts its power: peers hear nothing, and what was not synced is lost",
+        parse: |words| match words {
+            [server] => strike(server, Strike::Crash),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.RESTART",
+        arguments: "server [after]",
+        help: "starts it on its port, now or after so long; crashes it first if it runs",
+        parse: |words| match words {
+            [server] => strike(
+                server,
+                Strike::Restart {
+                    after: Duration::ZERO,
+                },
+            ),
+            [server, after] => {
+                let after = duration(after)?;
+                strike(server, Strike::Restart { after })
+            }
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.SERVERS",
+        arguments: "",
+        help: "lists the servers: name, address, initial role, state",
+        parse: |words| Ok(words.is_empty().then_some(Order::Servers)),
+    },
+    Command {
+        name: "LAB.LOG",
+        arguments: "",
+        help: "lists what was done, with milliseconds since the start",
+        parse: |words| Ok(words.is_empty().then_some(Order::Log)),
+    },
+    Command {
+        name: "LAB.HELP",
+        arguments: "",
+        help: "lists these commands",
+        parse: |words| Ok(words.is_empty().then_some(Order::Help)),
+    },
+];
+
+impl Order {
+    /// Parses a command and its arguments.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what to write instead.
+    pub fn parse(words: &[&str]) -> Result<Order, String> {
+        let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
+        let Some(command) = COMMANDS.iter().find(|command| is(name, command.name)) else {
+            let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+            return Err(format!(
+                "unknown command `{name}`; write one of {}",
+                names.join(", ")
+            ));
+        };
+        let usage = || format!("wrong arguments; write {}", command.usage());
+        (command.parse)(arguments)
+            .and_then(|order| order.ok_or_else(usage))
+            .map_err(|problem| format!("{}: {problem}", command.name))
+    }
+}
+
+impl Command {
+    /// The command with its arguments: `LAB.PAUSE server duration`.
+    pub fn usage(&self) -> String {
+        format!("{} {}", self.name, self.arguments)
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Its line of LAB.HELP.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.usage(), self.help)
+    }
+}
+
+fn strike(server: &str, strike: Strike) -> Result<Option<Order>, String> {
+    Ok(Some(Order::Strike(server.into(), strike)))
+}
+
+fn is(word: &str, expected: &str) -> bool {
+    word.eq_ignore_ascii_case(expected)
+}
+
+/// The units of durations, in nanoseconds: those of `--set`.
+const UNITS: [(&str, u64); 8] = [
+    ("ns", 1),
+    ("us", NS_PER_US),
+    ("µs", NS_PER_US),
+    ("ms", NS_PER_MS),
+    ("s", NS_PER_S),
+    ("min", 60 * NS_PER_S),
+    ("m", 60 * NS_PER_S),
+    ("h", 3_600 * NS_PER_S),
+];
+
+/// The longest duration: some eleven days, more than any test means.
+const MAX_NS: f64 = 1e6 * NS_PER_S as f64;
+
+/// Parses a duration: milliseconds, or a number with its unit.
+///
+/// # Errors
+///
+/// What is allowed.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(char::is_alphabetic);
+    let unit = &text[digits.len()..];
+    let unit_ns = match unit {
+        "" => Some(NS_PER_MS),
+        _ => UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .map(|(_, ns)| *ns),
+    };
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
+    let number = digits.parse::<f64>().ok().filter(|_| is_number);
+    let ns = number.zip(unit_ns).map(|(number, ns)| number * ns as f64);
+    match ns {
+        Some(ns) if ns <= MAX_NS => Ok(Duration::from_nanos(ns as u64)),
+        _ => Err(format!(
+            "invalid duration `{text}`; write 500, 500ms, 2.5s or 1m"
+        )),
+    }
+}
+
+/// Parses a duration with a sign, to microseconds.
+fn step_us(text: &str) -> Result<i64, String> {
+    let (sign, length) = match text.strip_prefix('-') {
+        Some(length) => (-1, length),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let invalid = |_| format!("invalid step `{text}`; write +2000, 11s or -500ms");
+    let length = duration(length).map_err(invalid)?;
+    Ok(sign * length.as_micros() as i64)
+}
+
+/// The fastest clock: a day passes in a minute and a half.
+const MAX_RATE: f64 = 1_000.0;
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text
+        .parse()
+        .ok()
+        .filter(|rate| (0.0..=MAX_RATE).contains(rate));
+    rate.ok_or_else(|| format!("invalid rate `{text}`; write a factor from 0 to {MAX_RATE}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Order, String> {
+        Order::parse(&text.split(' ').collect::<Vec<_>>())
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Strike) {
+        assert_eq!(parse(text), Ok(Order::Strike("n1".into(), expected)));
+    }
+
+    #[test]
+    fn durations_are_milliseconds_or_have_a_unit() {
+        check(
+            "lab.pause n1 500",
+            Strike::Pause(Duration::from_millis(500)),
+        );
+        check(
+            "LAB.LATENCY n1 2.5s",
+            Strike::Latency(Duration::from_millis(2500)),
+        );
+        let after = Duration::from_secs(60);
+        check("LAB.RESTART n1 1m", Strike::Restart { after });
+        for (text, us) in [("+2000", 2_000_000), ("-1s", -1_000_000), ("7us", 7)] {
+            check(&format!("LAB.CLOCK n1 step {text}"), Strike::ClockStep(us));
+        }
+        for text in [
+            "",
+            "s",
+            "-1",
+            "1x",
+            "1e400",
+            "nan",
+            "inf",
+            "1 s",
+            "99999999s",
+        ] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_partition_may_spare_peers() {
+        check("LAB.PARTITION n1", Strike::Partition { except: vec![] });
+        let except = vec!["n2".into(), "clients".into()];
+        check(
+            "LAB.PARTITION n1 EXCEPT n2 clients",
+            Strike::Partition { except },
+        );
+    }
+
+    #[test]
+    fn errors_say_what_is_allowed() {
+        for (text, expected) in [
+            (
+                "LAB.PAUSE n1",
+                "LAB.PAUSE: wrong arguments; write LAB.PAUSE server duration",
+            ),
+            (
+                "LAB.PAUSE n1 soon",
+                "LAB.PAUSE: invalid duration `soon`; write 500, 500ms, 2.5s or 1m",
+            ),
+            (
+                "LAB.CLOCK n1 STEP x",
+                "LAB.CLOCK: invalid step `x`; write +2000, 11s or -500ms",
+            ),
+            (
+                "LAB.CLOCK n1 RATE -1",
+                "LAB.CLOCK: invalid rate `-1`; write a factor from 0 to 1000",
+            ),
+            (
+                "LAB.CLOCK n1 RATE NaN",
+                "LAB.CLOCK: invalid rate `NaN`; write a factor from 0 to 1000",
+            ),
+        ] {
+            assert_eq!(parse(text), Err(expected.to_owned()));
+        }
+        let unknown = parse("PING").unwrap_err();
+        assert!(unknown.starts_with("unknown command `PING`; write one of LAB.LATENCY, "));
+    }
+}

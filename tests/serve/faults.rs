@@ -1,0 +1,241 @@
+//! Faults while nodes are served, as a client of the control port orders them.
+
+use std::io::{ErrorKind, Read as _};
+use std::time::{Duration, Instant};
+
+use crate::{Client, Served, until};
+
+/// Two nodes and the control port.
+const CONTROL: usize = 2;
+
+fn two_nodes(options: &[&str]) -> Served {
+    let options = [&["--nodes", "2", "--control", "0"], options].concat();
+    Served::with_roles(&options, &["master", "master", "control"])
+}
+
+impl Served {
+    /// Carries out a command on the control port.
+    #[track_caller]
+    fn order(&self, server: usize, command: &str) {
+        let words: Vec<&str> = command.split(' ').collect();
+        assert_eq!(self.redis_cli(server, &words), "OK\n", "{command}");
+    }
+}
+
+impl Client {
+    /// Nothing has arrived.
+    #[track_caller]
+    fn expect_nothing_yet(&mut self) {
+        self.0.set_nonblocking(true).expect("a socket");
+        let read = self.0.read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(read, Err(ErrorKind::WouldBlock));
+        self.0.set_nonblocking(false).expect("a socket");
+    }
+
+    #[track_caller]
+    fn expect_reset(&mut self) {
+        let read = self.0.read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(read, Err(ErrorKind::ConnectionReset));
+    }
+}
+
+#[test]
+fn a_step_of_a_clock_ends_leases_on_this_node_alone() {
+    let served = two_nodes(&[]);
+    for node in [0, 1] {
+        let set = ["SET", "lock", "c1", "PX", "10000"];
+        assert_eq!(served.redis_cli(node, &set), "OK\n");
+    }
+    served.order(CONTROL, "LAB.CLOCK n1 STEP +11s");
+    assert_eq!(served.redis_cli(0, &["GET", "lock"]), "\n");
+    assert_eq!(served.redis_cli(1, &["GET", "lock"]), "c1\n");
+}
+
+#[test]
+fn a_clock_may_stand_still() {
+    let served = two_nodes(&[]);
+    served.order(CONTROL, "LAB.CLOCK n1 RATE 0");
+    let mut client = served.connect(0);
+    client.check("SET lock c1 PX 5\r\n", "+OK\r\n");
+    std::thread::sleep(Duration::from_millis(10));
+    client.check("GET lock\r\n", "$2\r\nc1\r\n");
+}
+
+#[test]
+fn a_paused_node_answers_afterwards_and_another_meanwhile() {
+    let served = two_nodes(&[]);
+    let (mut first, mut second) = (served.connect(0), served.connect(1));
+    served.order(CONTROL, "LAB.PAUSE n1 1h");
+    first.send(b"PING\r\n");
+    second.check("PING\r\n", "+PONG\r\n");
+    served.connect(1).check("PING\r\n", "+PONG\r\n");
+    first.expect_nothing_yet();
+    served.order(CONTROL, "LAB.PAUSE n1 0");
+    first.expect("+PONG\r\n");
+    let start = Instant::now();
+    served.order(CONTROL, "LAB.PAUSE n1 100");
+    first.check("PING\r\n", "+PONG\r\n");
+    assert!(start.elapsed() >= Duration::from_millis(100));
+}
+
+#[test]
+fn latency_delays_requests_and_replies() {
+    let served = two_nodes(&[]);
+    let mut client = served.connect(0);
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.LATENCY n1 40");
+    let start = Instant::now();
+    client.check("PING\r\n", "+PONG\r\n");
+    assert!(start.elapsed() >= Duration::from_millis(80));
+}
+
+#[test]
+fn a_connection_survives_a_partition_and_gets_its_reply() {
+    let served = two_nodes(&[]);
+    let mut client = served.connect(0);
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.PARTITION n1");
+    client.send(b"SET lock c1\r\n");
+    let mut newcomer = served.connect(0);
+    newcomer.send(b"PING\r\n");
+    served.connect(1).check("PING\r\n", "+PONG\r\n");
+    client.expect_nothing_yet();
+    newcomer.expect_nothing_yet();
+    served.order(CONTROL, "LAB.HEAL n1");
+    client.expect("+OK\r\n");
+    served.connect(0).check("GET lock\r\n", "$2\r\nc1\r\n");
+    newcomer.expect("+PONG\r\n");
+}
+
+#[test]
+fn a_partition_may_spare_clients() {
+    let options = ["--replicas", "1", "--control", "0"];
+    let served = Served::with_roles(&options, &["master", "replica of 0", "control"]);
+    let mut client = served.connect(0);
+    client.check("SET lock c1\r\nWAIT 1 0\r\n", "+OK\r\n:1\r\n");
+    served.order(2, "LAB.PARTITION n1r1 EXCEPT clients");
+    client.check("SET lock c2\r\nWAIT 1 50\r\n", "+OK\r\n:0\r\n");
+    assert_eq!(served.redis_cli(1, &["GET", "lock"]), "c1\n");
+    served.order(2, "LAB.HEAL");
+    until(&served.port(1), &["GET", "lock"], |said| said == "c2\n");
+}
+
+#[test]
+fn a_reset_ends_connections_and_no_more() {
+    let served = two_nodes(&[]);
+    let (mut first, mut second) = (served.connect(0), served.connect(1));
+    first.check("SET lock c1\r\n", "+OK\r\n");
+    second.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.RESET n1");
+    first.expect_reset();
+    second.check("PING\r\n", "+PONG\r\n");
+    assert_eq!(served.redis_cli(0, &["GET", "lock"]), "c1\n");
+}
+
+#[test]
+fn a_crash_is_silent_and_takes_what_is_not_on_disk() {
+    for (persistence, kept) in [("none", "\n"), ("aof-always", "c1\n")] {
+        let served = two_nodes(&["--persistence", persistence]);
+        let (mut first, mut second) = (served.connect(0), served.connect(1));
+        first.check("SET lock c1\r\n", "+OK\r\n");
+        served.order(CONTROL, "LAB.CRASH n1");
+        first.send(b"GET lock\r\n");
+        second.check("PING\r\n", "+PONG\r\n");
+        first.expect_nothing_yet();
+        served.order(CONTROL, "LAB.RESTART n1");
+        first.expect_reset();
+        assert_eq!(served.redis_cli(0, &["GET", "lock"]), kept);
+    }
+}
+
+#[test]
+fn a_node_may_restart_later() {
+    let served = two_nodes(&[]);
+    let start = Instant::now();
+    served.order(CONTROL, "LAB.RESTART n1 100");
+    served.connect(0).check("PING\r\n", "+PONG\r\n");
+    assert!(start.elapsed() >= Duration::from_millis(100));
+}
+
+/// The script would run for ever, and its node answers nobody meanwhile.
+#[test]
+fn a_busy_node_stops_no_other_and_can_crash() {
+    let served = two_nodes(&[]);
+    let (mut first, mut second) = (served.connect(0), served.connect(1));
+    let threshold = "CONFIG SET busy-reply-threshold 3600000\r\n";
+    first.check(threshold, "+OK\r\n");
+    first.send(b"EVAL \"redis.call('set', 'k', 'v') while true do end\" 0\r\n");
+    let mut other = served.connect(0);
+    other.send(b"PING\r\n");
+    second.check("SET k w\r\n", "+OK\r\n");
+    second.check(
+        "EVAL \"return redis.call('get', 'k')\" 0\r\n",
+        "$1\r\nw\r\n",
+    );
+    other.expect_nothing_yet();
+    served.order(CONTROL, "LAB.RESTART n1");
+    assert_eq!(served.redis_cli(0, &["GET", "k"]), "\n");
+}
+
+#[test]
+fn a_node_that_was_shut_down_stays_so() {
+    let served = two_nodes(&[]);
+    served.redis_cli(0, &["SHUTDOWN", "NOSAVE"]);
+    until(&served.port(CONTROL), &["LAB.SERVERS"], |said| {
+        said.contains("(shut down)")
+    });
+    let refused = served.redis_cli(CONTROL, &["LAB.RESTART", "n1"]);
+    assert_eq!(refused.trim(), "ERR n1 was shut down, and stays so");
+    served.redis_cli(1, &["SHUTDOWN", "NOSAVE"]);
+    assert_eq!(served.exit_code(), Some(0));
+}
+
+#[test]
+fn what_was_done_is_recorded() {
+    let folder = std::env::temp_dir().join(format!("locklab-record-{}", std::process::id()));
+    let path = folder.to_str().expect("UTF-8").to_owned();
+    let served = two_nodes(&["--record", &path, "--fault", "LAB.PAUSE n2 1ms at 1ms"]);
+    let scheduled = |said: &str| said.ends_with("LAB.PAUSE n2 1ms\n");
+    until(&served.port(CONTROL), &["LAB.LOG"], scheduled);
+    served.order(CONTROL, "lab.clock n1 step -1s");
+    let log = served.redis_cli(CONTROL, &["LAB.LOG"]);
+    assert!(log.ends_with(" LAB.CLOCK n1 step -1s\n"), "{log}");
+    let record = std::fs::read_to_string(&path).expect("it was written");
+    let last = record.lines().last().expect("two lines");
+    let entry: serde_json::Value = serde_json::from_str(last).expect("JSON");
+    assert_eq!(entry["server"], "n1");
+    assert_eq!(entry["command"], "LAB.CLOCK");
+    assert_eq!(entry["arguments"], serde_json::json!(["step", "-1s"]));
+    std::fs::remove_file(path).expect("it is there");
+}
+
+#[test]
+fn errors_name_what_there_is() {
+    let served = two_nodes(&[]);
+    for (words, expected) in [
+        (
+            &["LAB.RESET", "n3"][..],
+            "ERR unknown server `n3`; write n1, n2",
+        ),
+        (
+            &["LAB.PARTITION", "n1", "EXCEPT", "c1"],
+            "ERR unknown peer `c1`; write n1, n2, clients",
+        ),
+        (
+            &["LAB.CRASH"],
+            "ERR LAB.CRASH: wrong arguments; write LAB.CRASH server",
+        ),
+    ] {
+        assert_eq!(served.redis_cli(CONTROL, words).trim(), expected);
+    }
+}
+
+#[test]
+fn a_plain_node_knows_no_faults() {
+    let served = Served::new(1, &[]);
+    let said = served.redis_cli(0, &["LAB.PAUSE", "500"]);
+    assert!(
+        said.starts_with("ERR unknown command 'LAB.PAUSE'"),
+        "{said}"
+    );
+}
