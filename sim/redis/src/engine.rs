@@ -54,6 +54,7 @@ pub use inspect::Key;
 pub use node::{Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};
 pub use state::eviction::EvictionPolicy;
+pub use state::extension::ExtensionReply;
 pub use state::fsync::Fsync;
 pub use state::input::{ConnId, InputSize};
 pub use state::other_clients::{Arrival, OtherClients};

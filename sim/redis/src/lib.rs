@@ -76,8 +76,9 @@ mod store;
 mod wire;
 
 pub use engine::{
-    Addresses, Arrival, ConnId, DiskWrite, Effect, EvictionPolicy, Files, Fsync, InputSize, Key,
-    Node, NodeConfig, OtherClients, ParameterError, Parameters, Persistence, SnapshotRule,
+    Addresses, Arrival, ConnId, DiskWrite, Effect, EvictionPolicy, ExtensionReply, Files, Fsync,
+    InputSize, Key, Node, NodeConfig, OtherClients, ParameterError, Parameters, Persistence,
+    SnapshotRule,
 };
 pub use imitated::{Imitated, UnknownServer};
 

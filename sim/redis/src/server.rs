@@ -21,6 +21,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+mod extension;
 mod machine;
 mod node;
 mod other_clients;
@@ -29,7 +30,8 @@ mod sockets;
 mod thread;
 
 use crate::Imitated;
-use crate::engine::{Files, Node, NodeConfig, Parameters, Persistence};
+use crate::engine::{ExtensionReply, Files, Node, NodeConfig, Parameters, Persistence};
+use extension::Extension;
 pub use machine::Machine;
 pub use sentinel::{SentinelBuilder, SentinelServer};
 pub use thread::Stop;
@@ -53,6 +55,7 @@ pub struct Builder {
     replica_of: Option<SocketAddr>,
     sync_delay: Duration,
     imitated: Imitated,
+    extension: Option<Extension>,
 }
 
 impl Server {
@@ -114,6 +117,7 @@ impl Default for Builder {
             replica_of: None,
             sync_delay: Duration::ZERO,
             imitated: Imitated::default(),
+            extension: None,
         }
     }
 }
@@ -158,6 +162,19 @@ impl Builder {
     /// The server to imitate; Redis 7.0 by default.
     pub fn imitate(self, imitated: Imitated) -> Self {
         Builder { imitated, ..self }
+    }
+
+    /// Adds commands to those of Redis: `answer` gets the words of each request that names none of
+    /// these, on the server's thread, with the signal at which the server ends. `None` leaves it
+    /// an unknown command.
+    pub fn extend(
+        self,
+        answer: impl Fn(&[&[u8]], &Stop) -> Option<ExtensionReply> + Send + Sync + 'static,
+    ) -> Self {
+        Builder {
+            extension: Some(Extension::new(answer)),
+            ..self
+        }
     }
 
     /// How long a replica that needs the whole data set waits for others that need it too:
@@ -216,7 +233,10 @@ impl Builder {
     ) -> io::Result<()> {
         let address = listener.local_addr()?;
         // The script interpreter is bound to its thread, so the node is created here.
-        let node = machine.with_files(|files| self.node(address, machine, files));
+        let mut node = machine.with_files(|files| self.node(address, machine, files));
+        if let Some(extension) = &self.extension {
+            node.extend(extension.until(stop));
+        }
         let surroundings = Surroundings {
             machine: machine.clone(),
             stop: stop.clone(),

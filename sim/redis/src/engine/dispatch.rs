@@ -77,7 +77,8 @@ pub(super) fn process(
             return Processed::Done;
         }
         Err(error) => {
-            let reply = reject(table, state, client, args, error);
+            let reply = extension(table, state, client, args)
+                .unwrap_or_else(|| reject(table, state, client, args, error));
             state.client(client).answer(&reply);
         }
     }
@@ -131,6 +132,16 @@ fn after_command(state: &mut State, client: u64, command: &Command) {
     {
         tracking.caching = false;
     }
+}
+
+/// The reply of the driver, if the command is one of its own.
+fn extension(table: Table, state: &mut State, client: u64, args: &[&[u8]]) -> Option<Reply> {
+    let answer = state.extension.clone()?;
+    let session = state.client(client);
+    if table.find(args).is_some() || !session.authenticated || session.transaction.is_some() {
+        return None;
+    }
+    answer(args).map(Reply::from)
 }
 
 /// `rejectCommand`: a rejected command marks its transaction as failed, and a rejected EXEC ends

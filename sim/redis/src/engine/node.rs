@@ -10,6 +10,7 @@ use super::parameters::{ParameterError, Parameters};
 use super::persist;
 use super::repl::{self, replica};
 use super::state::State;
+use super::state::extension::ExtensionReply;
 use super::state::handover::Handover;
 use super::state::input::{ConnId, InputSize};
 use super::state::other_clients::{Attention, OtherClients};
@@ -107,6 +108,12 @@ impl Node {
             attend: requests::attend,
             unsent: Vec::new(),
         }));
+    }
+
+    /// Adds commands of the driver: `answer` gets the words of each request that names no command of
+    /// the node, and is not part of a transaction. `None` leaves it an unknown command.
+    pub fn extend(&mut self, answer: impl Fn(&[&[u8]]) -> Option<ExtensionReply> + 'static) {
+        self.state.extension = Some(Rc::new(answer));
     }
 
     /// Sets a parameter as a configuration file would: any parameter of CONFIG SET, and

@@ -5,6 +5,7 @@ pub(super) mod backlog;
 pub(super) mod blocked;
 pub(super) mod busy;
 pub(super) mod eviction;
+pub(super) mod extension;
 pub(super) mod fsync;
 pub(super) mod functions;
 pub(super) mod handover;
@@ -34,6 +35,7 @@ use self::active_expiry::ActiveExpiry;
 use self::blocked::Waiting;
 use self::busy::{Busy, Clock};
 use self::eviction::Eviction;
+use self::extension::Extension;
 use self::functions::Functions;
 use self::input::{ConnId, Input};
 use self::monitors::Monitors;
@@ -83,6 +85,8 @@ pub(super) struct State {
     pub(super) busy: Option<Busy>,
     /// The other clients while a script runs, if the driver lets the node attend to them.
     pub(super) attention: Option<Box<Attention>>,
+    /// The commands that the driver adds.
+    pub(super) extension: Option<Extension>,
     /// The current or most recent script called a command that writes.
     pub(super) script_wrote: bool,
     /// How long the running script has taken so far, in microseconds.
@@ -143,6 +147,7 @@ impl State {
             functions: Functions::default(),
             busy: None,
             attention: None,
+            extension: None,
             script_wrote: false,
             script_us: 0,
             clock: None,
