@@ -93,6 +93,9 @@ pub(super) struct Options {
     /// Port that takes faults while servers run, as commands LAB.… of Redis; 0: a free port
     #[arg(long, value_name = "P", value_parser = whole::<u16>(0..=65535))]
     control: Option<u16>,
+    /// Nodes take these commands too, about themselves: LAB.PAUSE 500
+    #[arg(long)]
+    faults: bool,
     /// A fault at a time after the start: 'LAB.PAUSE n1 500 at 5s'
     #[arg(long, value_name = "COMMAND", value_parser = Scheduled::parse)]
     fault: Vec<Scheduled>,
@@ -125,7 +128,7 @@ impl From<Kept> for Persistence {
 
 impl Options {
     fn takes_faults(&self) -> bool {
-        self.control.is_some() || !self.fault.is_empty()
+        self.control.is_some() || self.faults || !self.fault.is_empty()
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -142,7 +145,7 @@ impl Options {
         for (option, is_given) in only_with_faults {
             ensure!(
                 !is_given || self.takes_faults(),
-                "{option} is of use only with faults; add --control 0 or --fault"
+                "{option} is of use only with faults; add --control 0, --faults or --fault"
             );
         }
         ensure!(
@@ -189,11 +192,11 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         .iter()
         .map(|Place { address, role, .. }| format!("{address} {role}\n"));
     let lines = lines.collect::<String>();
-    let benches = match options.takes_faults() {
+    let (lab, benches) = match options.takes_faults() {
         true => take_faults(options, &mut places, lines)?,
         false => {
             output::print(&lines)?;
-            Vec::new()
+            (None, Vec::new())
         }
     };
     status!("Serving until Ctrl-C, or SHUTDOWN.");
@@ -202,6 +205,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         imitated: options.imitate,
         persistence: options.persistence.into(),
         down_after: Duration::from_millis(options.down_after_ms.into()),
+        lab: lab.filter(|_| options.faults),
     };
     servers::serve(places, &settings, benches, (sender, events))?;
     // Either way the command succeeded, as with `redis-server`.
@@ -213,7 +217,7 @@ fn take_faults(
     options: &Options,
     places: &mut [Place],
     mut lines: String,
-) -> anyhow::Result<Vec<Bench>> {
+) -> anyhow::Result<(Option<Lab>, Vec<Bench>)> {
     let record = Record::new(options.record.as_deref())?;
     let (lab, benches) = Lab::new(places, record)?;
     if let Some(port) = options.control {
@@ -223,6 +227,6 @@ fn take_faults(
         control::listen(listener, lab.clone()).context("cannot start a thread")?;
     }
     output::print(&lines)?;
-    schedule::run(options.fault.clone(), lab).context("cannot start a thread")?;
-    Ok(benches)
+    schedule::run(options.fault.clone(), lab.clone()).context("cannot start a thread")?;
+    Ok((Some(lab), benches))
 }

@@ -210,6 +210,25 @@ fn what_was_done_is_recorded() {
 }
 
 #[test]
+fn the_control_port_speaks_both_versions_of_the_protocol() {
+    let served = two_nodes(&[]);
+    let mut control = served.connect(CONTROL);
+    control.check(
+        "*1\r\n$5\r\nHELLO\r\n",
+        "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n",
+    );
+    let mut control = served.connect(CONTROL);
+    let hello = "*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n";
+    control.check(hello, "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n");
+    let mut control = served.connect(CONTROL);
+    control.check("*1\r\n$4\r\nPING\r\n", "+PONG\r\n");
+    control.check(
+        "PING\r\n",
+        "-ERR Protocol error: write a command as an array\r\n",
+    );
+}
+
+#[test]
 fn errors_name_what_there_is() {
     let served = two_nodes(&[]);
     for (words, expected) in [
@@ -228,6 +247,38 @@ fn errors_name_what_there_is() {
     ] {
         assert_eq!(served.redis_cli(CONTROL, words).trim(), expected);
     }
+}
+
+#[test]
+fn a_node_takes_commands_about_itself() {
+    let served = Served::new(2, &["--faults"]);
+    let (mut first, mut second) = (served.connect(0), served.connect(1));
+    first.check("SET lock c1 PX 10000\r\n", "+OK\r\n");
+    second.check("SET lock c1 PX 10000\r\n", "+OK\r\n");
+    first.check("LAB.CLOCK STEP 11s\r\n", "+OK\r\n");
+    first.check("GET lock\r\n", "$-1\r\n");
+    second.check("GET lock\r\n", "$2\r\nc1\r\n");
+    second.check("LAB.CLOCK n2 STEP 11s\r\n", "+OK\r\n");
+    second.check("GET lock\r\n", "$-1\r\n");
+    first.check(
+        "LAB.FREEZE 5\r\n",
+        "-ERR unknown command `LAB.FREEZE`; write one of LAB.LATENCY",
+    );
+    // Part of a transaction it is no command.
+    second.check(
+        "MULTI\r\nLAB.PAUSE 500\r\n",
+        "+OK\r\n-ERR unknown command 'LAB.PAUSE'",
+    );
+}
+
+/// Its own thread carries out the command that ends it.
+#[test]
+fn a_node_may_crash_itself() {
+    let served = Served::new(1, &["--faults"]);
+    let mut client = served.connect(0);
+    client.check("SET lock c1\r\n", "+OK\r\n");
+    client.send(b"LAB.RESTART\r\n");
+    until(&served.port(0), &["GET", "lock"], |said| said == "\n");
 }
 
 #[test]

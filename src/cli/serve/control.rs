@@ -42,7 +42,7 @@ fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
         inbound.extend_from_slice(&bytes[..count]);
         loop {
             match resp::next_words(&mut inbound) {
-                Ok(Some(words)) => stream.write_all(&resp::answer(&reply(lab, &words)))?,
+                Ok(Some(words)) => stream.write_all(&reply(lab, &words))?,
                 Ok(None) => break,
                 Err(_) => {
                     let problem = resp::error("ERR Protocol error: write a command as an array");
@@ -53,7 +53,7 @@ fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
     }
 }
 
-fn reply(lab: &Lab, words: &[Bytes]) -> BytesFrame {
+fn reply(lab: &Lab, words: &[Bytes]) -> Bytes {
     let words: Vec<_> = words
         .iter()
         .map(|word| String::from_utf8_lossy(word))
@@ -62,21 +62,57 @@ fn reply(lab: &Lab, words: &[Bytes]) -> BytesFrame {
     if let Some(reply) = greeting(&words) {
         return reply;
     }
-    match lab.execute(&words) {
-        Ok(Outcome::Done) => BytesFrame::SimpleString("OK".into()),
+    resp::answer(&match lab.execute(&words) {
+        Ok(Outcome::Done) => status("OK"),
         Ok(Outcome::Lines(lines)) => BytesFrame::Array(lines.into_iter().map(resp::bulk).collect()),
         Err(problem) => resp::error(format!("ERR {}", problem.replace(['\r', '\n'], " "))),
-    }
+    })
 }
 
 /// The answer to what client libraries send of their own accord when they connect.
-fn greeting(words: &[&str]) -> Option<BytesFrame> {
+fn greeting(words: &[&str]) -> Option<Bytes> {
     let (name, arguments) = words.split_first()?;
-    match (name.to_ascii_uppercase().as_str(), arguments) {
-        ("PING", []) => Some(BytesFrame::SimpleString("PONG".into())),
-        ("PING", [text]) => Some(resp::bulk((*text).to_owned())),
-        ("CLIENT" | "SELECT", _) => Some(BytesFrame::SimpleString("OK".into())),
-        ("INFO", _) => Some(resp::bulk("loading:0\r\n")),
-        _ => None,
-    }
+    let reply = match (name.to_ascii_uppercase().as_str(), arguments) {
+        ("HELLO", ["3", ..]) => return Some(hello(3)),
+        ("HELLO", [] | ["2", ..]) => return Some(hello(2)),
+        ("HELLO", _) => resp::error("NOPROTO unsupported protocol version"),
+        ("PING", []) => status("PONG"),
+        ("PING", [text]) => resp::bulk((*text).to_owned()),
+        ("CLIENT", [word, ..]) if word.to_ascii_uppercase().starts_with("SET") => status("OK"),
+        ("SELECT", ["0"]) => status("OK"),
+        ("INFO", _) => resp::bulk("loading:0\r\n"),
+        _ => return None,
+    };
+    Some(resp::answer(&reply))
+}
+
+/// The answer to HELLO. All other replies of this port are the same in both versions of RESP.
+fn hello(version: u64) -> Bytes {
+    let fields = [
+        ("server", resp::bulk("redis")),
+        ("version", resp::bulk(locklab_redis::VERSION)),
+        ("proto", resp::integer(version)),
+        ("id", resp::integer(1)),
+        ("mode", resp::bulk("standalone")),
+        ("role", resp::bulk("master")),
+        ("modules", BytesFrame::Array(Vec::new())),
+    ];
+    let head = match version {
+        3 => format!("%{}\r\n", fields.len()),
+        _ => format!("*{}\r\n", 2 * fields.len()),
+    };
+    let fields = fields
+        .into_iter()
+        .flat_map(|(name, value)| [resp::bulk(name), value]);
+    let fields = fields.map(|frame| resp::answer(&frame)).collect::<Vec<_>>();
+    [Bytes::from(head)]
+        .into_iter()
+        .chain(fields)
+        .collect::<Vec<_>>()
+        .concat()
+        .into()
+}
+
+fn status(text: &'static str) -> BytesFrame {
+    BytesFrame::SimpleString(text.into())
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -20,12 +20,15 @@ use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_redis::server::{Machine, Stop};
 use locklab_values::dist::Dist;
 
-use super::order::{COMMANDS, Command, Order, Strike};
+use super::order::{self, COMMANDS, Command, Order, Strike};
 use super::record::Record;
 use super::topology::Place;
 
 /// The name of everybody who is not a served server.
 pub const CLIENTS: &str = "clients";
+
+/// How long a server waits for its own command until it looks whether it has ended.
+const STOP_SLICE: Duration = Duration::from_millis(5);
 
 /// The servers of a program, whose faults any thread may order.
 #[derive(Clone)]
@@ -149,6 +152,34 @@ impl Lab {
         let name = words[0].to_ascii_uppercase();
         inside.record.add(&[&[&*name], &words[1..]].concat());
         Ok(Outcome::Done)
+    }
+
+    /// Carries out a command that a client has sent to the server `own` itself, on whose thread
+    /// this is: until `stop` is signalled, since the server may be what the command crashes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lab::execute`].
+    pub fn execute_at(&self, own: &Name, words: &[&str], stop: &Stop) -> Result<Outcome, String> {
+        let (answer, answered) = mpsc::channel();
+        let (lab, own) = (self.clone(), own.clone());
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let execute = move || {
+            let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+            let is_server = |word: &str| lab.inside().servers.contains_key(word);
+            let words = order::about(&own, &words, is_server);
+            // If nobody waits for it any more, the server has crashed.
+            let _ = answer.send(lab.execute(&words));
+        };
+        let thread = thread::Builder::new().spawn(execute);
+        thread.map_err(|error| format!("cannot start a thread: {error}"))?;
+        loop {
+            match answered.recv_timeout(STOP_SLICE) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Timeout) if !stop.is_signalled() => {}
+                Err(_) => return Err("the server has crashed".into()),
+            }
+        }
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {

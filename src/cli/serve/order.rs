@@ -181,7 +181,7 @@ impl Order {
     /// What is wrong, and what to write instead.
     pub fn parse(words: &[&str]) -> Result<Order, String> {
         let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
-        let Some(command) = COMMANDS.iter().find(|command| is(name, command.name)) else {
+        let Some(command) = find(name) else {
             let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
             return Err(format!(
                 "unknown command `{name}`; write one of {}",
@@ -195,12 +195,37 @@ impl Order {
     }
 }
 
+/// The words of a command that was sent to the server `own`, which names itself by default.
+pub fn about<'a>(
+    own: &'a str,
+    words: &[&'a str],
+    is_server: impl Fn(&str) -> bool,
+) -> Vec<&'a str> {
+    let command = words.first().and_then(|name| find(name));
+    let named = words.get(1).is_some_and(|word| is_server(word));
+    match words {
+        [name, arguments @ ..] if !named && command.is_some_and(Command::has_server) => {
+            [&[*name, own], arguments].concat()
+        }
+        _ => words.to_vec(),
+    }
+}
+
+fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| is(name, command.name))
+}
+
 impl Command {
     /// The command with its arguments: `LAB.PAUSE server duration`.
     pub fn usage(&self) -> String {
         format!("{} {}", self.name, self.arguments)
             .trim_end()
             .to_owned()
+    }
+
+    /// Whether its first argument is a server.
+    fn has_server(&self) -> bool {
+        self.arguments.trim_start_matches('[').starts_with("server")
     }
 
     /// Its line of LAB.HELP.
@@ -331,6 +356,30 @@ mod tests {
             "LAB.PARTITION n1 EXCEPT n2 clients",
             Strike::Partition { except },
         );
+    }
+
+    #[test]
+    fn a_command_sent_to_a_server_is_about_it() {
+        let is_server = |word: &str| ["n1", "n2"].contains(&word);
+        for (sent, expected) in [
+            ("LAB.PAUSE 500", "LAB.PAUSE n1 500"),
+            ("LAB.PAUSE n2 500", "LAB.PAUSE n2 500"),
+            ("lab.heal", "lab.heal n1"),
+            ("LAB.LOG", "LAB.LOG"),
+        ] {
+            let words: Vec<&str> = sent.split(' ').collect();
+            assert_eq!(about("n1", &words, is_server).join(" "), expected);
+        }
+    }
+
+    #[test]
+    fn the_book_has_the_table() {
+        let book = include_str!("../../../docs/serve.md");
+        for command in COMMANDS {
+            let usage = command.usage().replace('|', r"\|");
+            let row = format!("| `{usage}` | {} |\n", command.help);
+            assert!(book.contains(&row), "docs/serve.md lacks {row}");
+        }
     }
 
     #[test]

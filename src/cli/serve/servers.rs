@@ -13,12 +13,13 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
+use locklab_history::Name;
 use locklab_redis::sentinel::Monitor;
-use locklab_redis::server::{Machine, Stop};
-use locklab_redis::{Imitated, Persistence, SentinelServer, Server};
+use locklab_redis::server::{Builder, Machine, Stop};
+use locklab_redis::{ExtensionReply, Imitated, Persistence, SentinelServer, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::lab::Bench;
+use super::lab::{Bench, Lab, Outcome};
 use super::topology::{Place, Role};
 
 /// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
@@ -51,6 +52,8 @@ pub struct Settings {
     pub persistence: Persistence,
     /// How long a master does not answer until it is down for a sentinel.
     pub down_after: Duration,
+    /// The laboratory whose commands nodes take, if they take any.
+    pub lab: Option<Lab>,
 }
 
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
@@ -116,9 +119,30 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
             Role::Master { .. } => node.clone(),
             Role::Replica { of } => node.clone().replica_of(of),
         };
+        let node = match &settings.lab {
+            Some(lab) => with_commands(node, lab.clone(), place.name.clone()),
+            None => node,
+        };
         Box::new(move |listener, machine, stop| node.serve_on(listener, machine, stop))
     };
     places.iter().map(serve).collect()
+}
+
+/// A node that takes the commands of the laboratory.
+fn with_commands(node: Builder, lab: Lab, name: Name) -> Builder {
+    node.extend(move |words, stop| {
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| String::from_utf8_lossy(word))
+            .collect();
+        let words: Vec<&str> = words.iter().map(|word| &**word).collect();
+        let is_ours = words.first()?.to_ascii_uppercase().starts_with("LAB.");
+        is_ours.then(|| match lab.execute_at(&name, &words, stop) {
+            Ok(Outcome::Done) => ExtensionReply::Ok,
+            Ok(Outcome::Lines(lines)) => ExtensionReply::Lines(lines),
+            Err(problem) => ExtensionReply::Error(format!("ERR {problem}")),
+        })
+    })
 }
 
 /// What every sentinel monitors: each master, as more than half of the sentinels see it.
