@@ -148,6 +148,43 @@ fn a_crash_is_silent_and_takes_what_is_not_on_disk() {
     }
 }
 
+/// While the clock stands still, no second begins in which the file would be synced.
+#[test]
+fn a_crash_takes_what_a_second_has_not_synced() {
+    let served = two_nodes(&["--persistence", "aof-everysec"]);
+    served.order(CONTROL, "LAB.CLOCK n1 RATE 0");
+    let mut client = served.connect(0);
+    // The first write may be in a new second.
+    client.check("SET synced v\r\nSET lock c1\r\n", "+OK\r\n+OK\r\n");
+    served.order(CONTROL, "LAB.RESTART n1");
+    assert_eq!(served.redis_cli(0, &["GET", "lock"]), "\n");
+}
+
+#[test]
+fn a_crash_of_the_master_makes_sentinels_promote_its_replica() {
+    let roles = [
+        "master mymaster",
+        "replica of 0",
+        "sentinel",
+        "sentinel",
+        "control",
+    ];
+    let options = ["--replicas", "1", "--sentinels", "2"];
+    let options = [&options[..], &["--down-after-ms", "300", "--control", "0"]].concat();
+    let served = Served::with_roles(&options, &roles);
+    let sentinel = served.port(2);
+    let other = ["SENTINEL", "SENTINELS", "mymaster"];
+    let known = until(&sentinel, &other, |said| said.contains(&served.port(3)));
+    // The address at which clients and the proxy find it.
+    assert!(known.contains("ip\n127.0.0.1\n"), "{known}");
+    let replicas = ["SENTINEL", "REPLICAS", "mymaster"];
+    until(&sentinel, &replicas, |said| said.contains(&served.port(1)));
+    served.order(4, "LAB.CRASH n1");
+    let master = ["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"];
+    let promoted = format!("127.0.0.1\n{}\n", served.port(1));
+    until(&sentinel, &master, |said| said == promoted);
+}
+
 #[test]
 fn a_node_may_restart_later() {
     let served = two_nodes(&[]);

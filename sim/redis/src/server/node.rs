@@ -197,8 +197,7 @@ impl Server {
 
     /// Sends the unsent output of a connection, then reads.
     fn poll(&self, conn: ConnId, context: &mut Context<'_>) -> Poll<Turn> {
-        // A killed process executes nothing more, whatever it has received.
-        if self.around.stop.is_signalled() || self.flush(conn, context).is_err() {
+        if self.flush(conn, context).is_err() {
             return Poll::Ready(Turn::End);
         }
         // The node may have closed it, now that all output is sent.
