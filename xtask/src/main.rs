@@ -8,6 +8,7 @@ use bench::instructions::Mode;
 
 mod bench;
 mod binaries;
+mod clients;
 mod deny;
 mod determinism;
 mod format;
@@ -54,6 +55,9 @@ Usage: cargo xtask <chore>
                    Plant mistakes, and see whether the scenario or test of each catches
                    it: those that the last commits may concern and a share of the others,
                    as CI does; all; all and those on real servers; or these
+  clients [--again] [--drawn N] [NAME…]
+                   Attack the real libraries in tests/clients (or these) whose runtime is
+                   installed, and write reports/clients; --drawn: the seeds of attack/drawn
   redis            Install redis-server if it is missing, and say its version
   slurm            Install Slurm if it is missing and that is possible, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
@@ -99,6 +103,9 @@ fn main() -> ExitCode {
         ["plants", "--long"] => plants::run(plants::Which::All),
         ["plants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
             plants::run(plants::Which::Named(names))
+        }
+        ["clients", ref words @ ..] => {
+            clients::Options::parse(words).and_then(|options| clients::run(&options))
         }
         ["redis"] => redis::ensure(),
         ["slurm"] => slurm::ensure(),

@@ -1,0 +1,422 @@
+//! The table of real client libraries: installs those in `tests/clients/`, attacks each with faults, repeats what
+//! broke it, and writes `reports/clients/`. It knows no library: a folder's `client.toml` says all.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+
+use crate::tool::is_on_path;
+
+mod table;
+
+const LOCKLAB: &str = "target/release/locklab";
+const FOLDERS: &str = "tests/clients";
+const RESULTS: &str = "target/clients-results";
+
+/// How often the command that breaks a lock is run again.
+const REPEATS: u64 = 10;
+
+/// What is violated, the worst first.
+const PROPERTIES: [&str; 6] = [
+    "lease",
+    "lost-update",
+    "stale-write",
+    "resource",
+    "belief",
+    "token-regression",
+];
+
+/// The scenarios, each a column, with the number of their seeds if none is given.
+const SCENARIOS: [(&str, u64); 2] = [("attack/pause", 5), ("attack/drawn", 20)];
+
+/// A library, as the `client.toml` in its folder describes it.
+#[derive(Deserialize)]
+struct Client {
+    library: String,
+    version: String,
+    language: String,
+    /// Programs that have to be on the `PATH`.
+    programs: Vec<String>,
+    /// Commands of its ecosystem, run in a copy of its folder.
+    install: Vec<Vec<String>>,
+    /// The place in that copy for the file of this name from `docs/attack/`.
+    helper: Option<PathBuf>,
+    locks: Vec<Lock>,
+}
+
+/// One lock of a library: a row of the table.
+#[derive(Deserialize)]
+struct Lock {
+    title: String,
+    nodes: u64,
+    deadline: Deadline,
+    /// Further options of `locklab attack`.
+    #[serde(default)]
+    options: Vec<String>,
+    /// The command line of the worker.
+    run: Vec<String>,
+}
+
+/// Where the time comes from until which a holder may rely on the lock.
+#[derive(Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Deadline {
+    /// The library says it.
+    Told,
+    /// The user knows the lease, and counts it from before the request.
+    Derived,
+    /// The library renews the lease: its user has the lock until told otherwise.
+    None,
+}
+
+/// The options of the chore.
+#[derive(Default)]
+pub struct Options {
+    names: Vec<String>,
+    is_anew: bool,
+    drawn: Option<u64>,
+}
+
+impl Options {
+    /// Reads the words after `clients`.
+    ///
+    /// # Errors
+    ///
+    /// If a word is no option.
+    pub fn parse(words: &[&str]) -> Result<Self> {
+        let mut options = Self::default();
+        let mut words = words.iter();
+        while let Some(&word) = words.next() {
+            match word {
+                "--again" => options.is_anew = true,
+                "--drawn" => {
+                    let seeds = words.next().context("--drawn N: N is missing")?;
+                    options.drawn = Some(seeds.parse().context("--drawn N: invalid number")?);
+                }
+                _ if word.starts_with('-') => bail!("unknown option `{word}`"),
+                name => options.names.push(name.to_owned()),
+            }
+        }
+        Ok(options)
+    }
+
+    fn seeds(&self, scenario: &str, usual: u64) -> u64 {
+        match scenario {
+            "attack/drawn" => self.drawn.unwrap_or(usual),
+            _ => usual,
+        }
+    }
+}
+
+/// What was seen of a lock: a row of the table.
+#[derive(Serialize)]
+struct Row {
+    library: String,
+    version: String,
+    language: String,
+    title: String,
+    nodes: u64,
+    deadline: Deadline,
+    scenarios: Vec<Seen>,
+}
+
+/// What a lock did in one scenario, as `target/clients-results/` keeps it.
+#[derive(Deserialize, Serialize)]
+struct Seen {
+    scenario: String,
+    runs: u64,
+    violated: Vec<Violated>,
+    /// The repetitions of the worst; none if nothing was violated.
+    again: Option<Again>,
+}
+
+/// In how many of the runs a property was violated.
+#[derive(Deserialize, Serialize)]
+struct Violated {
+    property: String,
+    runs: u64,
+    seed: u64,
+}
+
+/// A command that breaks a lock, and how often it did.
+#[derive(Deserialize, Serialize)]
+struct Again {
+    property: String,
+    command: String,
+    times: u64,
+    of: u64,
+}
+
+/// Installs and attacks the libraries, and writes the table of all that have results.
+///
+/// # Errors
+///
+/// If a name is unknown, a `client.toml` is invalid, or the table cannot be written.
+pub fn run(options: &Options) -> Result<()> {
+    if !Path::new(LOCKLAB).is_file() {
+        crate::release::build()?;
+    }
+    let names = folders()?;
+    if let Some(name) = options.names.iter().find(|name| !names.contains(name)) {
+        bail!("unknown client `{name}`; there are {}", names.join(", "));
+    }
+    let mut left_out = BTreeMap::new();
+    // Every lock has a first result before any has a second: the chore may be interrupted.
+    for scenario in SCENARIOS {
+        for name in &names {
+            let is_chosen = options.names.is_empty() || options.names.contains(name);
+            if is_chosen
+                && !left_out.contains_key(name)
+                && let Err(reason) = attack_all(name, &read(name)?, scenario, options)
+            {
+                eprintln!("{name}: left out: {reason:#}");
+                left_out.insert(name.clone(), format!("{reason:#}"));
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    for name in &names {
+        let client = read(name)?;
+        rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
+    }
+    table::write(&rows, &left_out)
+}
+
+/// What is kept of a lock.
+fn row(name: &str, client: &Client, lock: &Lock) -> Row {
+    let seen = SCENARIOS.iter().filter_map(|&(scenario, _)| {
+        let text = std::fs::read(kept(name, client, lock, scenario)).ok()?;
+        serde_json::from_slice(&text).ok()
+    });
+    Row {
+        library: client.library.clone(),
+        version: client.version.clone(),
+        language: client.language.clone(),
+        title: lock.title.clone(),
+        nodes: lock.nodes,
+        deadline: lock.deadline,
+        scenarios: seen.collect(),
+    }
+}
+
+/// The names of the folders, in alphabetical order.
+fn folders() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for folder in std::fs::read_dir(FOLDERS).with_context(|| format!("read {FOLDERS}"))? {
+        let folder = folder?;
+        if folder.path().join("client.toml").is_file() {
+            names.push(folder.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn read(name: &str) -> Result<Client> {
+    let path = Path::new(FOLDERS).join(name).join("client.toml");
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    toml::from_str(&text).with_context(|| format!("in {}", path.display()))
+}
+
+/// The file that keeps what this version of a lock did in a scenario.
+fn kept(name: &str, client: &Client, lock: &Lock, scenario: &str) -> PathBuf {
+    let short = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+    };
+    let (title, scenario) = (short(&lock.title), short(scenario));
+    let file = format!("{}-{title}-{scenario}.json", client.version);
+    Path::new(RESULTS).join(name).join(file)
+}
+
+/// Attacks each lock of a library that has no result of the scenario, or all that are to be done again.
+fn attack_all(
+    name: &str,
+    client: &Client,
+    (scenario, usual): (&str, u64),
+    options: &Options,
+) -> Result<()> {
+    let missing = |lock: &&Lock| options.is_anew || !kept(name, client, lock, scenario).is_file();
+    let locks: Vec<&Lock> = client.locks.iter().filter(missing).collect();
+    if locks.is_empty() {
+        return Ok(());
+    }
+    install(name, client)?;
+    for lock in locks {
+        eprintln!("{name}: {}, {scenario}", lock.title);
+        let seen = attack(name, lock, scenario, options.seeds(scenario, usual))?;
+        let path = kept(name, client, lock, scenario);
+        std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
+        std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
+            .with_context(|| format!("write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies the folder below `target/clients/`, and runs its install commands there.
+fn install(name: &str, client: &Client) -> Result<()> {
+    if let Some(program) = client.programs.iter().find(|program| !is_on_path(program)) {
+        bail!("there is no `{program}` on the PATH");
+    }
+    let folder = Path::new("target/clients").join(name);
+    copy(&Path::new(FOLDERS).join(name), &folder)?;
+    if let Some(helper) = &client.helper {
+        let to = folder.join(helper);
+        std::fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+        let own = helper.file_name().context("helper has no file name")?;
+        std::fs::copy(Path::new("docs/attack").join(own), to)?;
+    }
+    for words in &client.install {
+        let [program, arguments @ ..] = &words[..] else {
+            bail!("an install command is empty");
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&folder);
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("start {}", words.join(" ")))?;
+        if !output.status.success() {
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            let last = told.lines().last().unwrap_or_default();
+            bail!("`{}` failed: {last}", words.join(" "));
+        }
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &to)?,
+            false => std::fs::copy(entry.path(), &to).map(|_| ())?,
+        }
+    }
+    Ok(())
+}
+
+/// Runs one scenario, and what broke the lock in it ten times more.
+fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64) -> Result<Seen> {
+    let out = Path::new("target/clients-runs").join(name);
+    let mut command = locklab(
+        lock,
+        scenario,
+        &["--seeds".to_owned(), format!("0..{seeds}")],
+    );
+    command.args([
+        "--jobs", "4", "--format", "svg", "--json", "--fresh", "--out",
+    ]);
+    let started = { command.arg(&out).arg("--").args(&lock.run) }
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let (runs, violated) = seen(started)?;
+    let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
+    let again = match worst {
+        Some(worst) => Some(repeat(name, lock, scenario, worst)?),
+        None => None,
+    };
+    Ok(Seen {
+        scenario: scenario.to_owned(),
+        runs,
+        violated,
+        again,
+    })
+}
+
+fn locklab(lock: &Lock, scenario: &str, seeds: &[String]) -> Command {
+    let mut command = Command::new(LOCKLAB);
+    command.args(["attack", "--scenario", scenario]);
+    if lock.nodes > 1 {
+        // The scenario's own lock does not run, but has to fit the nodes.
+        let nodes = lock.nodes.to_string();
+        command.args(["--set", "lock.name=redlock", "--nodes", &nodes]);
+    }
+    command.args(&lock.options);
+    command
+        .args(seeds)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// The number of runs, and what was violated in them.
+fn seen(started: Child) -> Result<(u64, Vec<Violated>)> {
+    let output = started.wait_with_output()?;
+    if !matches!(output.status.code(), Some(0 | 2 | 3)) {
+        bail!("locklab attack: {}", output.status);
+    }
+    let document: Document = serde_json::from_slice(&output.stdout)?;
+    let result = document.results.into_iter().next();
+    let result = result.context("locklab attack gave no result")?;
+    let violated = result.properties.into_iter().filter_map(|it| {
+        Some(Violated {
+            seed: it.shortest?.seed,
+            property: it.property,
+            runs: it.violated,
+        })
+    });
+    let known = violated.filter(|it| it.runs > 0 && PROPERTIES.contains(&it.property.as_str()));
+    Ok((result.runs, known.collect()))
+}
+
+/// Runs the command that broke a lock again, five at a time.
+fn repeat(name: &str, lock: &Lock, scenario: &str, worst: &Violated) -> Result<Again> {
+    let seed = ["--seed".to_owned(), worst.seed.to_string()];
+    let (mut times, mut of) = (0, 0);
+    for half in [0..REPEATS / 2, REPEATS / 2..REPEATS] {
+        let started = half.map(|turn| {
+            let out = Path::new("target/clients-runs").join(format!("{name}-{turn}"));
+            let mut command = locklab(lock, scenario, &seed);
+            command.args(["--format", "svg", "--json", "--fresh", "--out"]);
+            command.arg(out).arg("--").args(&lock.run);
+            command.stdout(Stdio::piped()).spawn()
+        });
+        // A run that the machine was too slow for ends with an error, and does not count.
+        for started in started.collect::<Result<Vec<Child>, _>>()? {
+            let Ok((_, violated)) = seen(started) else {
+                continue;
+            };
+            of += 1;
+            times += u64::from(violated.iter().any(|it| it.property == worst.property));
+        }
+    }
+    let command = locklab(lock, scenario, &seed);
+    let words = command.get_args().map(|word| word.to_string_lossy());
+    let words = words.collect::<Vec<_>>().join(" ");
+    Ok(Again {
+        property: worst.property.clone(),
+        command: format!("locklab {words} -- {}", lock.run.join(" ")),
+        times,
+        of,
+    })
+}
+
+/// What `locklab attack --json` prints, as far as the table needs it.
+#[derive(Deserialize)]
+struct Document {
+    results: Vec<Outcome>,
+}
+
+#[derive(Deserialize)]
+struct Outcome {
+    runs: u64,
+    properties: Vec<Property>,
+}
+
+#[derive(Deserialize)]
+struct Property {
+    property: String,
+    violated: u64,
+    shortest: Option<Shortest>,
+}
+
+#[derive(Deserialize)]
+struct Shortest {
+    seed: u64,
+}

@@ -1,0 +1,164 @@
+//! Writes the table of client libraries as a page and as JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::Result;
+
+use super::{Deadline, Row, SCENARIOS, Seen};
+
+const FOLDER: &str = "reports/clients";
+
+const HEAD: &str = "\
+# Real client libraries under faults
+
+Written by `cargo xtask clients` from the runs that it made; [reports/README.md](../README.md) says how. Each row is one
+lock of a library, in the way its documentation uses it, on real Redis. Two runs of one seed are not equal, so the list
+below says how often the command came to the same violation.
+
+How to read it:
+
+- `belief`: two workers had the lock at the same time. `resource`, `stale-write`, `lost-update`: a worker wrote after
+  another had taken over. **Any lease without fencing tokens allows these** if a worker is paused for longer than its
+  lease, so in `attack/pause` they tell nothing about a library.
+- `lease`: a worker still could rely on the lock, by its own clock, when another was granted it. If the deadline is
+  *told* or *derived*, a pause of a worker alone cannot cause this. If it is *none*, the library renews the lease and
+  tells its user no deadline: then `lease` says the same as `belief`, and follows from the pause too.
+- `attack/drawn` also crashes nodes, steps clocks and cuts links. One node that restarts without its keys, or whose
+  clock steps, ends a lease early, with any library. Several nodes are to survive one such fault.
+- deadline: *told* by the library; *derived*, the lease counted from before the request; *none*, renewed until released.
+
+";
+
+/// Writes `clients.md` and `clients.json`.
+pub fn write(rows: &[Row], left_out: &BTreeMap<String, String>) -> Result<()> {
+    std::fs::create_dir_all(FOLDER)?;
+    std::fs::write(format!("{FOLDER}/clients.md"), page(rows, left_out))?;
+    let mut json = serde_json::to_string_pretty(rows)?;
+    json.push('\n');
+    std::fs::write(format!("{FOLDER}/clients.json"), json)?;
+    eprintln!("{FOLDER}/clients.md: {} locks", rows.len());
+    Ok(())
+}
+
+fn page(rows: &[Row], left_out: &BTreeMap<String, String>) -> String {
+    let mut page = HEAD.to_owned();
+    page.push_str("| library | version | language | lock | nodes | deadline |");
+    for (scenario, _) in SCENARIOS {
+        let _ = write!(page, " `{scenario}` |");
+    }
+    page.push_str("\n|---|---|---|---|--:|---|");
+    page.push_str(&"---|".repeat(SCENARIOS.len()));
+    page.push('\n');
+    for row in rows {
+        let Row {
+            library,
+            version,
+            language,
+            title,
+            nodes,
+            ..
+        } = row;
+        let deadline = deadline(row.deadline);
+        let _ = write!(
+            page,
+            "| {library} | {version} | {language} | {title} | {nodes} | {deadline} |"
+        );
+        for (scenario, _) in SCENARIOS {
+            let seen = row.scenarios.iter().find(|it| it.scenario == scenario);
+            let _ = write!(page, " {} |", seen.map_or("not run".to_owned(), cell));
+        }
+        page.push('\n');
+    }
+    page.push_str("\n## What breaks each\n\n");
+    page.push_str("`cargo xtask clients` installs the libraries in `target/clients/`, where these commands find them.\n");
+    for row in rows {
+        let _ = write!(page, "\n**{}, {}**\n\n", row.library, row.title);
+        for seen in &row.scenarios {
+            page.push_str(&repetition(seen));
+        }
+    }
+    if !left_out.is_empty() {
+        page.push_str("\n## Left out\n\n");
+        for (name, reason) in left_out {
+            let _ = writeln!(page, "- {name}: {reason}");
+        }
+    }
+    page
+}
+
+fn deadline(deadline: Deadline) -> &'static str {
+    match deadline {
+        Deadline::Told => "told",
+        Deadline::Derived => "derived",
+        Deadline::None => "none",
+    }
+}
+
+/// What was violated, as counts of runs.
+fn cell(seen: &Seen) -> String {
+    let of = seen.runs;
+    if seen.violated.is_empty() {
+        return format!("nothing in {of} runs");
+    }
+    let counts = seen.violated.iter();
+    let counts = counts.map(|it| format!("`{}` {} of {of}", it.property, it.runs));
+    counts.collect::<Vec<_>>().join("<br>")
+}
+
+/// The command that repeats a violation, and how often it did.
+fn repetition(seen: &Seen) -> String {
+    match &seen.again {
+        None => format!(
+            "- `{}`: nothing was violated in {} runs.\n",
+            seen.scenario, seen.runs
+        ),
+        Some(again) => format!(
+            "- `{}`: `{}` repeated {} of {}: `{}`\n",
+            seen.scenario, again.property, again.times, again.of, again.command
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Again, Violated};
+    use super::*;
+
+    fn seen(violated: Vec<Violated>, again: Option<Again>) -> Seen {
+        let scenario = "attack/pause".to_owned();
+        Seen {
+            scenario,
+            runs: 5,
+            violated,
+            again,
+        }
+    }
+
+    #[test]
+    fn counts_are_of_all_runs() {
+        let violated = Violated {
+            property: "lease".to_owned(),
+            runs: 2,
+            seed: 3,
+        };
+        assert_eq!(cell(&seen(vec![violated], None)), "`lease` 2 of 5");
+        assert_eq!(cell(&seen(vec![], None)), "nothing in 5 runs");
+    }
+
+    #[test]
+    fn a_repetition_says_how_often_it_came_back() {
+        let (property, command) = ("lease".to_owned(), "locklab attack".to_owned());
+        let again = Again {
+            property,
+            command,
+            times: 7,
+            of: 10,
+        };
+        let told = repetition(&seen(vec![], Some(again)));
+        assert_eq!(
+            told,
+            "- `attack/pause`: `lease` repeated 7 of 10: `locklab attack`\n"
+        );
+    }
+}
