@@ -36,6 +36,7 @@ const LEASES: u64 = 3;
 /// If one cannot be read, or is given twice.
 pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Result<Scenarios> {
     let mut scenarios: Vec<Scenario> = Vec::new();
+    let sets = &[fitting(sets), sets.to_vec()].concat()[..];
     for name in names {
         let own = OWN.iter().find(|(own, _)| own == name);
         let read = match own {
@@ -55,6 +56,17 @@ pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Res
         seeds: scenarios.iter().map(|_| seeds.clone()).collect(),
         scenarios,
     })
+}
+
+/// What gives a scenario a lock that fits the number of its nodes, if that is set: the lock of the scenario
+/// is not run, but has to be possible.
+fn fitting(sets: &[String]) -> Vec<String> {
+    let nodes = sets.iter().filter_map(|set| set.split_once('='));
+    let nodes = nodes.filter(|(path, _)| path.trim() == "topology.nodes");
+    match nodes.last() {
+        Some((_, number)) if number.trim() != "1" => vec!["lock.name=redlock".to_owned()],
+        _ => vec![],
+    }
 }
 
 /// The scenario with predictions for a program whose lock is not that of the scenario.
@@ -123,6 +135,16 @@ mod tests {
                 assert_eq!(drawn.scenario.topology, scenario.topology);
                 assert!(!drawn.schedule.faults.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn a_scenario_of_one_node_may_have_several() {
+        let three = ["topology.nodes=3"];
+        let all = loaded(&[PAUSE, DRAWN, "kleppmann/k1"], &three).expect("they are valid");
+        for scenario in &all.scenarios {
+            assert_eq!(scenario.topology.nodes, 3);
+            assert_eq!(scenario.bound_ms, Some(3000));
         }
     }
 

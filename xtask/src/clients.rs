@@ -133,11 +133,13 @@ struct Seen {
     again: Option<Again>,
 }
 
-/// In how many of the runs a property was violated.
+/// In how many runs a property was violated.
 #[derive(Deserialize, Serialize)]
 struct Violated {
     property: String,
     runs: u64,
+    /// The runs that say whether it is.
+    of: u64,
     seed: u64,
 }
 
@@ -333,9 +335,7 @@ fn locklab(lock: &Lock, scenario: &str, seeds: &[String]) -> Command {
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario]);
     if lock.nodes > 1 {
-        // The scenario's own lock does not run, but has to fit the nodes.
-        let nodes = lock.nodes.to_string();
-        command.args(["--set", "lock.name=redlock", "--nodes", &nodes]);
+        command.args(["--nodes", &lock.nodes.to_string()]);
     }
     command.args(&lock.options);
     command
@@ -359,6 +359,7 @@ fn seen(started: Child) -> Result<(u64, Vec<Violated>)> {
             seed: it.shortest?.seed,
             property: it.property,
             runs: it.violated,
+            of: result.runs - it.inconclusive,
         })
     });
     let known = violated.filter(|it| it.runs > 0 && PROPERTIES.contains(&it.property.as_str()));
@@ -413,6 +414,7 @@ struct Outcome {
 struct Property {
     property: String,
     violated: u64,
+    inconclusive: u64,
     shortest: Option<Shortest>,
 }
 
