@@ -118,10 +118,6 @@ fn redis_py_lets_two_workers_in_after_a_pause() {
 /// Its holder hears of the loss when it has woken up, before it writes.
 #[test]
 fn redis_semaphore_believes_in_a_lost_lock_until_its_next_extension() {
-    if std::env::var_os("LOCKLAB_LONG").is_none() {
-        eprintln!("skipped: set LOCKLAB_LONG=1");
-        return;
-    }
     let Some(folder) = node("redis-semaphore") else {
         return;
     };

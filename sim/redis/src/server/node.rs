@@ -164,7 +164,9 @@ impl Server {
         connect(self.ip, address).await
     }
 
+    /// The time of what the node does next; it does nothing while it is paused.
     fn now(&self) -> Now {
+        self.around.machine.stand_still(&self.around.stop);
         self.around.machine.now()
     }
 

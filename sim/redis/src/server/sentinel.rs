@@ -306,7 +306,9 @@ impl Server {
         connect(self.ip, address).await
     }
 
+    /// The time of what the sentinel does next; it does nothing while it is paused.
     fn now_ms(&self) -> i64 {
+        self.machine.stand_still(&self.stop);
         now_ms(&self.machine)
     }
 
