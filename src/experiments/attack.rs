@@ -61,9 +61,9 @@ pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Res
 /// What gives a scenario a lock that fits the number of its nodes, if that is set: the lock of the scenario
 /// is not run, but has to be possible.
 fn fitting(sets: &[String]) -> Vec<String> {
-    let nodes = sets.iter().filter_map(|set| set.split_once('='));
-    let nodes = nodes.filter(|(path, _)| path.trim() == "topology.nodes");
-    match nodes.last() {
+    let values = sets.iter().filter_map(|set| set.split_once('='));
+    let mut nodes = values.filter(|(path, _)| path.trim() == "topology.nodes");
+    match nodes.next_back() {
         Some((_, number)) if number.trim() != "1" => vec!["lock.name=redlock".to_owned()],
         _ => vec![],
     }

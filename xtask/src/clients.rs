@@ -166,9 +166,11 @@ pub fn run(options: &Options) -> Result<()> {
         bail!("unknown client `{name}`; there are {}", names.join(", "));
     }
     let mut left_out = BTreeMap::new();
-    // Every lock has a first result before any has a second: the chore may be interrupted.
+    // Every lock has a first result before any has a second, and the table has all that there is: the chore
+    // may be interrupted.
     for scenario in SCENARIOS {
         for name in &names {
+            publish(&names, &left_out)?;
             let is_chosen = options.names.is_empty() || options.names.contains(name);
             if is_chosen
                 && !left_out.contains_key(name)
@@ -179,12 +181,17 @@ pub fn run(options: &Options) -> Result<()> {
             }
         }
     }
+    publish(&names, &left_out)
+}
+
+/// Writes the table of all that is known.
+fn publish(names: &[String], left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut rows = Vec::new();
-    for name in &names {
+    for name in names {
         let client = read(name)?;
         rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
     }
-    table::write(&rows, &left_out)
+    table::write(&rows, left_out)
 }
 
 /// What is kept of a lock.

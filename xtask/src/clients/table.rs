@@ -38,7 +38,6 @@ pub fn write(rows: &[Row], left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut json = serde_json::to_string_pretty(rows)?;
     json.push('\n');
     std::fs::write(format!("{FOLDER}/clients.json"), json)?;
-    eprintln!("{FOLDER}/clients.md: {} locks", rows.len());
     Ok(())
 }
 
