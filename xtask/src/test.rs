@@ -16,6 +16,11 @@ const QUICK: &[Step] = &[
     Step::run("redis-server", "cargo xtask redis"),
     Step::run("format", "cargo xtask format --check"),
     Step::run("tidy", "cargo xtask tidy"),
+    // It follows from the dependencies of our crates, and would fail only after everything was built.
+    Step::run(
+        "lock file",
+        "cargo tree --quiet --locked --depth 0 --manifest-path docs/own-lock/Cargo.toml",
+    ),
 ];
 
 /// Steps that build in `target/debug`, one at a time, as Cargo does.
