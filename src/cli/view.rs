@@ -53,8 +53,8 @@ pub(super) struct Options {
     /// What to write
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Html)]
     format: Format,
-    /// Say when the run was lost: how likely the property that it violates was to be violated, along
-    /// its time. At each of up to 65 times this many runs draw anew from there on; 1000 without a number
+    /// Show when the run was lost: the probability of its violation along its time. At up to 65 times of
+    /// the run, RUNS runs repeat it until then and draw everything later anew; 1000 by default
     #[arg(long, value_name = "RUNS", num_args = 0..=1, require_equals = true, default_missing_value = "1000",
           value_parser = whole::<u32>(1..=1_000_000))]
     lost: Option<u32>,
@@ -107,13 +107,13 @@ impl Known {
         }
     }
 
-    /// The property that the run violates, of several that to speak of.
+    /// The property that the run violates; of several, the one to show.
     fn property(&self) -> Option<Property> {
         usual_property(&self.scenario, &self.recording.footer.verdicts)
     }
 
     /// When the run was lost.
-    fn lost(&self, runs: u32, stop: &AtomicBool) -> anyhow::Result<shrink::Lost> {
+    fn lost(&self, runs: u32) -> anyhow::Result<shrink::Lost> {
         ensure!(
             self.contents.is_some(),
             "--lost needs a run of the simulator that this build repeats"
@@ -127,7 +127,7 @@ impl Known {
             property,
             runs: runs.into(),
             threads: thread::available_parallelism().map_or(1, usize::from),
-            stop,
+            stop: &AtomicBool::new(false),
             progress: &|runs| progress.add(runs),
         };
         let lost = shrink::Lost::of(&self.subject(), how);
@@ -173,7 +173,7 @@ pub(super) fn view(options: &Options) -> anyhow::Result<Exit> {
         Format::Perfetto | Format::Shiviz => None,
     };
     let lost = match options.lost {
-        Some(runs) => Some(known.lost(runs, &AtomicBool::new(false))?),
+        Some(runs) => Some(known.lost(runs)?),
         None => None,
     };
     let shown = lost.as_ref().map(shown);

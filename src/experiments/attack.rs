@@ -58,14 +58,17 @@ pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Res
     })
 }
 
-/// What gives a scenario a lock that fits the number of its nodes, if that is set: the lock of the scenario
-/// is not run, but has to be possible.
+/// What gives a scenario a lock that fits the number of its nodes, if that is set and the lock is not: the
+/// lock of the scenario is not run, but has to be possible.
 fn fitting(sets: &[String]) -> Vec<String> {
-    let values = sets.iter().filter_map(|set| set.split_once('='));
-    let mut nodes = values.filter(|(path, _)| path.trim() == "topology.nodes");
-    match nodes.next_back() {
-        Some((_, number)) if number.trim() != "1" => vec!["lock.name=redlock".to_owned()],
-        _ => vec![],
+    let values = || sets.iter().filter_map(|set| set.split_once('='));
+    let is_set = |wanted: &str| values().any(|(path, _)| path.trim() == wanted);
+    let is_one =
+        |(path, value): (&str, &str)| path.trim() == "topology.nodes" && value.trim() == "1";
+    let has_several = is_set("topology.nodes") && !values().any(is_one);
+    match has_several && !is_set("lock") && !is_set("lock.name") {
+        true => vec!["lock.name=redlock".to_owned()],
+        false => vec![],
     }
 }
 
@@ -146,6 +149,9 @@ mod tests {
             assert_eq!(scenario.topology.nodes, 3);
             assert_eq!(scenario.bound_ms, Some(3000));
         }
+        // As in the command that repeats such a run.
+        let again = loaded(&[PAUSE], &["lock.name=redlock", three[0]]).expect("it is valid");
+        assert_eq!(again.scenarios[0].lock, all.scenarios[0].lock);
     }
 
     #[test]

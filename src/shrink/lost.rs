@@ -1,10 +1,10 @@
 //! When a run was lost: how likely a property is violated, given what the run had drawn so far.
 //!
-//! At a time t of the run let p(t) be the probability that a run violates the property which is equal to
-//! this one before t and draws anew from then on: delays, losses, the order of tasks, what clients and
-//! servers draw, and every fault that had not begun, under the condition that it had not. So p(0) is
-//! the rate of the scenario, and at the end p is 1 for a run that violates it. A step before which p is
-//! small, and after which it is large, has lost the run.
+//! Take a time t of the run, and all runs that are equal to this one before t and draw everything anew
+//! from then on: delays, losses, the order of tasks, what clients and servers draw, and every fault that
+//! had not begun, under the condition that it had not. Let p(t) be the probability that such a run
+//! violates the property. Then p(0) is the rate of the scenario, and at the end of a run that violates the
+//! property p is 1. If p is small before a step and large after it, that step lost the run.
 //!
 //! What was drawn before t stays, though nobody may have seen it yet: when a client starts, how long a
 //! fault lasts that has begun, when a message arrives that is under way. The topology and the faults of
@@ -29,16 +29,16 @@ use locklab_values::random::{Rng, Stream};
 
 use crate::Subject;
 
-/// At so many steps p is estimated first.
+/// The number of times at which p is estimated first, spread evenly over the steps.
 const FIRST: usize = 17;
 
-/// At so many times at most p is estimated.
+/// The largest number of times at which p is estimated.
 pub const MOST_TIMES: usize = 65;
 
-/// A step loses a run if the estimate rises by more.
+/// A step lost a run if the estimate rises there by more than this.
 const RISE: f64 = 0.2;
 
-/// Between two estimates that differ by less, no further one is made.
+/// There is no further estimate between two that differ by less than this.
 const SAME: f64 = 0.02;
 
 /// How likely a run was to violate a property, along its time.
@@ -74,9 +74,9 @@ pub struct Estimate<'a> {
     pub runs: u64,
     /// Threads to run on.
     pub threads: usize,
-    /// When it is set, there are fewer times.
+    /// Once it is set, no further estimate is made.
     pub stop: &'a AtomicBool,
-    /// Is told of runs when they are made.
+    /// Is called with the number of runs that were just made.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -209,8 +209,8 @@ impl<'r> Course<'r> {
         }
     }
 
-    /// How many runs violate the property that draw anew from the time at this place on; `None` if they
-    /// were stopped.
+    /// How many of the runs that draw anew from the time at this place on violate the property; `None` if
+    /// they were stopped.
     fn violated(
         &self,
         subject: &Subject,

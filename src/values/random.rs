@@ -95,7 +95,7 @@ impl TryRng for Stream {
     }
 }
 
-/// Streams are equal that draw the same numbers until they begin anew.
+/// Two streams are equal if they draw the same numbers until they begin anew.
 impl PartialEq for Stream {
     fn eq(&self, other: &Self) -> bool {
         self.numbers == other.numbers
@@ -104,8 +104,8 @@ impl PartialEq for Stream {
 
 impl Eq for Stream {}
 
-/// When the streams of a run begin anew, each time from another seed: until then the run is as without,
-/// and what it draws afterwards is independent of it.
+/// The seeds from which the streams of a run begin anew, one after the other. Before the first renewal
+/// the run is the same as without any; what it draws after one is independent of what it drew before.
 #[derive(Debug, Default)]
 pub struct Renewals {
     seeds: Vec<u64>,
@@ -113,7 +113,7 @@ pub struct Renewals {
 }
 
 impl Renewals {
-    /// As many renewals as there are seeds, in this order.
+    /// A renewal for each seed, in this order.
     pub fn new(seeds: Vec<u64>) -> Arc<Self> {
         Arc::new(Self {
             seeds,

@@ -81,8 +81,8 @@ impl HostId {
 pub struct Config {
     /// The seed of every random stream of the run.
     pub seed: u64,
-    /// When the streams begin anew, ascending: a run is the same as without until then, and draws
-    /// other numbers afterwards.
+    /// When the streams begin anew, in ascending order. Before the first renewal the run is the same as
+    /// without any; after it, it draws other numbers.
     pub renewals: Vec<Renewal>,
     /// One-way latency of every link.
     pub latency: Dist,
@@ -119,7 +119,7 @@ impl Default for Config {
 /// A time from which on every stream of a run draws anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewal {
-    /// Virtual time in nanoseconds since the run began. What is drawn at this instant is drawn anew.
+    /// Virtual time in nanoseconds since the run began. This instant already draws other numbers.
     pub at_ns: u64,
     /// The seed of the streams from then on.
     pub seed: u64,

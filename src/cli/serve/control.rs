@@ -9,6 +9,7 @@ use locklab_redis::resp;
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::lab::{Lab, Outcome};
+use super::order::texts;
 
 /// Answers commands on a thread for each connection, as long as the program runs.
 ///
@@ -54,10 +55,7 @@ fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
 }
 
 fn reply(lab: &Lab, words: &[Bytes]) -> Bytes {
-    let words: Vec<_> = words
-        .iter()
-        .map(|word| String::from_utf8_lossy(word))
-        .collect();
+    let words = texts(words);
     let words: Vec<&str> = words.iter().map(|word| &**word).collect();
     if let Some(reply) = greeting(&words) {
         return reply;

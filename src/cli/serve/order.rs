@@ -1,6 +1,7 @@
 //! The commands `LAB.…` that let faults strike while nodes are served: one table, from which
 //! parsing, errors and help follow.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use locklab_history::Name;
@@ -193,6 +194,14 @@ impl Order {
             .and_then(|order| order.ok_or_else(usage))
             .map_err(|problem| format!("{}: {problem}", command.name))
     }
+}
+
+/// The words of a request as text.
+pub fn texts<'w>(words: &'w [impl AsRef<[u8]>]) -> Vec<Cow<'w, str>> {
+    let words = words.iter();
+    words
+        .map(|word| String::from_utf8_lossy(word.as_ref()))
+        .collect()
 }
 
 /// The words of a command that was sent to the server `own`, which names itself by default.

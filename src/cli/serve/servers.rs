@@ -20,6 +20,7 @@ use locklab_redis::{ExtensionReply, Imitated, Persistence, SentinelServer, Serve
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::lab::{Bench, Lab, Outcome};
+use super::order::texts;
 use super::topology::{Place, Role};
 
 /// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
@@ -131,10 +132,7 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
 /// A node that takes the commands of the laboratory.
 fn with_commands(node: Builder, lab: Lab, name: Name) -> Builder {
     node.extend(move |words, stop| {
-        let words: Vec<_> = words
-            .iter()
-            .map(|word| String::from_utf8_lossy(word))
-            .collect();
+        let words = texts(words);
         let words: Vec<&str> = words.iter().map(|word| &**word).collect();
         let is_ours = words.first()?.to_ascii_uppercase().starts_with("LAB.");
         is_ours.then(|| match lab.execute_at(&name, &words, stop) {

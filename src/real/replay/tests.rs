@@ -35,6 +35,16 @@ const TAKE: [&[&str]; 2] = [
     &["SET", KEY, "two", "NX", "PX", "100"],
 ];
 
+/// c1 takes the lock at 10 ms, for 100 ms.
+const TAKEN: Exchange = Exchange {
+    client: "c1",
+    at_ms: [10, 11],
+    words: TAKE[0],
+    reply: OK,
+    executed_ms: 10,
+    process: 0,
+};
+
 /// The value of the lock at each change, if every reply is the same. The server executes the exchanges
 /// in this order.
 fn values(exchanges: &[Exchange]) -> Result<Vec<(u64, Option<String>)>, Unknown> {
@@ -121,14 +131,7 @@ fn looks(exchanges: &[Exchange]) -> Result<Vec<KeySnapshot>, Unknown> {
 fn a_lease_ends_by_the_clock_of_the_server() {
     let held = |second_ms| {
         values(&[
-            Exchange {
-                client: "c1",
-                at_ms: [10, 11],
-                words: TAKE[0],
-                reply: OK,
-                executed_ms: 10,
-                process: 0,
-            },
+            TAKEN,
             Exchange {
                 client: "c2",
                 at_ms: [50, 51],
@@ -156,14 +159,7 @@ fn a_lease_ends_by_the_clock_of_the_server() {
 fn a_late_reply_does_not_make_a_deletion_an_expiry() {
     let ends = |executed_ms, reply| {
         ends(&[
-            Exchange {
-                client: "c1",
-                at_ms: [10, 11],
-                words: TAKE[0],
-                reply: OK,
-                executed_ms: 10,
-                process: 0,
-            },
+            TAKEN,
             Exchange {
                 client: "c1",
                 at_ms: [100, 150],
@@ -213,14 +209,7 @@ fn requests_are_in_the_order_of_the_server() {
 fn a_server_that_starts_again_has_forgotten_the_lock() {
     let held = |process| {
         values(&[
-            Exchange {
-                client: "c1",
-                at_ms: [10, 11],
-                words: TAKE[0],
-                reply: OK,
-                executed_ms: 10,
-                process: 0,
-            },
+            TAKEN,
             Exchange {
                 client: "c2",
                 at_ms: [50, 51],

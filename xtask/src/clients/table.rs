@@ -27,6 +27,7 @@ How to read it:
 - `attack/drawn` also crashes nodes, steps clocks and cuts links. One node that restarts without its keys, or whose
   clock steps, ends a lease early, with any library. Several nodes are to survive one such fault.
 - *3 of 4*: it was violated in 3 of the 4 runs that say whether it is. In other runs nothing could have violated it.
+  A property that is not named was violated in no run. These are too few runs to say that it holds.
 - deadline: *told* by the library; *derived*, the lease counted from before the request; *none*, renewed until released.
 
 ";
