@@ -35,7 +35,8 @@ fn writers_and_phases(run: &Run) -> (Vec<&str>, Vec<Phase>) {
     (writers, phases)
 }
 
-/// c1 is granted the lock first, and stops before it reads so. When it goes on, its lease is over and c2 has written.
+/// c1 is granted the lock first, and stops before it reads so. When it goes on, its lease is over and c2 has
+/// written, also on a busy machine.
 #[test]
 fn a_pause_strikes_when_the_reply_that_grants_arrives() {
     for trigger in [
@@ -44,12 +45,12 @@ fn a_pause_strikes_when_the_reply_that_grants_arrives() {
         "at_step = 'c1 SET #1 reply arrives from n1'",
     ] {
         let scenario = format!(
-            "horizon_ms = 4000
+            "horizon_ms = 6000
              [fault.pause]
              kind = 'pause'
              on = 'c1'
              {trigger}
-             duration_ms = 1000"
+             duration_ms = 2500"
         );
         let Some(run) = run(2, &scenario, WORKER) else {
             return;
