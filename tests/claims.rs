@@ -21,7 +21,7 @@ const SEEDS_OF_ADDS: u64 = 5;
 const LEAST_SEEDS: u64 = 20;
 
 /// More are left to `LOCKLAB_LONG=1`.
-const MOST_SEEDS: u64 = 50;
+const MOST_SEEDS: u64 = 32;
 
 fn job(scenario: &Scenario, seeds: u64) -> Job {
     Job {

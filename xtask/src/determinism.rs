@@ -1,61 +1,105 @@
 //! The determinism gate: a run depends on its scenario and seed, and on nothing else.
 //!
-//! Every shipped scenario runs twice within one process, compared event by event; then in
-//! three separate processes, on one thread and on two, in debug and in release, whose results
-//! must be identical byte for byte.
+//! Every shipped scenario runs twice within one process, compared event by event; then in separate
+//! processes, on one thread and on two, in release and in debug, whose results must be identical byte
+//! for byte. A debug build is eight times slower, so CI gives it some of the scenarios.
 
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
 
 use crate::tool::{cargo, perform};
 use crate::{binaries, release};
 
-/// The seeds with which every scenario runs in CI.
-pub const FEW: u64 = 1;
+/// How much the gate runs.
+#[derive(Clone, Copy)]
+pub struct Extent {
+    /// The seeds of each scenario.
+    seeds: u64,
+    /// In debug, one scenario in so many.
+    in_debug: usize,
+}
 
-/// The seeds of a long run.
-pub const MANY: u64 = 50;
+/// What CI runs.
+pub const FEW: Extent = Extent {
+    seeds: 1,
+    in_debug: 6,
+};
 
-/// Runs the gate with this many seeds of each scenario. Pictures are not compared, so they are drawn
-/// in the format that costs least.
+/// A long run.
+pub const MANY: Extent = Extent {
+    seeds: 50,
+    in_debug: 1,
+};
+
+/// Runs the gate. Pictures are not compared, so they are drawn in the format that costs least.
 ///
 /// # Errors
 ///
 /// If any two results differ, with the difference.
-pub fn run(seeds: u64) -> Result<()> {
+pub fn run(Extent { seeds, in_debug }: Extent) -> Result<()> {
     release::build()?;
     // The tests have built it, with just these features; `cargo build` would do it once more.
     perform(cargo(&binaries::debug()?))?;
-    let range = format!("0..{seeds}");
     let twice = format!("0..{}", seeds.div_ceil(2));
     locklab("release", &["run", "--all", "--seeds", &twice, "--twice"])?;
-    let results = |profile, jobs| {
-        let all = [
-            "run", "--all", "--seeds", &range, "--format", "svg", "--json",
-        ];
-        let rest = ["--out", "target/locklab/gate", "--jobs", jobs];
-        locklab(profile, &[&all[..], &rest].concat())
-    };
-    let reference = results("release", "1")?;
-    for (profile, jobs) in [("release", "2"), ("debug", "2")] {
-        let results = results(profile, jobs)?;
-        let same = results
-            .lines()
-            .zip(reference.lines())
-            .take_while(|(a, b)| a == b)
-            .count();
-        ensure!(
-            results == reference,
-            "{profile} with --jobs {jobs} differs from release with --jobs 1 at line {} of its \
-             results: {:?} against {:?}",
-            same + 1,
-            results.lines().nth(same).unwrap_or_default(),
-            reference.lines().nth(same).unwrap_or_default(),
-        );
-        println!("{profile} with --jobs {jobs}: the same to the last byte");
+    let all = scenarios()?;
+    let some: Vec<String> = all.iter().step_by(in_debug).cloned().collect();
+    same(("release", "1"), ("release", "2"), &all, seeds)?;
+    same(("release", "1"), ("debug", "2"), &some, seeds)
+}
+
+/// The names of the shipped scenarios.
+fn scenarios() -> Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Scenario {
+        name: String,
     }
+    let listed = locklab("release", &["list", "scenarios", "--json"])?;
+    let listed: Vec<Scenario> = serde_json::from_str(&listed).context("the list of scenarios")?;
+    Ok(listed.into_iter().map(|scenario| scenario.name).collect())
+}
+
+/// A profile, and the number of threads.
+type Way = (&'static str, &'static str);
+
+/// Runs these scenarios in two ways, which must come to the same.
+fn same(one: Way, other: Way, scenarios: &[String], seeds: u64) -> Result<()> {
+    let show = |(profile, jobs): Way| format!("{profile} with --jobs {jobs}");
+    let [reference, results] = [
+        results(one, scenarios, seeds)?,
+        results(other, scenarios, seeds)?,
+    ];
+    let lines = results.lines().zip(reference.lines());
+    let alike = lines.take_while(|(a, b)| a == b).count();
+    ensure!(
+        results == reference,
+        "{} differs from {} at line {} of its results: {:?} against {:?}",
+        show(other),
+        show(one),
+        alike + 1,
+        results.lines().nth(alike).unwrap_or_default(),
+        reference.lines().nth(alike).unwrap_or_default(),
+    );
+    println!(
+        "{} scenarios, {} and {}: the same to the last byte",
+        scenarios.len(),
+        show(one),
+        show(other)
+    );
     Ok(())
+}
+
+fn results((profile, jobs): Way, scenarios: &[String], seeds: u64) -> Result<String> {
+    let seeds = format!("0..{seeds}");
+    let how = [
+        "--seeds", &seeds, "--format", "svg", "--json", "--jobs", jobs,
+    ];
+    let mut arguments = vec!["run", "--out", "target/locklab/gate"];
+    arguments.extend(how);
+    arguments.extend(scenarios.iter().map(String::as_str));
+    locklab(profile, &arguments)
 }
 
 /// The output of this profile's locklab. With so few seeds some predictions stay

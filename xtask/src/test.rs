@@ -25,9 +25,14 @@ const QUICK: &[Step] = &[
 
 /// Steps that build in `target/debug`, one at a time, as Cargo does.
 const DEBUG: &[Step] = &[
+    // This program apart, as the tests are built (`binaries::PRODUCT`): they share build scripts and macros.
     Step::run(
         "clippy",
-        "cargo clippy --workspace --all-targets -- -D warnings",
+        "cargo clippy --workspace --exclude xtask --all-targets -- -D warnings",
+    ),
+    Step::run(
+        "clippy of the chores",
+        "cargo clippy --package xtask --all-targets -- -D warnings",
     ),
     // And doc tests. While its tests wait for real servers, the other lane computes.
     Step::test("tests", "cargo xtask tests").in_real_time(),
@@ -40,11 +45,6 @@ const DEBUG: &[Step] = &[
     Step::test(
         "the node in another project's tests",
         "cargo test --locked --manifest-path xtask/outside/Cargo.toml --target-dir target",
-    ),
-    Step::test(
-        "a lock in a project of its own",
-        "cargo test --locked --config xtask/outside/quick.toml \
-         --manifest-path docs/own-lock/Cargo.toml --target-dir target",
     ),
     Step::run("docs", "cargo doc --workspace --no-deps").with(&[("RUSTDOCFLAGS", "-D warnings")]),
 ];
@@ -62,6 +62,12 @@ const RELEASE: &[Step] = &[
 
 /// Steps that take too long for each commit: about half an hour more.
 const LONG: &[Step] = &[
+    // CI tests it as a member of the workspace (`tests/own-lock`).
+    Step::test(
+        "a lock in a project of its own",
+        "cargo test --locked --config xtask/outside/quick.toml \
+         --manifest-path docs/own-lock/Cargo.toml --target-dir target",
+    ),
     Step::test(
         "parity",
         "cargo test --package locklab-redis --test parity any_",

@@ -17,7 +17,10 @@ pub fn unused(files: &[File]) -> Vec<Finding> {
         for dependency in dependencies(&manifest.text) {
             let name = dependency.name;
             let used = match dependency.scope {
-                Scope::Package => sources.iter().any(|file| mentions(&file.code, name)),
+                // A package without a file of its own has those of another (`tests/own-lock`).
+                Scope::Package => {
+                    sources.is_empty() || sources.iter().any(|file| mentions(&file.code, name))
+                }
                 Scope::Workspace => manifests.iter().any(|other| {
                     let inherits = |d: &Dependency| d.scope == Scope::Package && d.name == name;
                     dependencies(&other.text).iter().any(inherits)
@@ -150,7 +153,7 @@ f = 1
 ";
         check(
             unused,
-            &[("Cargo.toml", manifest)],
+            &[("Cargo.toml", manifest), ("src/lib.rs", "")],
             &[
                 "Cargo.toml:4: unused-dependency",
                 "Cargo.toml:7: unused-dependency",
@@ -158,6 +161,12 @@ f = 1
                 "Cargo.toml:13: unused-dependency",
             ],
         );
+    }
+
+    #[test]
+    fn a_package_without_a_file_of_its_own_has_those_of_another() {
+        let manifest = "[lib]\npath = \"../x.rs\"\n[dependencies]\na = \"1\"";
+        check(unused, &[("Cargo.toml", manifest)], &[]);
     }
 
     #[test]
