@@ -32,7 +32,7 @@ pub(super) struct Options {
 enum What {
     /// The locks and their parameters
     Locks,
-    /// The faults, and the failpoints of a client at which they can strike
+    /// The faults, and what they can strike after
     Faults,
     /// The properties that a run is judged by
     Properties,
@@ -86,7 +86,14 @@ fn faults() -> (String, Value) {
     let described = |point: &Failpoint| (point.name(), point.meaning());
     let points: Vec<_> = Failpoint::ALL.iter().map(described).collect();
     text += &table(points.iter().map(|(name, meaning)| [*name, meaning]));
-    (text, json!({ "kinds": kinds, "points": points }))
+    text += "\nOn real servers, for after = \"c1 holds\":\n";
+    text += &table(
+        fault::ON_THE_WIRE
+            .iter()
+            .map(|(what, meaning)| [*what, meaning]),
+    );
+    let data = json!({ "kinds": kinds, "points": points, "on_the_wire": fault::ON_THE_WIRE });
+    (text, data)
 }
 
 fn properties() -> (String, Value) {
@@ -128,7 +135,7 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
             "on_zookeeper": on_zookeeper,
         }));
     }
-    let mut text = layout::rows(&shown);
+    let mut text = layout::list(&shown);
     text += "\n\n* also on real Redis: locklab run NAME --on redis\
              \n+ also on real ZooKeeper, with the same option\n";
     if on == Some(On::Redis) {
@@ -146,6 +153,6 @@ fn table<'a, const FIELDS: usize>(rows: impl Iterator<Item = [&'a str; FIELDS]>)
     let rows: Vec<[String; FIELDS]> = rows.map(|row| row.map(String::from)).collect();
     match rows[..] {
         [] => String::new(),
-        _ => layout::rows(&rows) + "\n",
+        _ => layout::list(&rows) + "\n",
     }
 }

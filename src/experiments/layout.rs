@@ -19,10 +19,13 @@ const LEAST_ROOM: usize = 24;
 
 /// How many columns a line has: `COLUMNS`, or what the terminal says, or 80.
 pub fn columns() -> usize {
+    said_columns().unwrap_or(USUAL_COLUMNS).max(FEWEST_COLUMNS)
+}
+
+/// What `COLUMNS` or the terminal says; `None` in a pipe.
+fn said_columns() -> Option<usize> {
     let said = env::var("COLUMNS").ok().and_then(|said| said.parse().ok());
-    let terminal = || Some(usize::from(Term::stdout().size_checked()?.1));
-    let columns = said.or_else(terminal).unwrap_or(USUAL_COLUMNS);
-    columns.max(FEWEST_COLUMNS)
+    said.or_else(|| Some(usize::from(Term::stdout().size_checked()?.1)))
 }
 
 /// The characters that a terminal shows.
@@ -81,10 +84,22 @@ pub fn fold(text: &str) -> String {
 
 /// Rows of fields, each column as wide as its widest field. The last field is folded.
 pub fn rows(rows: &[impl AsRef<[String]>]) -> String {
+    spelled_rows(rows, columns())
+}
+
+/// The same as a list to search in: in a pipe each row is one line, for `grep`.
+pub fn list(rows: &[impl AsRef<[String]>]) -> String {
+    match said_columns() {
+        Some(_) => spelled_rows(rows, columns()),
+        None => spelled_rows(rows, usize::MAX),
+    }
+}
+
+fn spelled_rows(rows: &[impl AsRef<[String]>], columns: usize) -> String {
     let spelled = |field: &String| spelled(field, characters());
     let rows = rows.iter().map(|row| row.as_ref().iter().map(spelled));
     let rows: Vec<Vec<String>> = rows.map(Iterator::collect).collect();
-    rows_at(&rows, columns())
+    rows_at(&rows, columns)
 }
 
 fn rows_at(rows: &[Vec<String>], columns: usize) -> String {

@@ -16,3 +16,4 @@ pub use expand::expand;
 pub use fault_table::{amount_key, keys};
 pub use redraw::{SoFar, redraw};
 pub use spec::{Described, FaultSpec, Placement};
+pub use trigger::ON_THE_WIRE;

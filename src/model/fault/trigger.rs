@@ -16,6 +16,19 @@ pub(super) enum Trigger {
     Step(Step),
 }
 
+/// What a fault can strike after on real servers, besides failpoints: what follows the client in `after`,
+/// and its meaning.
+pub const ON_THE_WIRE: &[(&str, &str)] = &[
+    (
+        "SET",
+        "the first node's reply to its first SET arrives; SET #2: to its second; any command",
+    ),
+    (
+        "holds",
+        "the reply arrives that grants it the lock; holds #2: for the second time",
+    ),
+];
+
 /// The server of a command that names none.
 const FIRST_NODE: &str = "n1";
 
