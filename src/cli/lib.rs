@@ -39,6 +39,7 @@ mod new;
 mod number;
 mod paper;
 mod place;
+mod rare;
 mod replay;
 mod reproduce;
 mod results_file;
@@ -137,6 +138,8 @@ enum Command {
     Cost(cost::Options),
     /// Place a fault at every step of a run, and map what each does
     Place(place::Options),
+    /// Estimate the rate of a violation that is too rare to count
+    Rare(rare::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
     Confirm(confirm::Options),
     /// Attack the lock of your own program, in any language, on real Redis
@@ -326,6 +329,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Campaign(options)) => campaign::campaign(&options, context)?,
         Some(Command::Cost(options)) => cost::cost(&options, context)?,
         Some(Command::Place(options)) => place::place(&options, context)?,
+        Some(Command::Rare(options)) => rare::rare(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,
         #[cfg(target_os = "linux")]

@@ -12,6 +12,8 @@
 //!   ([`difference`]).
 //! - Smirnov's test says whether one duration tends to be shorter than another; see [`smaller`]. The
 //!   sign test does so for pairs; see [`heads`].
+//! - A rate that is too rare to count is estimated from [`Weighted`] runs, or is the mean of independent
+//!   estimates ([`replicated`]).
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
@@ -25,6 +27,7 @@ mod rate;
 mod same;
 mod smirnov;
 mod tally;
+mod weighted;
 mod words;
 
 pub use basis::Basis;
@@ -35,4 +38,5 @@ pub use rate::Rate;
 pub use same::same_rate;
 pub use smirnov::smaller;
 pub use tally::Tally;
+pub use weighted::{LEAST_EFFECTIVE, REPLICATIONS, Weighted, replicated};
 pub use words::{p_equals, p_value, thousands};

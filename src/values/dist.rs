@@ -11,7 +11,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::random::{Rng, unit_f64};
-use super::units::ns_from_fractional_ms;
+use super::units::{NS_PER_MS, ns_from_fractional_ms};
 
 /// A distribution of durations in milliseconds, never negative.
 ///
@@ -68,6 +68,36 @@ impl Dist {
                 median: median + ms,
                 sigma,
             },
+        }
+    }
+
+    /// The distribution of this many times the duration. `None` for a constant, which has no density,
+    /// and for a uniform one, whose longest duration is not rare.
+    pub fn stretched(self, factor: f64) -> Option<Dist> {
+        match self {
+            Dist::Exponential(mean) if mean > 0.0 => Some(Dist::Exponential(mean * factor)),
+            Dist::LogNormal { median, sigma } if median > 0.0 && sigma > 0.0 => {
+                let median = median * factor;
+                Some(Dist::LogNormal { median, sigma })
+            }
+            _ => None,
+        }
+    }
+
+    /// The natural logarithm of the density at a duration, per millisecond. `None` where
+    /// [`Dist::stretched`] is. Rounding to nanoseconds is left out of account.
+    pub fn log_density(&self, ns: u64) -> Option<f64> {
+        // What was rounded to zero was somewhere in the half nanosecond above it.
+        let ms = (ns as f64).max(0.25) / NS_PER_MS as f64;
+        self.stretched(1.0)?;
+        match *self {
+            Dist::Exponential(mean) => Some(-ms / mean - libm::log(mean)),
+            Dist::LogNormal { median, sigma } => {
+                let deviations = libm::log(ms / median) / sigma;
+                let area = ms * sigma * libm::sqrt(std::f64::consts::TAU);
+                Some(-deviations * deviations / 2.0 - libm::log(area))
+            }
+            Dist::Uniform(..) | Dist::Constant(_) => None,
         }
     }
 
@@ -211,6 +241,39 @@ mod tests {
             let longer = mean_ms(&after) - mean_ms(&before);
             assert!((1.9..2.1).contains(&longer), "{dist:?}: {longer}");
         }
+    }
+
+    /// The mean of the ratio of two densities, over draws from the denominator, is 1; and weighted by it,
+    /// the draws have the other's mean.
+    #[test]
+    fn a_ratio_of_densities_turns_one_distribution_into_the_other() {
+        let log_normal = Dist::LogNormal {
+            median: 3.0,
+            sigma: 0.5,
+        };
+        for dist in [Dist::Exponential(5.0), log_normal] {
+            let long = dist.stretched(1.5).expect("it has a density");
+            let log_density = |dist: Dist, ns| dist.log_density(ns).expect("it has one");
+            let ratio = |ns: &u64| (log_density(dist, *ns) - log_density(long, *ns)).exp();
+            let drawn = draws(long);
+            let (mut sum, mut weighted) = (0.0, 0.0);
+            for ns in &drawn {
+                sum += ratio(ns);
+                weighted += ratio(ns) * fractional_ms_from_ns(*ns);
+            }
+            let count = drawn.len() as f64;
+            assert!((sum / count - 1.0).abs() < 0.03, "{dist:?}: {sum}");
+            let mean = mean_ms(&draws(dist));
+            assert!((weighted / count / mean - 1.0).abs() < 0.05, "{dist:?}");
+        }
+        for dist in [Dist::Constant(5.0), Dist::Uniform(1.0, 5.0)] {
+            assert_eq!((dist.stretched(2.0), dist.log_density(1)), (None, None));
+        }
+        // exp(-1/2) / 2, and at its median a log-normal density is 1 / (m σ √2π).
+        let at_1_ms = Dist::Exponential(2.0).log_density(NS_PER_MS);
+        assert!((at_1_ms.expect("one").exp() - 0.303_265).abs() < 1e-6);
+        let at_3_ms = log_normal.log_density(3 * NS_PER_MS);
+        assert!((at_3_ms.expect("one").exp() - 0.265_962).abs() < 1e-6);
     }
 
     #[test]

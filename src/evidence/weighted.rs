@@ -1,0 +1,120 @@
+//! Rates of rare violations: the mean of runs with weights, and of independent estimates.
+
+use super::Interval;
+use super::interval::of_quantity;
+
+/// With fewer violating runs than this, counted by [`Weighted::effective`], there is no interval: the
+/// normal distribution would be a bad approximation of so few.
+pub const LEAST_EFFECTIVE: f64 = 100.0;
+
+/// The number of independent estimates of [`replicated`].
+pub const REPLICATIONS: usize = 25;
+
+/// The 97.5 % quantile of Student's distribution with 24 degrees of freedom.
+const T_24: f64 = 2.063_898_561_628_02;
+
+/// Runs that were drawn from another distribution than the one of interest, each with the ratio of the two
+/// densities as its weight. The mean of the weights of violating runs, over all runs, is the rate.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Weighted {
+    /// All runs.
+    pub runs: u64,
+    /// Those that violate the property.
+    pub violated: u64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Weighted {
+    /// Adds a run: its weight if it violates the property.
+    pub fn add(&mut self, violating: Option<f64>) {
+        self.runs += 1;
+        if let Some(weight) = violating {
+            self.violated += 1;
+            self.sum += weight;
+            self.squares += weight * weight;
+        }
+    }
+
+    /// The rate; 0 without runs.
+    pub fn rate(&self) -> f64 {
+        self.sum / self.runs.max(1) as f64
+    }
+
+    /// How many violating runs of equal weight would be as good: L. Kish, "Survey Sampling" (1965).
+    pub fn effective(&self) -> f64 {
+        match self.squares > 0.0 {
+            true => self.sum * self.sum / self.squares,
+            false => 0.0,
+        }
+    }
+
+    /// The interval of the true rate, at 95 % confidence; `None` if too few runs are effective.
+    pub fn interval(&self) -> Option<Interval> {
+        let interval = of_quantity(self.runs, self.sum, self.squares);
+        interval.filter(|_| self.effective() >= LEAST_EFFECTIVE)
+    }
+}
+
+/// The mean of 25 independent estimates of a rate without bias, and its 95 % interval by Student's
+/// distribution. There is no interval if their effective number is below half: then few of them have
+/// decided the mean, and their scatter says little.
+pub fn replicated(estimates: &[f64; REPLICATIONS]) -> (f64, Option<Interval>) {
+    let n = REPLICATIONS as f64;
+    let sum: f64 = estimates.iter().sum();
+    let squares: f64 = estimates.iter().map(|it| it * it).sum();
+    let mean = sum / n;
+    let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
+    let margin = T_24 * (variance / n).sqrt();
+    let interval = Interval {
+        low: (mean - margin).max(0.0),
+        high: mean + margin,
+    };
+    let is_even = squares > 0.0 && sum * sum / squares >= n / 2.0;
+    (mean, is_even.then_some(interval))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_weights_are_counted_as_they_are() {
+        let mut of = Weighted::default();
+        for number in 0..1000 {
+            of.add((number % 5 == 0).then_some(0.01));
+        }
+        assert!((of.rate() - 0.002).abs() < 1e-12);
+        assert!((of.effective() - 200.0).abs() < 1e-9);
+        let interval = of.interval().expect("enough");
+        // 0.01 (0.2 ± 1.96 √(0.2 · 0.8 / 999))
+        assert!((interval.low - 0.001_752).abs() < 1e-6, "{interval:?}");
+        assert!((interval.high - 0.002_248).abs() < 1e-6, "{interval:?}");
+    }
+
+    #[test]
+    fn one_heavy_run_is_no_evidence() {
+        let mut of = Weighted::default();
+        (0..1000).for_each(|_| of.add(Some(1e-9)));
+        of.add(Some(1.0));
+        assert!(of.effective() < 1.1);
+        assert_eq!(of.interval(), None);
+        assert_eq!(Weighted::default().interval(), None);
+    }
+
+    #[test]
+    fn estimates_that_few_have_decided_have_no_interval() {
+        let mut estimates = [0.0; REPLICATIONS];
+        assert_eq!(replicated(&estimates), (0.0, None));
+        estimates[3] = 1.0;
+        assert_eq!(replicated(&estimates), (0.04, None));
+        for (nth, estimate) in estimates.iter_mut().enumerate() {
+            *estimate = 0.9 + 0.2 * (nth % 2) as f64;
+        }
+        let (mean, interval) = replicated(&estimates);
+        let interval = interval.expect("they agree");
+        assert!((mean - 0.996).abs() < 1e-12);
+        // The deviation is 0.102.
+        assert!((interval.high - mean - 0.0421).abs() < 1e-4, "{interval:?}");
+    }
+}
