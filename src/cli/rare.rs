@@ -9,6 +9,7 @@ use super::number::whole;
 use super::{Exit, interrupt, scenario_completer, seeds, sweep};
 use locklab_check::Property;
 use locklab_evidence::{Interval, LEAST_EFFECTIVE, REPLICATIONS, Rate, Weighted, thousands};
+use locklab_experiments::layout;
 use locklab_experiments::output::{self, Stdout};
 use locklab_experiments::progress::Progress;
 use locklab_model::scenario::{self, Scenario};
@@ -20,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab rare kleppmann/k1-exponential
                --set fault.gc.duration_ms.exponential=100
-  locklab rare kleppmann/k4-loss --set network.loss=0.02
+  locklab rare kleppmann/k4-loss --set fault.loss.probability=0.05
   locklab rare kleppmann/k10 --by plain --json
 
 Sampling draws faults that last longer than the scenario says, by factors that
@@ -117,7 +118,7 @@ pub(super) fn rare(options: &Options) -> anyhow::Result<Exit> {
     let found = found?;
     match options.json {
         true => output::print_json(&found.json(&scenario, property))?,
-        false => Stdout::Text.tell(&found.text(&scenario, property))?,
+        false => Stdout::Text.tell(&layout::fold(&found.text(&scenario, property)))?,
     }
     Ok(match found.interval {
         Some(_) => Exit::AsPredicted,

@@ -302,24 +302,24 @@ mod tests {
         }
     }
 
-    /// Of 200 results with intervals at 95 %, about ten miss.
+    /// Of 100 results with intervals at 95 %, about five miss.
     #[test]
     fn intervals_contain_a_known_rate_as_often_as_they_say() {
         let expected = (-10_f64).exp();
         let (mut contain, mut sum) = (0, 0.0);
-        for nth in 0..200 {
+        for nth in 0..100 {
             let rates: [f64; REPLICATIONS] = std::array::from_fn(|replication| {
                 let stream = Stream::new(nth, &format!("jumps/{replication}"));
-                estimate(&Jumps, 100, FAR_NS, stream).expect("it ends").rate
+                estimate(&Jumps, 40, FAR_NS, stream).expect("it ends").rate
             });
             let (rate, interval) = replicated(&rates);
             sum += rate / expected;
             contain +=
                 u32::from(interval.is_some_and(|it| it.low < expected && expected < it.high));
         }
-        // 5000 estimates, each with a deviation of about 0.35: without bias to half a hundredth.
-        assert!((sum / 200.0 - 1.0).abs() < 0.02, "{sum}");
-        assert!((178..=199).contains(&contain), "{contain}");
+        // 2500 estimates, each with a deviation of about 0.6.
+        assert!((sum / 100.0 - 1.0).abs() < 0.04, "{sum}");
+        assert!((87..=99).contains(&contain), "{contain}");
     }
 
     /// Whatever the target is, the rate is the same: what has ended counts too.
@@ -372,7 +372,7 @@ mod tests {
     /// A write is late if it is lost four times.
     #[test]
     fn k4_with_rare_losses_has_the_rate_that_paper_says() {
-        let mut cases = vec![(0.1, 5000)];
+        let mut cases = vec![(0.1, 2500)];
         if std::env::var_os("LOCKLAB_LONG").is_some() {
             // 6.25e-6 per run.
             cases.push((0.05, 40_000));
@@ -381,7 +381,7 @@ mod tests {
             let split = lost_writes(probability, runs, 2);
             let (expected, interval) = (probability.powi(4), split.interval.expect("even enough"));
             let contains = interval.low < expected && expected < interval.high;
-            assert!(contains && interval.width() < 0.6 * expected, "{split:?}");
+            assert!(contains && interval.width() < expected, "{split:?}");
         }
     }
 

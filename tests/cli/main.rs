@@ -13,6 +13,7 @@ mod judge;
 mod kills;
 mod matrix;
 mod new;
+mod rare;
 mod replay;
 mod reproduce;
 mod run;
