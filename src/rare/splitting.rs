@@ -247,10 +247,6 @@ fn began_ns(run: &JudgedRun) -> BTreeMap<Name, u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
-
-    use locklab_check::Property;
-    use locklab_model::scenario::load;
     use locklab_values::dist::Dist;
 
     use super::*;
@@ -351,54 +347,5 @@ mod tests {
         });
         let mean = rates.sum::<f64>() / 2000.0;
         assert!((mean / expected - 1.0).abs() < 0.03, "{mean}, {expected}");
-    }
-
-    fn lost_writes(probability: f64, runs: u64, threads: usize, seed: u64) -> Split {
-        static STOP: AtomicBool = AtomicBool::new(false);
-        let set = format!("fault.loss.probability={probability}");
-        let scenario = load("kleppmann/k4-loss", &[set]).expect("it ships");
-        let question = Question {
-            scenario: &scenario,
-            property: Property::Resource,
-            seed,
-            runs,
-            threads,
-            stop: &STOP,
-            progress: &|_| (),
-        };
-        split(&question, 1_000_000_000).expect("the runs end")
-    }
-
-    /// A write is late if it is lost four times.
-    #[test]
-    fn k4_with_rare_losses_has_the_rate_that_paper_says() {
-        let split = lost_writes(0.1, 2500, 2, 0);
-        let (expected, interval) = (0.1_f64.powi(4), split.interval.expect("even enough"));
-        let contains = interval.low < expected && expected < interval.high;
-        assert!(contains && interval.width() < expected, "{split:?}");
-    }
-
-    /// With 6.25e-6 per run. Of twelve intervals at 95 %, four or more miss once in 450 times.
-    #[test]
-    fn k4_with_rarer_losses_has_no_bias() {
-        if std::env::var_os("LOCKLAB_LONG").is_none() {
-            return;
-        }
-        let expected = 0.05_f64.powi(4);
-        let (mut contain, mut sum) = (0, 0.0);
-        for seed in 0..12 {
-            let split = lost_writes(0.05, 5000, 2, seed);
-            let interval = split.interval.expect("even enough");
-            contain += u32::from(interval.low < expected && expected < interval.high);
-            sum += split.rate / expected;
-        }
-        // 23 other results had a deviation of 0.11 of the rate.
-        assert!((sum / 12.0 - 1.0).abs() < 0.1, "{sum}");
-        assert!(contain >= 9, "{contain}");
-    }
-
-    #[test]
-    fn the_number_of_threads_changes_nothing() {
-        assert_eq!(lost_writes(0.2, 500, 1, 0), lost_writes(0.2, 500, 3, 0));
     }
 }

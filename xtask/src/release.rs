@@ -18,6 +18,7 @@ pub const TESTS: &[&str] = &[
     "ground_truth",
     "matrix",
     "paper",
+    "rare",
     "shrink",
     "unending",
 ];
