@@ -42,10 +42,6 @@ const DEBUG: &[Step] = &[
         "cargo test --package locklab-redis --no-default-features --test no_lua \
          --config profile.dev.package.locklab-redis.opt-level=0",
     ),
-    Step::test(
-        "the node in another project's tests",
-        "cargo test --locked --manifest-path xtask/outside/Cargo.toml --target-dir target",
-    ),
     Step::run("docs", "cargo doc --workspace --no-deps").with(&[("RUSTDOCFLAGS", "-D warnings")]),
 ];
 
@@ -62,7 +58,11 @@ const RELEASE: &[Step] = &[
 
 /// Steps that take too long for each commit: about half an hour more.
 const LONG: &[Step] = &[
-    // CI tests it as a member of the workspace (`tests/own-lock`).
+    // CI tests these two as members of the workspace (`tests/outside`, `tests/own-lock`).
+    Step::test(
+        "the node in another project's tests",
+        "cargo test --locked --manifest-path xtask/outside/Cargo.toml --target-dir target",
+    ),
     Step::test(
         "a lock in a project of its own",
         "cargo test --locked --config xtask/outside/quick.toml \
