@@ -288,9 +288,7 @@ impl Found {
 
 /// The lease of the scenario's lock, in nanoseconds.
 fn lease_ns(scenario: &Scenario) -> anyhow::Result<u64> {
-    let lock = serde_json::to_value(&scenario.lock)?;
-    let keys = ["ttl_ms", "lease_ms"].iter();
-    let lease_ms = keys.filter_map(|key| lock[*key].as_u64()).next();
+    let lease_ms = scenario.lock.lease_ms();
     let lease_ms = lease_ms.context("splitting needs a lock with a lease; write --by plain")?;
     Ok(locklab_values::units::ns_from_ms(lease_ms))
 }

@@ -334,6 +334,21 @@ pub struct History {
     pub end_ns: u64,
 }
 
+impl History {
+    /// When each fault first took effect, by its name: true time in nanoseconds since the run began.
+    pub fn faults_began_ns(&self) -> BTreeMap<&str, u64> {
+        let mut began_ns = BTreeMap::new();
+        for record in &self.records {
+            if let Event::Fault { fault, .. } = &record.event
+                && record.event.is_fault_beginning()
+            {
+                began_ns.entry(&**fault).or_insert(record.at_ns);
+            }
+        }
+        began_ns
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -115,6 +115,14 @@ impl LockSpec {
     pub fn gives_tokens(&self) -> bool {
         self.rules().gives_tokens()
     }
+
+    /// How long a grant lasts without an extension, in milliseconds: the parameter that says so, under
+    /// the name that the algorithm has for it. `None` for a lock without a lease.
+    pub fn lease_ms(&self) -> Option<u64> {
+        let parameters = serde_json::to_value(self).unwrap_or_default();
+        let names = ["ttl_ms", "lease_ms", "session_ms", "watchdog_ms"];
+        { names.iter() }.find_map(|name| parameters.get(name).and_then(Value::as_u64))
+    }
 }
 
 impl<'de> Deserialize<'de> for LockSpec {

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use locklab_evidence::{Interval, REPLICATIONS, replicated};
-use locklab_history::{Event, Name, Schedule};
+use locklab_history::{Name, Schedule};
 use locklab_model::fault::{SoFar, redraw};
 use locklab_model::scenario::{Drawn, Scenario};
-use locklab_runner::judged::{JudgedRun, run_renewed};
+use locklab_runner::judged::run_renewed;
 use locklab_runner::{Renewal, RunError};
 use locklab_values::random::{Rng, Stream};
 
@@ -184,11 +184,12 @@ impl Simulator<'_> {
         let run = run_renewed(&scenario, seed, &renewals, schedule)?;
         self.runs.fetch_add(1, Ordering::Relaxed);
         (self.question.progress)(1);
+        let began_ns = run.history.faults_began_ns().into_iter();
         Ok(Path {
             scenario,
             seed,
             renewals,
-            began_ns: began_ns(&run),
+            began_ns: began_ns.map(|(name, at_ns)| (name.into(), at_ns)).collect(),
             held: held(&run.history),
             is_violated: self.question.is_violated(&run),
             schedule: run.schedule,
@@ -230,19 +231,6 @@ impl Process for Simulator<'_> {
     fn is_stopped(&self) -> bool {
         self.question.stop.load(Ordering::Relaxed)
     }
-}
-
-/// When each fault of a run began.
-fn began_ns(run: &JudgedRun) -> BTreeMap<Name, u64> {
-    let mut began_ns = BTreeMap::new();
-    for record in &run.history.records {
-        if let Event::Fault { fault, .. } = &record.event
-            && record.event.is_fault_beginning()
-        {
-            began_ns.entry(fault.clone()).or_insert(record.at_ns);
-        }
-    }
-    began_ns
 }
 
 #[cfg(test)]

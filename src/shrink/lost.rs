@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use locklab_check::{Ms, Property, Verdict};
 use locklab_evidence::thousands;
-use locklab_history::{Event, Name};
+use locklab_history::Name;
 use locklab_model::fault::{SoFar, redraw};
 use locklab_runner::judged::{JudgedRun, run_renewed, run_schedule};
 use locklab_runner::pool::{Broken, lock, run_chunks};
@@ -194,18 +194,10 @@ impl<'r> Course<'r> {
                 _ => times.push((seen.at_ns, step)),
             }
         }
-        let mut began_ns = BTreeMap::new();
-        for record in &run.history.records {
-            if let Event::Fault { fault, .. } = &record.event
-                && record.event.is_fault_beginning()
-            {
-                began_ns.entry(&**fault).or_insert(record.at_ns);
-            }
-        }
         Self {
             run,
             times,
-            began_ns,
+            began_ns: run.history.faults_began_ns(),
         }
     }
 

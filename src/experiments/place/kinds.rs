@@ -3,7 +3,6 @@
 use locklab_history::{Effect, HostFault, LinkFault, Links, Name, Role, Topology};
 use locklab_locks::LockSpec;
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
-use serde_json::Value;
 
 /// The lease of a lock that has none: what most scenarios use.
 const NO_LEASE_MS: u64 = 1000;
@@ -166,11 +165,8 @@ pub(crate) struct Lengths {
 impl Lengths {
     /// Those for this lock.
     pub(crate) fn of(lock: &LockSpec) -> Self {
-        let parameters = serde_json::to_value(lock).unwrap_or_default();
-        let keys = ["ttl_ms", "lease_ms", "session_ms", "watchdog_ms"];
-        let lease_ms = { keys.iter() }.find_map(|key| parameters.get(key).and_then(Value::as_u64));
         Self {
-            lease_ns: ns_from_ms(lease_ms.unwrap_or(NO_LEASE_MS)),
+            lease_ns: ns_from_ms(lock.lease_ms().unwrap_or(NO_LEASE_MS)),
         }
     }
 

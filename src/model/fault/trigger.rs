@@ -21,11 +21,11 @@ pub(super) enum Trigger {
 pub const ON_THE_WIRE: &[(&str, &str)] = &[
     (
         "SET",
-        "the first node's reply to its first SET arrives; SET #2: to its second; any command",
+        "the first node's reply to the client's first SET arrives, with SET #2 to its second; so for every command",
     ),
     (
         "holds",
-        "the reply arrives that grants it the lock; holds #2: for the second time",
+        "the reply arrives that grants the client the lock, with holds #2 for the second time",
     ),
 ];
 

@@ -13,14 +13,12 @@ pub fn unused(files: &[File]) -> Vec<Finding> {
         let sources: Vec<&File> = files
             .iter()
             .filter(|f| f.is_rust() && innermost(&f.path, &folders) == Some(folder(&manifest.path)))
+            .chain(elsewhere(manifest, files))
             .collect();
         for dependency in dependencies(&manifest.text) {
             let name = dependency.name;
             let used = match dependency.scope {
-                // A package without a file of its own has those of another (`tests/own-lock`).
-                Scope::Package => {
-                    sources.is_empty() || sources.iter().any(|file| mentions(&file.code, name))
-                }
+                Scope::Package => sources.iter().any(|file| mentions(&file.code, name)),
                 Scope::Workspace => manifests.iter().any(|other| {
                     let inherits = |d: &Dependency| d.scope == Scope::Package && d.name == name;
                     dependencies(&other.text).iter().any(inherits)
@@ -33,6 +31,20 @@ pub fn unused(files: &[File]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The code of targets that are in the folder of another package: `path = "../../docs/own-lock/src/lib.rs"`.
+fn elsewhere<'f>(manifest: &File, files: &'f [File]) -> impl Iterator<Item = &'f File> {
+    let paths = { manifest.text.lines() }.filter_map(|line| line.strip_prefix("path = \"../"));
+    let targets = paths.filter_map(|path| path.strip_suffix(".rs\""));
+    // The folder begins where the steps upwards end.
+    let folders: Vec<String> = targets
+        .map(|path| folder(path.trim_start_matches("../")).to_owned())
+        .collect();
+    let is_in = move |path: &str| folders.iter().any(|folder| path.starts_with(folder));
+    files
+        .iter()
+        .filter(move |file| file.is_rust() && is_in(&file.path))
 }
 
 struct Dependency<'a> {
@@ -153,7 +165,7 @@ f = 1
 ";
         check(
             unused,
-            &[("Cargo.toml", manifest), ("src/lib.rs", "")],
+            &[("Cargo.toml", manifest)],
             &[
                 "Cargo.toml:4: unused-dependency",
                 "Cargo.toml:7: unused-dependency",
@@ -164,9 +176,19 @@ f = 1
     }
 
     #[test]
-    fn a_package_without_a_file_of_its_own_has_those_of_another() {
-        let manifest = "[lib]\npath = \"../x.rs\"\n[dependencies]\na = \"1\"";
-        check(unused, &[("Cargo.toml", manifest)], &[]);
+    fn code_in_the_folder_of_another_package_counts() {
+        let manifest =
+            "[lib]\npath = \"../../docs/x/src/lib.rs\"\n[dependencies]\na = \"1\"\nb = \"1\"";
+        check(
+            unused,
+            &[
+                ("tests/x/Cargo.toml", manifest),
+                ("docs/x/src/lib.rs", "mod y;"),
+                ("docs/x/src/y.rs", "use a::A;"),
+                ("docs/z/src/lib.rs", "use b::B;"),
+            ],
+            &["tests/x/Cargo.toml:5: unused-dependency"],
+        );
     }
 
     #[test]
