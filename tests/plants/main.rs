@@ -19,6 +19,9 @@ const EXAMPLE: &str = "kleppmann/k1";
 /// rates.
 const MAX_SEEDS: u64 = 120;
 
+/// Fewer runs, which are made first.
+const FEW: [u64; 2] = [6, 20];
+
 /// The environment variable with another number of runs; `cargo xtask mutants` sets it.
 const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
 
@@ -31,19 +34,20 @@ fn a_scenario_is_as_predicted() {
     }
 }
 
+/// First with few runs, since most mistakes show in them.
 fn check(name: &str, max_seeds: u64) {
     let scenario = load(name, &[]).expect("it ships");
-    let job = Job {
-        scenario: scenario.clone(),
-        parameters: Vec::new(),
-        seeds: 0..scenario.usual_seeds().min(max_seeds),
-    };
-    let stop = AtomicBool::new(false);
-    let cells = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run panics");
-    let cell = cells[0].as_ref().expect("it was finished");
-    assert_ne!(
-        worst(&compare(&scenario, cell)),
-        Judgement::Differs,
-        "{name}"
-    );
+    let usual = scenario.usual_seeds().min(max_seeds);
+    for seeds in FEW.into_iter().filter(|few| *few < usual).chain([usual]) {
+        let job = Job {
+            scenario: scenario.clone(),
+            parameters: Vec::new(),
+            seeds: 0..seeds,
+        };
+        let stop = AtomicBool::new(false);
+        let cells = batch::run(&[job], &BatchOptions::quiet(1, &stop)).expect("no run panics");
+        let cell = cells[0].as_ref().expect("it was finished");
+        let judgement = worst(&compare(&scenario, cell));
+        assert_ne!(judgement, Judgement::Differs, "{name}");
+    }
 }

@@ -33,7 +33,7 @@ pub struct Choice<'a> {
 const RECENT: usize = 8;
 
 /// One mistake in this many is planted though nothing recent concerns it.
-const SHARES: u64 = 16;
+const SHARES: u64 = 32;
 
 /// What git says of the recent commits.
 struct Recent {
@@ -167,7 +167,7 @@ fn git(words: &[&str]) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// Sixteen mistakes in files of their own, `m0` in `f0` and so on, and one on real servers.
+    /// 32 mistakes in files of their own, `m0` in `f0` and so on, and one on real servers.
     fn plants() -> Vec<Plant> {
         let entry = |(index, test): (usize, &str)| {
             format!(
@@ -175,8 +175,8 @@ mod tests {
                  put = \"b\"\ntest = \"{test}\"\n"
             )
         };
-        let simulated = (0..16).map(|index| (index, "p --lib x"));
-        let entries = simulated.chain([(16, "p --test agreement x")]).map(entry);
+        let simulated = (0..32).map(|index| (index, "p --lib x"));
+        let entries = simulated.chain([(32, "p --test agreement x")]).map(entry);
         data::read("p.toml", &entries.collect::<String>()).expect("valid")
     }
 
@@ -199,30 +199,30 @@ mod tests {
     #[test]
     fn what_is_touched_or_new_is_planted_and_a_share_by_the_commit() {
         let id = "0000000000000030aaaa";
-        let why = "planting 1 of 17 mistakes: 0 that the last 8 commits concern, and of the \
-                   others share 4 of 16";
-        check(id, &[], 17, &["m3"], why);
+        let why = "planting 1 of 33 mistakes: 0 that the last 8 commits concern, and of the \
+                   others share 4 of 32";
+        check(id, &[], 33, &["m3"], why);
         let other = "0000000000000050aaaa";
-        check(other, &[], 17, &["m5"], "share 6 of 16");
-        let why = "planting 2 of 17 mistakes: 1 that";
-        check(id, &["f7", "other"], 17, &["m3", "m7"], why);
-        check(id, &[], 15, &["m3", "m15"], "1 that");
-        check(id, &["f16"], 17, &["m3"], "0 that");
+        check(other, &[], 33, &["m5"], "share 6 of 32");
+        let why = "planting 2 of 33 mistakes: 1 that";
+        check(id, &["f7", "other"], 33, &["m3", "m7"], why);
+        check(id, &[], 31, &["m3", "m31"], "1 that");
+        check(id, &["f32"], 33, &["m3"], "0 that");
     }
 
     #[test]
     fn without_a_history_all_are_planted_but_those_on_real_servers() {
         let (plants, head) = (plants(), "30".to_owned());
         let choice = recent(&plants, &Recent { head, before: None });
-        assert_eq!(choice.plants.len(), 16);
+        assert_eq!(choice.plants.len(), 32);
     }
 
     #[test]
     fn a_mistake_is_chosen_by_its_name() {
         let plants = plants();
-        let choice = choose(Which::Named(&["m2", "m16"]), &plants).expect("known");
+        let choice = choose(Which::Named(&["m2", "m32"]), &plants).expect("known");
         let names: Vec<&str> = choice.plants.iter().map(|plant| &*plant.name).collect();
-        assert_eq!(names, ["m2", "m16"]);
+        assert_eq!(names, ["m2", "m32"]);
         let error = choose(Which::Named(&["m"]), &plants).expect_err("unknown");
         assert_eq!(error.to_string(), "unknown mistake `m`; see tests/plants/");
     }

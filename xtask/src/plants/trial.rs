@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -17,19 +18,37 @@ use crate::tool::{cargo, set_apart};
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
 
+/// The environment variable with another number of runs of each scenario.
+const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
+
+/// A trial that takes longer is named with its time.
+const SLOW_S: f64 = 20.0;
+
 /// The folder in which catchers run. A random test that fails saves its case below it.
 const WORK: &str = "target/plants/work";
+
+/// How it is shown that a catcher fails because of the mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// It passes in the copy without any mistake.
+    Passes,
+    /// It exists in the copy. That it passes, other steps of CI show in the tree itself.
+    Exists,
+}
+
+/// The number of trials beside the one for each core. Some wait, such as for bytes that never arrive.
+const BESIDE: usize = 1;
 
 /// A catcher, and the mistake with which it runs, or none.
 type Trial<'a> = (Option<&'a Plant>, Catcher);
 
-/// Runs the catchers of these mistakes, each with its mistake, and once without any; returns what
-/// is not as it should be, a line each.
+/// Runs the catchers of these mistakes, each with its mistake, and has the control of each; returns
+/// what is not as it should be, a line each.
 ///
 /// # Errors
 ///
 /// If the copy cannot be built, or a catcher not be started.
-pub fn run(plants: &[&Plant], tree: &Path) -> Result<Vec<String>> {
+pub fn run(plants: &[&Plant], control: Control, tree: &Path) -> Result<Vec<String>> {
     let mut mistaken: Vec<Trial> = Vec::new();
     for &plant in plants {
         mistaken.push((Some(plant), plant.caught_by()?));
@@ -43,7 +62,16 @@ pub fn run(plants: &[&Plant], tree: &Path) -> Result<Vec<String>> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<()> {
         while let Some((plant, catcher)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let passes = passes(catcher, *plant, &binaries)?;
+            let start = Instant::now();
+            let passes = match plant {
+                None if control == Control::Exists => exists(catcher, &binaries)?,
+                _ => passes(catcher, *plant, &binaries)?,
+            };
+            let (name, seconds) = (plant.map(|it| &*it.name), start.elapsed().as_secs_f64());
+            if seconds > SLOW_S {
+                let name = name.unwrap_or("without any mistake");
+                println!("{name}: {seconds:.0} s in {}", show(catcher));
+            }
             let complaint = match plant {
                 None if !passes => format!("fails without any mistake: {}", show(catcher)),
                 Some(Plant { name, what, .. }) if passes => {
@@ -56,7 +84,7 @@ pub fn run(plants: &[&Plant], tree: &Path) -> Result<Vec<String>> {
         }
         Ok(())
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = thread::available_parallelism().map_or(1, usize::from) + BESIDE;
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let mut ends = workers.into_iter().map(|worker| worker.join());
@@ -84,6 +112,19 @@ fn passes(
     let status = command.status();
     let status = status.with_context(|| format!("start {}", binary.display()))?;
     Ok(status.success())
+}
+
+/// Whether the copy has the catcher: the scenario can be run, or the filter matches a test.
+fn exists(catcher: &Catcher, binaries: &BTreeMap<Binary, PathBuf>) -> Result<bool> {
+    let mut command = Command::new(&binaries[&binary(catcher)]);
+    match catcher {
+        Catcher::Scenario(name) => command.env(SCENARIO, name).env(SEEDS, "1"),
+        Catcher::Test(_, filter) => command.args([filter, "--list"]),
+    };
+    let said = command.current_dir(WORK).env_remove(VARIABLE).output();
+    let said = said.with_context(|| format!("start the catcher {}", show(catcher)))?;
+    let has_test = || said.stdout.windows(6).any(|bytes| bytes == b": test");
+    Ok(said.status.success() && (matches!(catcher, Catcher::Scenario(_)) || has_test()))
 }
 
 /// The binary that a catcher runs: for a scenario `tests/plants/main.rs`.
