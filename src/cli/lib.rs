@@ -35,6 +35,7 @@ mod man;
 mod many;
 mod matrix;
 mod merge;
+mod museum;
 mod new;
 mod number;
 mod paper;
@@ -138,6 +139,8 @@ enum Command {
     Cost(cost::Options),
     /// Place a fault at every step of a run, and map what each does
     Place(place::Options),
+    /// Find the mechanisms of reported bugs, each beside the lock without it
+    Museum(museum::Options),
     /// Estimate the rate of a violation that is too rare to count
     Rare(rare::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
@@ -187,6 +190,7 @@ impl Command {
             Command::Campaign(options) => Some(&mut options.many),
             Command::Cost(options) => Some(&mut options.many),
             Command::Place(options) => Some(&mut options.many),
+            Command::Museum(options) => Some(&mut options.many),
             Command::Confirm(options) => Some(&mut options.many),
             Command::Reproduce(options) => Some(&mut options.many),
             _ => None,
@@ -329,6 +333,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Campaign(options)) => campaign::campaign(&options, context)?,
         Some(Command::Cost(options)) => cost::cost(&options, context)?,
         Some(Command::Place(options)) => place::place(&options, context)?,
+        Some(Command::Museum(options)) => museum::museum(&options, context)?,
         Some(Command::Rare(options)) => rare::rare(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,

@@ -24,6 +24,7 @@ mod format;
 pub mod layout;
 pub mod ledger;
 pub mod matrix;
+pub mod museum;
 pub mod mutants;
 pub mod output;
 pub mod parts;

@@ -37,13 +37,15 @@ use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::simulate::Keep;
 
+pub(crate) use self::classes::schedule;
+pub(crate) use self::kinds::Target;
 use self::outcome::Outcome;
 use self::pairs::{Pairs, Singles};
-use self::subject::Baseline;
+pub(crate) use self::subject::{Baseline, as_override};
 
 /// The workload on which locks are compared: without faults, two clients take the lock in turn. The
 /// second asks while the first holds the lock, and waits for it.
-const STANDARD: &str = "costs/contended";
+pub(crate) const STANDARD: &str = "costs/contended";
 
 /// What is changed there. A client that waits in vain does so until the horizon.
 const STANDARD_SETS: [&str; 7] = [
@@ -55,6 +57,11 @@ const STANDARD_SETS: [&str; 7] = [
     "workload.client={ c2 = { start_ms = { uniform = [10, 30] } } }",
     "horizon_ms=20000",
 ];
+
+/// Overrides that make [`STANDARD`] the workload of two clients.
+pub(crate) fn standard_sets() -> Vec<String> {
+    STANDARD_SETS.map(String::from).into()
+}
 
 /// The lease of every lock there, in milliseconds.
 const STANDARD_LEASE_MS: u64 = 1000;
@@ -148,8 +155,7 @@ impl Place {
             lease_ms: STANDARD_LEASE_MS,
             parameters: toml::Table::new(),
         };
-        let standard = STANDARD_SETS.map(String::from).into_iter();
-        let sets: Vec<String> = standard.chain(sets.iter().cloned()).collect();
+        let sets = [&standard_sets(), sets].concat();
         let subject = |row: locklab_matrix::Row| {
             let scenario =
                 put_in(&row, STANDARD, &sets, &setting).map_err(|error| anyhow!(error))?;

@@ -78,6 +78,7 @@ fn every_command_with_help_is_in_the_list_of_commands() {
             "campaign",
             "cost",
             "place",
+            "museum",
             "rare",
             "confirm",
             "attack",

@@ -12,6 +12,7 @@ mod help;
 mod judge;
 mod kills;
 mod matrix;
+mod museum;
 mod new;
 mod rare;
 mod replay;

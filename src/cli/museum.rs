@@ -1,0 +1,43 @@
+//! `locklab museum`: the bugs of lock libraries that were reported.
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::many::Many;
+use super::{Context, Exit};
+use locklab_experiments::conduct;
+use locklab_experiments::museum::Museum;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab museum
+  locklab museum release-without-a-look
+  locklab museum --out reports
+
+Each exhibit is a mechanism that was reported as a bug of a library, and a lock
+of the catalogue that has it. Faults are placed at every step of a run of two
+clients, or a shipped scenario is run. Each run that violates the property is
+repeated with the mended lock, under the same fault. The result is a table of
+mechanisms, one of bugs with the threads that report them, and for each
+exhibit the picture of a run.
+
+Exit codes: 0 each exhibit is shown: a run violates its property, and the same
+run of the mended lock does not; 1 usage; 2 one is not shown; 3 not finished;
+70 a bug in Locklab; 130 interrupted.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Options {
+    /// Only these exhibits
+    #[arg(value_name = "EXHIBIT", value_parser = PossibleValuesParser::new(Museum::names()), hide_possible_values = true)]
+    exhibits: Vec<String>,
+    #[command(flatten)]
+    pub(super) many: Many,
+}
+
+pub(super) fn museum(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    conduct(
+        &Museum::plan(&options.exhibits)?,
+        &options.many.session(context)?,
+    )
+}

@@ -1,0 +1,236 @@
+//! The bugs of lock libraries that were reported, each mechanism found by a search, and the same run
+//! without it.
+//!
+//! An exhibit without a scenario is searched: a fault is placed at every step of a run of two clients, as
+//! `place` does. Each run that violates the property is repeated with the mended lock, under the same
+//! fault, or at the same time if the mended lock has no such step. An exhibit is *shown* if one of these repeated runs could have violated the property and does
+//! not: then the mechanism, and not the fault alone, made the violation. An exhibit with a scenario is
+//! run with the seeds of that scenario instead.
+
+mod tables;
+mod trial;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, anyhow};
+use locklab_check::Property;
+use locklab_model::scenario::{self, Scenario};
+use locklab_museum::{Exhibit, Museum as Data};
+use locklab_results::recording::Environment;
+use locklab_runner::RunError;
+use locklab_runner::batch::Part;
+use locklab_runner::judged;
+use locklab_runner::pool::Broken;
+use locklab_runner::simulate::Keep;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::bug::Bug;
+use super::parts::{By, Rounds, Stage};
+use super::pictures;
+use super::place::STANDARD;
+use super::place::standard_sets;
+use super::report::Report;
+use super::work::{Made, Work};
+use super::{Exit, Experiment, Program, Session, Store, data};
+
+use self::trial::{Runs, Trial};
+
+/// The exhibits to show.
+pub struct Museum {
+    data: Data,
+    rooms: Vec<Room>,
+}
+
+/// An exhibit, with the runs that can show it.
+struct Room {
+    exhibit: Exhibit,
+    property: Property,
+    runs: Runs,
+}
+
+/// The trials of an exhibit, by the number of the placement or the seed.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Trials(BTreeMap<u64, Trial>);
+
+impl Part for Trials {
+    fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+impl Trials {
+    /// The trials that show the exhibit.
+    fn telling(&self) -> impl Iterator<Item = u64> {
+        let telling = self.0.iter();
+        let telling = telling.filter(|(_, trial)| **trial == Trial::Mended);
+        telling.map(|(number, _)| *number)
+    }
+
+    fn count(&self, is_it: impl Fn(Trial) -> bool) -> usize {
+        self.0.values().filter(|trial| is_it(**trial)).count()
+    }
+}
+
+impl Museum {
+    /// The names of all exhibits.
+    pub fn names() -> Vec<String> {
+        let exhibits = Data::shipped().exhibits.into_iter();
+        exhibits.map(|exhibit| exhibit.name).collect()
+    }
+
+    /// Plans to show these exhibits; without any, all.
+    ///
+    /// # Errors
+    ///
+    /// If a run without faults does not end.
+    pub fn plan(only: &[String]) -> anyhow::Result<Museum> {
+        let data = Data::shipped();
+        let is_wanted = |exhibit: &&Exhibit| only.is_empty() || only.contains(&exhibit.name);
+        let rooms = data.exhibits.iter().filter(is_wanted).map(Room::of);
+        let rooms = rooms.collect::<anyhow::Result<_>>()?;
+        Ok(Museum { data, rooms })
+    }
+}
+
+impl Room {
+    fn of(exhibit: &Exhibit) -> anyhow::Result<Room> {
+        let property = Property::ALL.into_iter();
+        let mut property = property.filter(|it| it.name() == exhibit.property);
+        let load = |layers: &[&[String]]| -> anyhow::Result<Scenario> {
+            let name = exhibit.scenario.as_deref().unwrap_or(STANDARD);
+            let standard = match exhibit.scenario {
+                Some(_) => vec![],
+                None => standard_sets(),
+            };
+            Ok(scenario::load(name, &upper(&standard, layers))?)
+        };
+        let runs = || -> anyhow::Result<Runs> {
+            let sick = load(&[&exhibit.sets])?;
+            let mended = load(&[&exhibit.sets, &exhibit.mended])?;
+            Ok(match exhibit.scenario {
+                Some(_) => Runs::seeds(sick, mended),
+                None => Runs::placements(&sick, mended, exhibit.fault.as_deref())?,
+            })
+        };
+        Ok(Room {
+            property: property.next().context("a test knows the properties")?,
+            runs: runs().with_context(|| exhibit.name.clone())?,
+            exhibit: exhibit.clone(),
+        })
+    }
+}
+
+/// These overrides with further layers, of which each replaces those of the same path below.
+fn upper(standard: &[String], layers: &[&[String]]) -> Vec<String> {
+    let path = |set: &str| set.split('=').next().unwrap_or_default().to_owned();
+    let mut sets: Vec<String> = Vec::new();
+    for set in { standard.iter() }.chain(layers.iter().copied().flatten()) {
+        sets.retain(|below| path(below) != path(set));
+        sets.push(set.clone());
+    }
+    sets
+}
+
+impl Experiment for Museum {
+    const NAME: &'static str = "museum";
+    type Results = Vec<Made<Trials>>;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        store.below("museum")
+    }
+
+    fn identity(&self) -> impl Serialize {
+        let rooms = self.rooms.iter();
+        let rooms = rooms.map(|room| (&room.exhibit.name, room.property, room.runs.identity()));
+        rooms.collect::<Vec<_>>()
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let stage = Stage {
+            name: "trials",
+            doing: "looking for the mechanisms",
+            by: By::Seeds,
+            rounds: Rounds::One,
+            part: 200,
+        };
+        let numbers: Vec<_> = self.rooms.iter().map(|room| 0..room.runs.count()).collect();
+        let trial = |place: usize, number: u64, trials: &mut Trials| {
+            let room = &self.rooms[place];
+            trials
+                .0
+                .insert(number, room.runs.trial(number, room.property)?);
+            Ok::<(), RunError>(())
+        };
+        let session = work.session();
+        let bug = |broken: Broken| {
+            let room = &self.rooms[broken.job];
+            let command = room.runs.command(broken.seed, &session.program);
+            Bug::or_usage(broken, &room.exhibit.name, command)
+        };
+        work.runs(&stage, &numbers, session.threads, trial, &bug)
+    }
+
+    fn report(
+        &self,
+        results: Self::Results,
+        _: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let mut rows = Vec::new();
+        for (room, made) in self.rooms.iter().zip(&results) {
+            let trials = &made.result;
+            let shown = match trials.telling().min_by_key(|it| room.runs.rank(*it)) {
+                Some(number) => Some(room.show(number, folder)?),
+                None => None,
+            };
+            rows.push(tables::Row::of(room, &self.data, made, shown));
+        }
+        let document = data::document(
+            Self::NAME,
+            json!({ "exhibits": rows, "bugs": tables::bugs(&self.data) }),
+        );
+        let is_shown = |row: &tables::Row| match row {
+            tables::Row { shown: Some(_), .. } => Exit::AsPredicted,
+            tables::Row {
+                is_whole: false, ..
+            } => Exit::Inconclusive,
+            _ => Exit::Differs,
+        };
+        Ok(Report {
+            exit: rows
+                .iter()
+                .map(is_shown)
+                .fold(Exit::AsPredicted, Exit::worse),
+            sections: vec![
+                tables::exhibits(&rows, &document, folder),
+                tables::all_bugs(&self.data, folder),
+            ],
+            closing: tables::closing(&self.data),
+            document,
+        })
+    }
+}
+
+impl Room {
+    /// Records and draws the run of a trial, with the mistake. Its command is the same wherever Locklab lies.
+    fn show(&self, number: u64, folder: &Store) -> anyhow::Result<tables::Shown> {
+        let (scenario, seed, schedule) = self.runs.sick(number);
+        let run = judged::run_schedule(&scenario, seed, schedule, Keep::MESSAGES)
+            .map_err(|error| anyhow!("{}: {error}", self.exhibit.name))?;
+        let recording = judged::recording(&scenario, seed, run, Environment::World);
+        let Exhibit { name, what, .. } = &self.exhibit;
+        let titled = Scenario {
+            name: format!("museum, {name}"),
+            title: what.trim_end_matches('.').to_owned(),
+            claim: None,
+            overrides: vec![],
+            ..scenario.into_owned()
+        };
+        pictures::keep(folder, name, &titled, &recording, self.property)?;
+        Ok(tables::Shown {
+            by: self.runs.what(number),
+            command: self.runs.command(number, &Program::started_with("locklab")),
+        })
+    }
+}

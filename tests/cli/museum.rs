@@ -1,0 +1,62 @@
+//! `locklab museum`: reported bugs, each found by a search.
+
+use serde_json::Value;
+
+use crate::bench::Bench;
+
+#[test]
+fn a_mistake_is_told_from_its_fault() {
+    let bench = Bench::new("museum");
+    let names = ["two-commands", "late-reply", "lease-of-another-time"];
+    let done = bench.locklab(&[&["museum", "--json"], &names[..]].concat());
+    assert_eq!(done.code, Some(0), "{}", done.told());
+    let document: Value = serde_json::from_str(&done.out).expect("JSON");
+    let exhibits = document["exhibits"].as_array().expect("a list");
+    let count = |place: usize, what: &str| exhibits[place][what].as_u64().expect("a number");
+    for (place, name) in names.iter().enumerate() {
+        assert_eq!(exhibits[place]["exhibit"], *name);
+        let parts = ["mended", "inconclusive", "both"].map(|part| count(place, part));
+        assert_eq!(
+            parts.iter().sum::<u64>(),
+            count(place, "violated"),
+            "{name}"
+        );
+        assert!(parts[0] > 0, "{name}");
+    }
+    assert!(count(0, "violated") < count(0, "runs"));
+    // A pause longer than the lease is enough without the mistake.
+    assert!(count(1, "both") > 0);
+    // A client that dies before it has sent anything hurts nobody with SET.
+    assert!(count(0, "inconclusive") > 0);
+    assert_eq!(document["bugs"].as_array().map(Vec::len), Some(85));
+}
+
+#[test]
+fn the_first_run_of_an_exhibit_is_repeated_by_its_command() {
+    let bench = Bench::new("museum-command");
+    let done = bench.locklab(&["museum", "--json", "no-lease"]);
+    let document: Value = serde_json::from_str(&done.out).expect("JSON");
+    let command = document["exhibits"][0]["shown"]["command"].as_str();
+    let mut shell = std::process::Command::new("sh");
+    let command = command
+        .expect("a command")
+        .replacen("locklab", env!("CARGO_BIN_EXE_locklab"), 1);
+    shell.args(["-c", &command]);
+    let done = shell.current_dir(&bench.folder).output().expect("sh");
+    let told = String::from_utf8_lossy(&done.stdout).into_owned();
+    let line = told.lines().find(|line| line.contains("deadlock"));
+    let line = line.unwrap_or_else(|| panic!("{told}"));
+    assert!(line.contains("1 of 1 run"), "{told}");
+}
+
+#[test]
+fn an_unknown_exhibit_is_refused_with_the_known_ones() {
+    let bench = Bench::new("museum-unknown");
+    let done = bench.locklab(&["museum", "two-command"]);
+    assert_eq!(done.code, Some(1), "{}", done.told());
+    assert!(
+        done.in_one_line().contains("two-commands"),
+        "{}",
+        done.told()
+    );
+}
