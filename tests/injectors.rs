@@ -2,7 +2,7 @@
 //! record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
-use locklab_history::{Event, FaultKind, Phase};
+use locklab_history::{Event, FaultKind, Op, Outcome, Phase};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
 use locklab_real::{Programs, RealRedis};
@@ -243,6 +243,54 @@ fn an_operator_hands_the_master_over() {
         "#,
         &[("by-hand", "n1r1", &[Begins])],
     );
+}
+
+#[test]
+fn a_reset_strikes_every_machine_and_has_no_end() {
+    check(
+        r#"
+        [fault.firewall]
+        kind = "reset"
+        on = ["c1", "n1"]
+        at_ms = 500
+        "#,
+        &[("firewall", "c1", &[Begins]), ("firewall", "n1", &[Begins])],
+    );
+}
+
+/// A client that does not reconnect by itself cannot release what it holds.
+#[test]
+fn a_reset_breaks_the_connections_of_its_host_and_no_others() {
+    let release = |struck: &str| {
+        let faults = format!(
+            "client = {{ resend = 0, on_close = \"fail\" }}\nfault = {{ firewall = {{ kind = \"reset\", on = \
+             \"{struck}\", at_ms = 500 }} }}\n"
+        );
+        let text = format!("{faults}{CLIENTS}");
+        let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
+        let schedule = expand(&scenario.fault, 1);
+        let programs = Programs {
+            locklab: env!("CARGO_BIN_EXE_locklab").into(),
+            ..Programs::find().expect("this program has a path")
+        };
+        let backends: [&dyn Backend; 2] = [&World, &RealRedis::new(programs)];
+        backends.map(|backend| {
+            let run = backend.run(&scenario, 1, &schedule, Keep::default());
+            let records = run.expect("it ends").history.records;
+            let released = records.iter().find_map(|record| match record.event {
+                Event::Complete {
+                    op: Op::Release,
+                    outcome,
+                    ..
+                } if &*record.host == "c2" => Some(outcome),
+                _ => None,
+            });
+            released.expect("it tries") == Outcome::Ok
+        })
+    };
+    assert_eq!(release("c2"), [false, false]);
+    assert_eq!(release("n1"), [false, false]);
+    assert_eq!(release("resource"), [true, true]);
 }
 
 #[test]

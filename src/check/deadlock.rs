@@ -22,6 +22,8 @@
 //!   transmission in a million, [`retransmission_ns`]. The bound is extended by that for every
 //!   stretch that such a fault touches. If the delay exceeds the client's timeout for a reply,
 //!   the link counts as cut.
+//! - Where connections are reset, of the client or of a server, a request that was not answered never
+//!   is: the client waits for its timeouts.
 //! - Faults of other clients excuse nothing; the lock must survive those. Nor do faults of
 //!   clocks: a lock that outlives its lease because a clock was set back is a violation. A
 //!   manual failover ends immediately: the bound has to cover its duration, as with any other
@@ -55,7 +57,7 @@ pub use self::excuse::retransmission_ns;
 use self::excuse::{Obstacle, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record};
+use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record, Symptom};
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
     let bounds = Bounds {
@@ -266,6 +268,9 @@ impl<'h> RequestTracker<'h> {
                 links,
             } => {
                 self.begin(fault, host, kind_of(*kind, links.as_ref()), record);
+                if kind.symptom() == Symptom::Broken {
+                    self.end(fault, host, now_ns);
+                }
                 if record.event.is_death() {
                     self.wanting[host].in_call = false;
                 }

@@ -18,10 +18,10 @@ Examples:
   locklab place --all
   locklab place --lock redlock --lock redlock-fenced --pairs
 
-The scenario is run once without its faults. Then each of 14 kinds of fault is
-placed at each step of that run, on each host that it can strike there: pauses,
-suspensions, kills, power losses, lost and late messages, partitions, wrong
-clocks, failovers. Their lengths follow from the lock's lease. Placements that
+The scenario is run once without its faults. Then each kind of fault is placed
+at each step of that run, on each host that it can strike there: pauses,
+suspensions, kills, power losses, lost and late messages, partitions, resets of
+connections, wrong clocks, failovers. Their lengths follow from the lock's lease. Placements that
 make the same run are run once. The result is a sentence, tables by kind and by
 step, a picture of the run with what a fault at each step does, and for each
 violation the command that repeats it.

@@ -25,6 +25,9 @@ pub enum HostFault<Step = i64, Rate = i64> {
     /// Power loss: silence first, no FIN; memory is gone. Starts again after the
     /// fault's duration, if it has one.
     Crash,
+    /// Every connection of the host is reset at both ends, as by a firewall or an administrator; what is
+    /// under way on it is lost. New ones can be made at once.
+    Reset,
     /// The wall clocks jump.
     ClockStep {
         /// How far.
@@ -68,6 +71,7 @@ impl<Step, Rate> HostFault<Step, Rate> {
             HostFault::Suspend => FaultKind::Suspend,
             HostFault::Kill => FaultKind::Kill,
             HostFault::Crash => FaultKind::Crash,
+            HostFault::Reset => FaultKind::Reset,
             HostFault::ClockStep { .. } => FaultKind::ClockStep,
             HostFault::ClockRate { .. } => FaultKind::ClockRate,
             HostFault::Failover => FaultKind::Failover,
@@ -89,6 +93,7 @@ impl<Step, Rate> HostFault<Step, Rate> {
             HostFault::Suspend => HostFault::Suspend,
             HostFault::Kill => HostFault::Kill,
             HostFault::Crash => HostFault::Crash,
+            HostFault::Reset => HostFault::Reset,
             HostFault::ClockStep { step: from } => HostFault::ClockStep {
                 step: step(by, from)?,
             },
@@ -178,11 +183,14 @@ pub enum Symptom {
     Loss,
     /// The effect of the faulty links on packets.
     Links,
+    /// Requests on connections of the host that were not answered never are; later ones are.
+    Broken,
 }
 
 /// The traits that all faults of one kind share.
 struct Traits {
     noun: &'static str,
+    story: &'static str,
     meaning: &'static str,
     aim: Aim,
     family: Family,
@@ -225,6 +233,7 @@ macro_rules! fault_kinds {
 fault_kinds! {
     Pause = "pause" => Traits {
         noun: "pause",
+        story: "the process of {where} stands still{lasts}",
         meaning: "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
         aim: Aim::Processes(HostFault::Pause),
         family: Family::Process,
@@ -234,6 +243,7 @@ fault_kinds! {
     },
     Suspend = "suspend" => Traits {
         noun: "suspension",
+        story: "the machine of {where} stands still{lasts}, with its monotonic clock",
         meaning: "the machine stands still, its monotonic clock too (a virtual machine)",
         aim: Aim::Machines(HostFault::Suspend),
         family: Family::Process,
@@ -243,6 +253,7 @@ fault_kinds! {
     },
     Kill = "kill" => Traits {
         noun: "kill",
+        story: "the process of {where} is killed{restarts}",
         meaning: "the process ends; it starts again after duration_ms, if there is one",
         aim: Aim::Processes(HostFault::Kill),
         family: Family::Process,
@@ -252,6 +263,7 @@ fault_kinds! {
     },
     Crash = "crash" => Traits {
         noun: "power loss",
+        story: "{where} loses power{restarts}",
         meaning: "power loss: silence, then memory is gone; starts again after duration_ms",
         aim: Aim::Machines(HostFault::Crash),
         family: Family::Process,
@@ -261,6 +273,7 @@ fault_kinds! {
     },
     Partition = "partition" => Traits {
         noun: "partition",
+        story: "no message gets through {where}{lasts}",
         meaning: "no packet gets through",
         aim: Aim::Links(LinkFault::Partition),
         family: Family::Network,
@@ -270,6 +283,7 @@ fault_kinds! {
     },
     SlowLink = "slow-link" => Traits {
         noun: "slow link",
+        story: "every message {where} takes {amount} longer{lasts}",
         meaning: "every packet takes longer",
         aim: Aim::Links(LinkFault::SlowLink { extra: () }),
         family: Family::Network,
@@ -279,6 +293,7 @@ fault_kinds! {
     },
     Loss = "loss" => Traits {
         noun: "packet loss",
+        story: "{amount} of all packets {where} are lost{lasts}",
         meaning: "packets are lost, and retransmitted",
         aim: Aim::Links(LinkFault::Loss { probability: () }),
         family: Family::Network,
@@ -286,8 +301,19 @@ fault_kinds! {
         symptom: Symptom::Links,
         bends_clocks: false,
     },
+    Reset = "reset" => Traits {
+        noun: "reset",
+        story: "every connection of {where} is reset",
+        meaning: "every connection of the host is reset at both ends; new ones can be made at once",
+        aim: Aim::Machines(HostFault::Reset),
+        family: Family::Network,
+        span: Span::Momentary,
+        symptom: Symptom::Broken,
+        bends_clocks: false,
+    },
     ClockStep = "clock-step" => Traits {
         noun: "clock step",
+        story: "the wall clock of {where} jumps {amount}",
         meaning: "the wall clock jumps, back if negative",
         aim: Aim::Machines(HostFault::ClockStep { step: () }),
         family: Family::Clock,
@@ -297,6 +323,7 @@ fault_kinds! {
     },
     ClockRate = "clock-rate" => Traits {
         noun: "clock drift",
+        story: "both clocks of {where} run {amount}{lasts}",
         meaning: "both clocks run fast or slow by this rate",
         aim: Aim::Machines(HostFault::ClockRate { drift_ppm: () }),
         family: Family::Clock,
@@ -306,6 +333,7 @@ fault_kinds! {
     },
     Failover = "failover" => Traits {
         noun: "failover",
+        story: "an operator orders a failover on {where}",
         meaning: "an operator asks a sentinel, a master or a replica for a failover; ends at once",
         aim: Aim::Servers(HostFault::Failover),
         family: Family::Process,
@@ -319,6 +347,13 @@ impl FaultKind {
     /// The fault as a noun, for the axes of charts: `pause`.
     pub fn noun(&self) -> &'static str {
         self.traits().noun
+    }
+
+    /// The sentence that tells that such a fault begins. `{where}` is its hosts or links, `{amount}` how large
+    /// it is, `{lasts}` for how long, `{restarts}` when the process starts again; the latter two begin with a
+    /// space or a comma, or are empty.
+    pub fn story(&self) -> &'static str {
+        self.traits().story
     }
 
     /// The effect of the fault, described in one line.
@@ -437,19 +472,22 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_link_faults_have_the_symptom_and_family_of_links() {
+    fn kinds_of_link_faults_have_the_symptom_of_links_and_a_reset_is_of_their_family() {
         let links = ["partition", "slow-link", "loss"];
         let aims_at_links = |kind: &FaultKind| matches!(kind.aim(), Aim::Links(_));
         assert_eq!(names_where(aims_at_links), links);
         assert_eq!(names_where(|kind| kind.symptom() == Symptom::Links), links);
-        assert_eq!(names_where(|kind| kind.family() == Family::Network), links);
+        assert_eq!(
+            names_where(|kind| kind.family() == Family::Network),
+            [&links[..], &["reset"]].concat()
+        );
     }
 
     #[test]
-    fn a_step_and_a_failover_have_no_duration() {
+    fn a_reset_a_step_and_a_failover_have_no_duration() {
         assert_eq!(
             names_where(|kind| kind.span() == Span::Momentary),
-            ["clock-step", "failover"]
+            ["reset", "clock-step", "failover"]
         );
     }
 }

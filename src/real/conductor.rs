@@ -316,6 +316,7 @@ impl Processes<'_> {
                 }
                 self.died(injection);
             }
+            HostFault::Reset => hosts.iter().for_each(|host| testbed.proxy.reset(host)),
             HostFault::ClockStep { step } => {
                 testbed.set_clocks(|clocks| clocks.step(hosts, step))?
             }
@@ -365,7 +366,7 @@ impl Processes<'_> {
             HostFault::ClockRate { .. } => {
                 testbed.set_clocks(|clocks| clocks.end_rate(hosts, injection.index))?;
             }
-            HostFault::Failover => {}
+            HostFault::Reset | HostFault::Failover => {}
         }
         Ok(Completion::Done)
     }

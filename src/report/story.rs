@@ -100,51 +100,43 @@ fn words(fault: &Fault) -> String {
         Some(ns) => format!(", and starts again {} later", duration(ns)),
         None => ", and does not start again".into(),
     };
-    match &fault.effect {
-        Effect::Hosts { fault, hosts } => {
-            let hosts = listed(hosts);
-            match fault {
-                HostFault::Pause => format!("the process of {hosts} stands still{lasts}"),
-                HostFault::Suspend => {
-                    format!("the machine of {hosts} stands still{lasts}, with its monotonic clock")
-                }
-                HostFault::Kill => format!("the process of {hosts} is killed{starts_again}"),
-                HostFault::Crash => format!("{hosts} loses power{starts_again}"),
-                HostFault::ClockStep { step } => {
-                    let direction = if *step < 0 { "back" } else { "forward" };
-                    let size = duration(step.unsigned_abs());
-                    format!("the wall clock of {hosts} jumps {direction} by {size}")
-                }
-                HostFault::ClockRate { drift_ppm } => {
-                    let speed = if *drift_ppm < 0 { "slow" } else { "fast" };
-                    let share = drift_ppm.unsigned_abs() as f64 / 10_000.0;
-                    format!("both clocks of {hosts} run {share} % {speed}{lasts}")
-                }
-                HostFault::Failover => format!("an operator orders a failover on {hosts}"),
-            }
-        }
-        Effect::Links { fault, links } => {
+    let place = match &fault.effect {
+        Effect::Hosts { hosts, .. } => listed(hosts),
+        Effect::Links { links, .. } => {
             let (from, to) = (listed(&links.from), listed(&links.to));
-            let way = match links.both_ways {
+            match links.both_ways {
                 true => format!("between {from} and {to}"),
                 false => format!("from {from} to {to}"),
-            };
-            match fault {
-                LinkFault::Partition => format!("no message gets through {way}{lasts}"),
-                LinkFault::SlowLink { extra } => {
-                    format!(
-                        "every message {way} takes {} longer{lasts}",
-                        duration(*extra)
-                    )
-                }
-                LinkFault::Loss { probability } => {
-                    format!(
-                        "{} % of all packets {way} are lost{lasts}",
-                        100.0 * probability
-                    )
-                }
             }
         }
+    };
+    let sentence = fault.kind().story();
+    let sentence = sentence.replace("{where}", &place);
+    let sentence = sentence.replace("{amount}", &amount(&fault.effect));
+    let sentence = sentence.replace("{lasts}", &lasts);
+    sentence.replace("{restarts}", &starts_again)
+}
+
+/// How large a fault is; empty if its kind has no amount.
+fn amount(effect: &Effect) -> String {
+    match effect {
+        Effect::Hosts { fault, .. } => match fault {
+            HostFault::ClockStep { step } => {
+                let direction = if *step < 0 { "back" } else { "forward" };
+                format!("{direction} by {}", duration(step.unsigned_abs()))
+            }
+            HostFault::ClockRate { drift_ppm } => {
+                let speed = if *drift_ppm < 0 { "slow" } else { "fast" };
+                let share = drift_ppm.unsigned_abs() as f64 / 10_000.0;
+                format!("{share} % {speed}")
+            }
+            _ => String::new(),
+        },
+        Effect::Links { fault, .. } => match fault {
+            LinkFault::SlowLink { extra } => duration(*extra),
+            LinkFault::Loss { probability } => format!("{} %", 100.0 * probability),
+            LinkFault::Partition => String::new(),
+        },
     }
 }
 

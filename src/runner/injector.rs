@@ -188,6 +188,11 @@ impl WorldInjector<'_> {
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
             HostFault::Kill => self.end_processes(injection, World::kill),
             HostFault::Crash => self.end_processes(injection, World::crash),
+            HostFault::Reset => {
+                hosts
+                    .iter()
+                    .for_each(|host| self.world.reset_connections(*host));
+            }
             HostFault::ClockStep { step } => {
                 let step = |host: &HostId| self.world.step_wall(*host, step);
                 hosts.iter().for_each(step);
@@ -224,7 +229,7 @@ impl WorldInjector<'_> {
                     self.end_rate(injection.index, host);
                 }
             }
-            HostFault::Failover => {}
+            HostFault::Reset | HostFault::Failover => {}
         }
     }
 

@@ -22,7 +22,7 @@
 
 use locklab_check::{Bounds, Ms, Verdict};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Name, Op, Outcome, Phase};
+use locklab_history::{Event, Name, Op, Outcome, Phase, Symptom};
 
 use crate::holdings::{Holdings, is_client};
 
@@ -180,9 +180,9 @@ fn healed_ns(timeline: &Timeline, client: &Name, bounds: &Bounds) -> Option<u64>
     for record in timeline.all_records() {
         let Event::Fault {
             fault,
+            kind,
             phase,
             links,
-            ..
         } = &record.event
         else {
             continue;
@@ -196,7 +196,10 @@ fn healed_ns(timeline: &Timeline, client: &Name, bounds: &Bounds) -> Option<u64>
             Phase::Begins => {
                 first_ns.get_or_insert(record.at_ns);
                 last_ns = record.at_ns;
-                open.push((fault, &record.host));
+                // A connection that was reset can be made again at once.
+                if kind.symptom() != Symptom::Broken {
+                    open.push((fault, &record.host));
+                }
             }
             Phase::Ends => {
                 last_ns = record.at_ns;

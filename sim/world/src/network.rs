@@ -245,6 +245,20 @@ impl Network {
         own.into_iter().map(reset_for_sender).collect()
     }
 
+    /// Resets which, delivered to both ends, end all connections of `host`. What waits to be sent again on
+    /// them is dropped.
+    pub(super) fn resets_of(&mut self, host: HostId) -> Vec<Packet> {
+        let own: Vec<Route> = turmoil_net::netstat(address_of(host))
+            .entries
+            .iter()
+            .filter_map(|entry| Route::between(entry.local, entry.peer?))
+            .collect();
+        let both = own.iter().flat_map(|route| [*route, route.reverse()]);
+        let both: Vec<Route> = both.collect();
+        self.directions.retain(|route, _| !both.contains(route));
+        both.into_iter().map(reset_for_sender).collect()
+    }
+
     /// The acknowledgement that the other end of `route` has been waiting for since it sent its
     /// SYN-ACK, if it still is. Clears that state.
     pub(super) fn last_of_handshake(&mut self, route: Route) -> Option<Packet> {

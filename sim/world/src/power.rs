@@ -159,6 +159,18 @@ impl World {
         self.flush_kernels();
     }
 
+    /// Resets every connection of `host` at both ends: what is under way on them is lost, and their
+    /// processes learn of it at once. New connections can be made.
+    pub fn reset_connections(&mut self, host: HostId) {
+        self.flush_kernels();
+        self.note("reset", (host.0.into(), 0));
+        for reset in self.network.resets_of(host) {
+            self.net.deliver(reset);
+        }
+        self.needs_flush = true;
+        self.flush_kernels();
+    }
+
     /// Installs a fault on links.
     pub fn install(&mut self, rule: LinkRule<HostId>) -> RuleId {
         self.note("link fault", (rule.from.len() as u64, rule.to.len() as u64));

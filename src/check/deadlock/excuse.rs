@@ -80,6 +80,8 @@ pub(super) enum Kind<'h> {
     OfLinks(&'h FaultyLinks),
     /// Links of its host; the history is an old one and does not record which.
     OfUnnamedLinks,
+    /// The connections of its host, for an instant.
+    OfConnections,
 }
 
 pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Kind<'h> {
@@ -89,6 +91,7 @@ pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Ki
         (Symptom::Nothing, None) => Kind::Harmless,
         (Symptom::Loss, None) => Kind::OfProcess(Effect::Cuts),
         (Symptom::Silence, None) => Kind::OfProcess(Effect::Silences),
+        (Symptom::Broken, None) => Kind::OfConnections,
     }
 }
 
@@ -114,6 +117,7 @@ impl<'h> RequestTracker<'h> {
             Kind::OfLinks(_) if self.obstacles.iter().any(is_known) => return,
             Kind::OfLinks(links) => (None, self.clients_of(links), self.effect(links)),
             Kind::OfUnnamedLinks => (Some(host), self.possibly_beside(host), Effect::Cuts),
+            Kind::OfConnections => (Some(host), self.possibly_beside(host), Effect::Silences),
         };
         for &client in &clients {
             match effect {

@@ -39,6 +39,24 @@ fn manual_failover_excuses_nothing() {
     );
 }
 
+/// A client whose connection breaks, or that of its server, waits for its own timeouts.
+#[test]
+fn a_reset_excuses_the_timeouts_of_a_client() {
+    for (host, from_ms) in [("c2", 500), ("n1", 500), ("c1", 100)] {
+        let held = tries_on(builder().times_out_after(400).holds(10, "c1"), 20, 20);
+        let orphaned = held.fault_begins(100, "c1", "kill");
+        let reset = orphaned.fault_begins(100, host, "reset");
+        tries_on(reset, 120, 2_020).ends(9_000).expect_violated(
+            Deadlock,
+            (from_ms + 1_000, 1_930),
+            &format!(
+                "c2 tried in vain to acquire the lock from {from_ms}.0 ms to 1930.0 ms although no client \
+                 held it"
+            ),
+        );
+    }
+}
+
 #[test]
 fn trying_while_another_holds_the_lock_holds() {
     let builder = tries_on(builder().holds(10, "c1"), 20, 5_020).releases(5_100, "c1");

@@ -79,7 +79,7 @@ enum Lasts {
 }
 
 /// All kinds, in the order of tables and pictures.
-pub(crate) const KINDS: [Kind; 14] = {
+pub(crate) const KINDS: [Kind; 15] = {
     const fn kind(
         name: &'static str,
         strikes: Strikes,
@@ -134,6 +134,13 @@ pub(crate) const KINDS: [Kind; 14] = {
         kind("message lost once", Message, Moves, Made::Lost, OneMessage),
         kind("message late", Message, Moves, Made::Late, OneMessage),
         kind("partition", Any, Transmissions, Made::Isolated, PastLease),
+        kind(
+            "connections reset",
+            Host,
+            Moves,
+            Made::Host(HostFault::Reset),
+            Momentary,
+        ),
         kind("clock forwards", Any, Runs, step(Sign::Forwards), Momentary),
         kind(
             "clock backwards",

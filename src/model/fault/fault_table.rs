@@ -548,6 +548,7 @@ mod tests {
                 "from, to, direction",
                 "from, to, direction, extra_ms",
                 "from, to, direction, probability",
+                "on",
                 "on, step_ms",
                 "on, drift_ppm",
                 "on",

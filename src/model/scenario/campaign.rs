@@ -72,11 +72,12 @@ impl Numbers {
 }
 
 impl Default for Campaign {
-    /// Faults of 0.1 to 3 s, for leases of about a second.
+    /// Faults of 0.1 to 3 s, for leases of about a second. Resets are left out: they were added later, and
+    /// would change what a seed draws.
     fn default() -> Self {
         Campaign {
             faults: (FaultKind::ALL.iter().copied())
-                .filter(|kind| can_be_drawn(*kind))
+                .filter(|kind| can_be_drawn(*kind) && *kind != FaultKind::Reset)
                 .collect(),
             hosts: Numbers::Drawn,
             begins_ms: 5_000,
@@ -407,7 +408,11 @@ mod tests {
             }
         }
         let all = FaultKind::ALL.iter().map(FaultKind::name);
-        assert_eq!(kinds, all.filter(|name| *name != "failover").collect());
+        assert_eq!(
+            kinds,
+            all.filter(|name| !["failover", "reset"].contains(name))
+                .collect()
+        );
         assert_eq!(hosts, scenario.topology.hosts().into_iter().collect());
         assert_eq!(nodes, [3, 5].into());
         assert_eq!(clients, [2, 3, 4, 5].into());

@@ -175,6 +175,44 @@ fn a_crash_is_silent_and_its_peer_is_reset_after_the_restart() {
     );
 }
 
+/// Notes of each connection how it ends.
+async fn sink(host: Host, diary: Diary) {
+    let listener = host.listen(PORT).await.unwrap();
+    while let Ok((mut stream, _)) = listener.accept().await {
+        let error = loop {
+            match stream.read_u8().await {
+                Ok(byte) => diary.note(&host, format_args!("got {byte}")),
+                Err(error) => break error,
+            }
+        };
+        diary.note(&host, format_args!("lost it: {:?}", error.kind()));
+    }
+}
+
+/// The third byte is on its way, and lost. The server still listens.
+#[test]
+fn a_reset_ends_connections_at_both_ends_and_lets_new_ones_in() {
+    for strikes_server in [true, false] {
+        let (mut world, [server, client]) = world();
+        let diary = Diary::default();
+        diary.start(&mut world, server, sink);
+        start_client(&mut world, server, client, 4, &diary);
+        let host = if strikes_server { server } else { client };
+        world.at(14 * MS + MS / 2, move |world| world.reset_connections(host));
+        world.run(20 * MS);
+        let mut lines = diary.lines();
+        // Which of the two processes runs first is drawn.
+        lines[3..].sort();
+        let ends = ["14.5 ConnectionReset", "14.5 lost it: ConnectionReset"];
+        assert_eq!(lines[..3], ["6 connected", "13 got 1", "14 got 2"]);
+        assert_eq!(lines[3..], ends);
+        start_client(&mut world, server, client, 4, &diary);
+        world.run(60 * SECOND);
+        let after = ["24 connected", "31 got 1", "32 got 2", "33 got 3"];
+        assert_eq!(diary.lines()[5..], after);
+    }
+}
+
 /// Power fails for good at the instant at which the server has written.
 #[test]
 fn data_written_before_a_crash_arrives() {
