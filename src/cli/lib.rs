@@ -41,6 +41,7 @@ mod number;
 mod paper;
 mod place;
 mod rare;
+mod record;
 mod replay;
 mod reproduce;
 mod results_file;
@@ -143,6 +144,8 @@ enum Command {
     Museum(museum::Options),
     /// Estimate the rate of a violation that is too rare to count
     Rare(rare::Options),
+    /// Measure what threatens a lock on your own machines: pauses, clocks, latency
+    Record(record::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
     Confirm(confirm::Options),
     /// Attack the lock of your own program, in any language, on real Redis
@@ -335,6 +338,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Place(options)) => place::place(&options, context)?,
         Some(Command::Museum(options)) => museum::museum(&options, context)?,
         Some(Command::Rare(options)) => rare::rare(&options)?,
+        Some(Command::Record(options)) => record::record(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,
         #[cfg(target_os = "linux")]

@@ -15,6 +15,7 @@ const PROGRAMS: [&str; 6] = ["locklab", "cat", "grep", "head", "ls", "tail"];
 /// it.
 const UNTESTED: &[(&str, &str)] = &[
     ("redis", "needs a redis-server"),
+    ("--redis", "needs a redis-server"),
     ("attack", "needs a redis-server"),
     ("confirm", "needs a redis-server"),
     ("calibrate", "needs a redis-server"),

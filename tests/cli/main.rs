@@ -15,6 +15,7 @@ mod matrix;
 mod museum;
 mod new;
 mod rare;
+mod record;
 mod replay;
 mod reproduce;
 mod run;

@@ -1,0 +1,196 @@
+//! HotSpot's logs: the unified one of JDK 9 and later, and the lines of JDK 8 about stopped threads.
+//!
+//! A safepoint is the whole time for which the application stands still: reaching it, and what is done
+//! there, a collection or something else. So where a log has safepoints they alone count, and the
+//! collections in it are parts of them.
+
+use super::Covered;
+use crate::calendar::iso_s;
+
+/// What the lines so far said.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    covered: Covered,
+    safepoints_ms: Vec<f64>,
+    collections_ms: Vec<f64>,
+}
+
+impl Log {
+    pub(super) fn add(&mut self, line: &str) {
+        if let Some(at_s) = time_s(line) {
+            self.covered.add(at_s);
+        }
+        if let Some(ms) = safepoint_ms(line).or_else(|| stopped_ms(line)) {
+            self.safepoints_ms.push(ms);
+        } else if let Some(ms) = collection_ms(line) {
+            self.collections_ms.push(ms);
+        }
+    }
+
+    pub(super) fn pauses(self) -> (Vec<f64>, Covered) {
+        let durations_ms = match self.safepoints_ms.is_empty() {
+            true => self.collections_ms,
+            false => self.safepoints_ms,
+        };
+        (durations_ms, self.covered)
+    }
+}
+
+/// `Safepoint "G1CollectForAllocation", Time since last: …, Total: 2102072 ns`
+fn safepoint_ms(line: &str) -> Option<f64> {
+    let (_, after) = line.split_once("Safepoint \"")?;
+    let (_, total) = after.split_once("Total:")?;
+    let ns: u64 = total.trim().split(' ').next()?.parse().ok()?;
+    Some(locklab_values::units::fractional_ms_from_ns(ns))
+}
+
+/// `Total time for which application threads were stopped: 0.0012345 seconds, …` of JDK 8 to 12. Some
+/// write the decimal comma of their locale.
+fn stopped_ms(line: &str) -> Option<f64> {
+    let (_, after) = line.split_once("application threads were stopped:")?;
+    let seconds = after.trim().split(' ').next()?.replace(',', ".");
+    Some(seconds.parse::<f64>().ok()? * 1e3)
+}
+
+/// `GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 2.019ms`; generational ZGC says
+/// first whether it is young: `GC(0) y: Pause Mark Start 0.009ms`.
+fn collection_ms(line: &str) -> Option<f64> {
+    let (_, after) = line.split_once("GC(")?;
+    let (_, after) = after.split_once(')')?;
+    let after = after.trim_start();
+    let what = ["Y: ", "y: ", "O: "]
+        .iter()
+        .find_map(|it| after.strip_prefix(it));
+    let what = what.unwrap_or(after);
+    let last = what
+        .strip_prefix("Pause ")?
+        .split_whitespace()
+        .next_back()?;
+    last.strip_suffix("ms")?.parse().ok()
+}
+
+/// The time of a line in seconds, since the start or since 1970: `[0.194s]`, `[194ms]`,
+/// `[2026-11-25T15:24:13.123+0000]`, and of JDK 8 `2026-11-25T15:24:13.123+0000: 0.194: …`.
+fn time_s(line: &str) -> Option<f64> {
+    let decorations = line
+        .split('[')
+        .skip(1)
+        .filter_map(|it| it.split(']').next());
+    let head = line.split("Total time").next().unwrap_or(line);
+    let first = head.split(": ").next().unwrap_or(head);
+    let first = first.trim_end_matches(':');
+    decorations
+        .map(str::trim)
+        .find_map(decoration_s)
+        .or_else(|| iso_s(first).or_else(|| number(first)))
+}
+
+fn decoration_s(text: &str) -> Option<f64> {
+    let (digits, per_second) = match text {
+        _ if text.ends_with("ms") => (text.strip_suffix("ms")?, 1e3),
+        _ if text.ends_with("ns") => (text.strip_suffix("ns")?, 1e9),
+        _ if text.ends_with('s') => (text.strip_suffix('s')?, 1.0),
+        _ => return iso_s(text),
+    };
+    Some(number(digits)? / per_second)
+}
+
+/// A number with digits first: `inf` and `nan` are none.
+fn number(text: &str) -> Option<f64> {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    is_number.then(|| text.replace(',', ".").parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Runtime, pauses};
+    use super::*;
+
+    #[test]
+    fn each_form_of_a_line_is_read() {
+        let read = |line: &str| {
+            let safepoint = safepoint_ms(line).or_else(|| stopped_ms(line));
+            (time_s(line), safepoint, collection_ms(line))
+        };
+        for (line, expected) in [
+            (
+                "[0.194s][info][safepoint] Safepoint \"G1CollectForAllocation\", Time since last: 178665023 ns, \
+                 Reaching safepoint: 5338 ns, Cleanup: 8432 ns, At safepoint: 2088302 ns, Total: 2102072 ns",
+                (Some(0.194), Some(2.102_072), None),
+            ),
+            (
+                "[194ms][info][gc ] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 2.019ms",
+                (Some(0.194), None, Some(2.019)),
+            ),
+            (
+                "[1970-01-01T00:00:02.500+0000][gc,phases] GC(7) y: Pause Mark Start 0.009ms",
+                (Some(2.5), None, Some(0.009)),
+            ),
+            // Of ZGC, JDK 17 with -Xlog:gc*.
+            (
+                "[0.501s][info][gc,phases   ] GC(0) Pause Mark Start 0.006ms",
+                (Some(0.501), None, Some(0.006)),
+            ),
+            (
+                "[0.187s][info][gc,start] GC(0) Pause Young (Normal) (G1 Evacuation Pause)",
+                (Some(0.187), None, None),
+            ),
+            (
+                "[0.2s][gc,phases] GC(0)   Pre Evacuate: 0.1ms",
+                (Some(0.2), None, None),
+            ),
+            (
+                "[0.2s][gc] GC(8) Concurrent Mark Cycle 2.336ms",
+                (Some(0.2), None, None),
+            ),
+            // JDK 8, as its documentation and others' logs show it; no such JVM was at hand.
+            (
+                "1970-01-01T01:00:03.000+0100: 151.126: Total time for which application threads were \
+                 stopped: 0.0012500 seconds, Stopping threads took: 0.0000360 seconds",
+                (Some(3.0), Some(1.25), None),
+            ),
+            (
+                "151.126: Total time for which application threads were stopped: 0,0012500 seconds",
+                (Some(151.126), Some(1.25), None),
+            ),
+            (
+                "1970-01-01T00:00:04.000+0000:Total time for which application threads were stopped: \
+                 0.0010000 seconds",
+                (Some(4.0), Some(1.0), None),
+            ),
+            ("Application time: 0.5 seconds", (None, None, None)),
+            (
+                "668.806: [GC (Allocation Failure) [PSYoungGen: 328070K->55019K(503808K)], 0.31 secs] \
+                 [Times: user=0.43 sys=0.12, real=0.31 secs]",
+                (Some(668.806), None, None),
+            ),
+        ] {
+            assert_eq!(read(line), expected, "{line}");
+        }
+    }
+
+    // A program that allocates for a second, in a small heap: JDK 17.0.15, -Xmx32m, and
+    // -Xlog:gc,safepoint:file=… ; the same with -Xlog:gc*, of which the first collections are kept.
+    const SAFEPOINTS: &[u8] = include_bytes!("../fixtures/jdk17-safepoints.log");
+    const COLLECTIONS: &[u8] = include_bytes!("../fixtures/jdk17-collections.log");
+
+    #[test]
+    fn of_a_real_log_safepoints_count_once() {
+        let events = pauses(Runtime::Jvm, SAFEPOINTS).expect("it has pauses");
+        let text = String::from_utf8_lossy(SAFEPOINTS);
+        let lines = text
+            .lines()
+            .filter(|line| line.contains("[safepoint"))
+            .count();
+        assert_eq!(events.count(), lines);
+        assert!(text.matches("Pause Young").count() > 3);
+    }
+
+    #[test]
+    fn of_a_real_log_without_safepoints_pauses_count() {
+        let events = pauses(Runtime::Jvm, COLLECTIONS).expect("it has pauses");
+        let text = String::from_utf8_lossy(COLLECTIONS);
+        // Each pause has a line when it starts, and another when it ends.
+        assert_eq!(events.count(), text.matches(" Pause Young ").count() / 2);
+    }
+}
