@@ -9,7 +9,8 @@ use std::{io, num};
 
 /// How many bytes of each file are on the disk, by the log that `preload/synced.c` writes: a line
 /// `device inode birth_ns bytes` for each successful sync, and one with 0 bytes for each file whose
-/// name is removed, or which is emptied when it is opened. The last line of a file applies.
+/// name is removed, or which is emptied when it is opened. The last line of a file applies. If its bytes
+/// begin with `<`, the file was cut: at most so many are left of what the lines before say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SyncedLog(BTreeMap<Identity, u64>);
 
@@ -26,11 +27,26 @@ impl SyncedLog {
     /// else (`InvalidData`).
     pub fn read(path: &Path) -> io::Result<SyncedLog> {
         let text = fs::read_to_string(path)?;
-        let lines: Option<_> = text.lines().map(parse).collect();
-        lines.map(SyncedLog).ok_or_else(|| {
+        let lines: Option<Vec<_>> = text.lines().map(parse).collect();
+        lines.map(SyncedLog::of).ok_or_else(|| {
             let reason = format!("{}: no log of syncs", path.display());
             io::Error::new(io::ErrorKind::InvalidData, reason)
         })
+    }
+
+    fn of(lines: impl IntoIterator<Item = (Identity, OnDisk)>) -> SyncedLog {
+        let mut files: BTreeMap<Identity, u64> = BTreeMap::new();
+        for (file, bytes) in lines {
+            match bytes {
+                OnDisk::All(bytes) => drop(files.insert(file, bytes)),
+                OnDisk::AtMost(bytes) => {
+                    files
+                        .entry(file)
+                        .and_modify(|there| *there = bytes.min(*there));
+                }
+            }
+        }
+        SyncedLog(files)
     }
 
     /// How many bytes of a file are on the disk; 0 if it was never synced. It may be more than
@@ -47,12 +63,23 @@ pub(crate) fn line(file: &Metadata) -> String {
     format!("{device} {inode} {birth_ns} {}\n", file.len())
 }
 
-fn parse(line: &str) -> Option<(Identity, u64)> {
-    let numbers: Result<Vec<u64>, num::ParseIntError> = line.split(' ').map(str::parse).collect();
-    match numbers.ok()?[..] {
-        [device, inode, birth_ns, bytes] => Some(([device, inode, birth_ns], bytes)),
-        _ => None,
-    }
+/// What a line says of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnDisk {
+    /// These bytes are on the disk.
+    All(u64),
+    /// Of what was there, at most these.
+    AtMost(u64),
+}
+
+fn parse(line: &str) -> Option<(Identity, OnDisk)> {
+    let (file, bytes) = line.rsplit_once(' ')?;
+    let numbers: Result<Vec<u64>, num::ParseIntError> = file.split(' ').map(str::parse).collect();
+    let file = Identity::try_from(numbers.ok()?).ok()?;
+    Some(match bytes.strip_prefix('<') {
+        Some(most) => (file, OnDisk::AtMost(most.parse().ok()?)),
+        None => (file, OnDisk::All(bytes.parse().ok()?)),
+    })
 }
 
 /// The identity as `preload/synced.c` writes it: the birth is 0 if the file system does not record
@@ -70,18 +97,38 @@ mod tests {
 
     #[test]
     fn a_line_has_four_numbers() {
-        assert_eq!(parse("1 2 3 4"), Some(([1, 2, 3], 4)));
-        for other in ["", "1 2 3", "1 2 3 4 5", "1 2 3 x", "1  2 3", "-1 2 3 4"] {
+        assert_eq!(parse("1 2 3 4"), Some(([1, 2, 3], OnDisk::All(4))));
+        assert_eq!(parse("1 2 3 <4"), Some(([1, 2, 3], OnDisk::AtMost(4))));
+        for other in [
+            "",
+            "1 2 3",
+            "1 2 3 4 5",
+            "1 2 3 x",
+            "1  2 3",
+            "-1 2 3 4",
+            "1 2 <3 4",
+            "1 2 3 <",
+        ] {
             assert_eq!(parse(other), None, "{other:?}");
         }
     }
 
     #[test]
     fn the_last_line_of_a_file_holds() {
-        let log: BTreeMap<_, _> = ["1 2 3 9", "1 2 4 5", "1 2 3 7"]
-            .into_iter()
-            .filter_map(parse)
-            .collect();
+        let files = |lines: &[&str]| SyncedLog::of(lines.iter().filter_map(|line| parse(line))).0;
+        let log = files(&["1 2 3 9", "1 2 4 5", "1 2 3 7"]);
         assert_eq!(log, BTreeMap::from([([1, 2, 3], 7), ([1, 2, 4], 5)]));
+    }
+
+    #[test]
+    fn a_cut_leaves_at_most_what_was_there() {
+        let bytes = |lines: &[&str]| {
+            let lines = lines.iter().filter_map(|line| parse(line));
+            SyncedLog::of(lines).0.get(&[1, 2, 3]).copied()
+        };
+        assert_eq!(bytes(&["1 2 3 9", "1 2 3 <4"]), Some(4));
+        assert_eq!(bytes(&["1 2 3 9", "1 2 3 <12"]), Some(9));
+        assert_eq!(bytes(&["1 2 3 9", "1 2 3 <4", "1 2 3 12"]), Some(12));
+        assert_eq!(bytes(&["1 2 3 <4"]), None);
     }
 }

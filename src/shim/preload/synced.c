@@ -9,7 +9,8 @@
  * inode, born in the same tick, has nothing on the disk. And a file without a name gets no line.
  *
  * A file that is emptied when it is opened gets a line with 0 bytes too: what it had on the disk is
- * gone, and nothing of what follows is there yet.
+ * gone, and nothing of what follows is there yet. A file that is cut gets a line whose bytes begin with
+ * "<": of what it had on the disk, at most so much is left.
  */
 
 #define _GNU_SOURCE
@@ -52,15 +53,16 @@ __attribute__((constructor)) static void prepare(void) {
     }
 }
 
-static void note(const struct statx *file) {
+/* One line. `most` is "", or "<" if the size is the most that is left of what was on the disk. */
+static void note_size(const struct statx *file, const char *most) {
     uint64_t birth_ns = 0;
     if (file->stx_mask & STATX_BTIME) {
         birth_ns = (uint64_t)file->stx_btime.tv_sec * 1000000000 + file->stx_btime.tv_nsec;
     }
-    char line[4 * 21 + 1];
-    int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+    char line[4 * 21 + 2];
+    int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s%" PRIu64 "\n",
                           (uint64_t)makedev(file->stx_dev_major, file->stx_dev_minor),
-                          (uint64_t)file->stx_ino, birth_ns, (uint64_t)file->stx_size);
+                          (uint64_t)file->stx_ino, birth_ns, most, (uint64_t)file->stx_size);
     ssize_t written;
     do {
         written = write(log_fd, line, length);
@@ -69,6 +71,8 @@ static void note(const struct statx *file) {
         shim_give_up("a sync cannot be noted", strerror(errno));
     }
 }
+
+static void note(const struct statx *file) { note_size(file, ""); }
 
 /* Before the name goes: afterwards another thread may already have a new file with its inode. */
 static void note_that_it_goes(int folder, const char *path) {
@@ -92,6 +96,19 @@ static void note_that_it_is_empty(int fd) {
         S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
         file.stx_size = 0;
         note(&file);
+    }
+    errno = error;
+}
+
+/* After a file was cut to so many bytes, successfully. With an empty path the folder is the file. */
+static void note_that_it_is_cut(int folder, const char *path, off_t length) {
+    struct statx file;
+    unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BTIME;
+    int error = errno;
+    if (log_fd >= 0 && statx(folder, path, AT_EMPTY_PATH, wanted, &file) == 0 &&
+        S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
+        file.stx_size = (uint64_t)length;
+        note_size(&file, "<");
     }
     errno = error;
 }
@@ -160,6 +177,26 @@ OVERRIDE int unlinkat(int folder, const char *path, int flags) {
     note_that_it_goes(folder, path);
     return (int)syscall(SYS_unlinkat, folder, path, flags);
 }
+
+OVERRIDE int truncate(const char *path, off_t length) {
+    int result = (int)syscall(SYS_truncate, path, length);
+    if (result == 0) {
+        note_that_it_is_cut(AT_FDCWD, path, length);
+    }
+    return result;
+}
+
+OVERRIDE int truncate64(const char *path, off64_t length) { return truncate(path, length); }
+
+OVERRIDE int ftruncate(int fd, off_t length) {
+    int result = (int)syscall(SYS_ftruncate, fd, length);
+    if (result == 0) {
+        note_that_it_is_cut(fd, "", length);
+    }
+    return result;
+}
+
+OVERRIDE int ftruncate64(int fd, off64_t length) { return ftruncate(fd, length); }
 
 static int open_and_note(int folder, const char *path, int flags, mode_t mode) {
     int fd = (int)syscall(SYS_openat, folder, path, flags, mode);

@@ -256,13 +256,17 @@ fn of_a_file_that_was_opened_anew_nothing_is_on_the_disk() {
         "fopen64",
         "freopen",
         "freopen64",
+        "ftruncate",
+        "ftruncate64",
         "open",
         "open64",
         "openat",
         "openat64",
+        "truncate",
+        "truncate64",
     ];
     assert_eq!(lost, emptied);
-    for kept in ["continued", "read", "refused"] {
+    for kept in ["continued", "read", "refused", "shortened", "lengthened"] {
         assert_eq!(fs::read(data.join(kept)).unwrap(), b"synced", "{kept}");
     }
 }
