@@ -69,7 +69,7 @@ fn unknown_names() {
     assert_snapshot!(told("name = \"redlock\"", "name = \"redlok\""), @r#"scenarios/x.toml:8:8: unknown lock "redlok"; did you mean "redlock"?"#);
     assert_snapshot!(told("quorum = 3", "clock = \"monotonous\""), @r#"scenarios/x.toml:10:9: unknown value "monotonous" for lock.clock; did you mean "monotonic"?"#);
     assert_snapshot!(told("kind = \"pause\"", "kind = \"pauze\""), @r#"scenarios/x.toml:19:8: unknown fault kind "pauze"; did you mean "pause"?"#);
-    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "clock-step", "clock-rate" or "failover""#);
+    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "reset", "clock-step", "clock-rate" or "failover""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reading\""), @r#"scenarios/x.toml:21:9: unknown failpoint "reading"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reed\""), @r#"scenarios/x.toml:21:9: unknown failpoint "reed"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c3 read\""), @r#"scenarios/x.toml:21:9: unknown client "c3"; the clients are "c1" to "c2""#);
