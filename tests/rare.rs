@@ -1,15 +1,19 @@
 //! Rates of rare violations are those that were calculated.
 //!
-//! `LOCKLAB_LONG=1` takes rates far below one in a million too.
+//! `LOCKLAB_LONG=1` also asks whether a rate by splitting has a bias.
 
 use std::sync::atomic::AtomicBool;
 
 use locklab_check::Property;
 use locklab_evidence::{Interval, wilson};
+use locklab_history::{Event, Record};
 use locklab_model::scenario::{Scenario, load};
 use locklab_rare::sampling::{count, sample};
 use locklab_rare::splitting::{Split, split};
 use locklab_rare::{Question, RareError};
+use locklab_runner::judged;
+use locklab_runner::simulate::Keep;
+use locklab_values::units::fractional_ms_from_ns;
 
 fn question(scenario: &Scenario, runs: u64) -> Question<'_> {
     static STOP: AtomicBool = AtomicBool::new(false);
@@ -38,9 +42,9 @@ fn on_paper(mean: f64) -> f64 {
 /// The interval contains the rate that was calculated, and is narrow.
 #[track_caller]
 fn check(scenario: &Scenario, runs: u64, expected: f64) {
-    let sampled = sample(&question(scenario, runs)).expect("it has a result");
-    let rate = sampled.weighted.rate();
-    let interval = sampled.weighted.interval().expect("enough runs");
+    let weighted = sample(&question(scenario, runs)).expect("it has a result");
+    let rate = weighted.rate();
+    let interval = weighted.interval().expect("enough runs");
     let told = format!("{rate:e} in {interval:?}, calculated {expected:e}");
     assert!(
         interval.low < expected && expected < interval.high,
@@ -51,18 +55,83 @@ fn check(scenario: &Scenario, runs: u64, expected: f64) {
 
 #[test]
 fn k1_far_out_has_the_rate_that_paper_says() {
-    check(
-        &k1(&["fault.gc.duration_ms.exponential=125"]),
-        5000,
-        on_paper(125.0),
-    );
+    // 2.0e-5 and 5.5e-10 per run.
+    for mean in [100, 50] {
+        let set = format!("fault.gc.duration_ms.exponential={mean}");
+        check(&k1(&[&set]), 10_000, on_paper(f64::from(mean)));
+    }
+}
+
+/// When the first client's request for the lock arrives at the node, and when the second's does after this
+/// many milliseconds of pause, with messages that take 2 ms.
+fn asked_at_ms(scenario: &Scenario, client: &str) -> f64 {
+    let run = judged::run(scenario, 0, Keep::default()).expect("it ends");
+    let begins =
+        |it: &&Record| &*it.host == client && matches!(it.event, Event::BeliefBegins { .. });
+    let begins = run.history.records.iter().find(begins);
+    fractional_ms_from_ns(begins.expect("it gets the lock").at_ns) - 2.0
+}
+
+/// Four pauses begin at fixed times while the first client works, and it goes on when the last of them has
+/// ended. It does harm if that is later than in `kleppmann/k1-exponential`, whose pause begins 6 ms after
+/// the request arrives at the node.
+#[test]
+fn repeated_pauses_have_the_rate_that_paper_says() {
+    const MEAN: f64 = 60.0;
+    let scenario = k1(&[
+        "workload.client.c1.hold_ms=400",
+        r#"fault.gc={ kind = "pause", on = "c1", every_ms = 100, at_ms = 50, until_ms = 400, duration_ms = { exponential = 60 } }"#,
+    ]);
+    let short = k1(&["workload.client.c1.hold_ms=400", "fault.gc.duration_ms=0"]);
+    let needed = asked_at_ms(&short, "c1") + 6.0 + 996.5;
+    // The second client's first attempt after the expiry comes up to 200 ms after it.
+    let rates = (0..200).map(|later| {
+        let needed = needed + f64::from(later) + 0.5;
+        let ends_before = |begins: f64| 1.0 - (-(needed - begins) / MEAN).exp();
+        1.0 - [50.0, 150.0, 250.0, 350.0]
+            .map(ends_before)
+            .iter()
+            .product::<f64>()
+    });
+    check(&scenario, 30_000, rates.sum::<f64>() / 200.0);
+}
+
+/// The second client tries once, when a pause that begins with the run ends; and the first is paused too.
+/// Both pauses have to outlast the lease, and the first client's to end after the second has read.
+fn two_pauses(gc: &str, late: &str) -> Scenario {
+    k1(&[
+        "workload.client.c2.start_ms=0",
+        "workload.client.c2.give_up_ms=0",
+        &format!("fault.gc.duration_ms={gc}"),
+        &format!(r#"fault.late={{ kind = "pause", on = "c2", at_ms = 0, duration_ms = {late} }}"#),
+    ])
+}
+
+#[test]
+fn two_rare_pauses_have_the_product_of_their_rates() {
+    let constant = two_pauses("3000", "2000");
+    let [first, second] = ["c1", "c2"].map(|client| asked_at_ms(&constant, client));
+    let second_after_pause = second - 2000.0;
+    // The second asks after the expiry: its pause ends later than this.
+    let asks_ms = first + 1000.5 - second_after_pause;
+    // The first writes after the second has read, which is 4 ms after it asked: its pause is longer than
+    // that of the second by this.
+    let longer_ms = second_after_pause + 4.0 - (first + 8.0);
+    let mut cases = vec![(400.0, 30_000)];
     if std::env::var_os("LOCKLAB_LONG").is_some() {
-        // 5.5e-10 per run.
-        check(
-            &k1(&["fault.gc.duration_ms.exponential=50"]),
-            60_000,
-            on_paper(50.0),
-        );
+        // 2.3e-5 per run, the product of 6.7e-3 and half of that.
+        cases.push((200.0, 300_000));
+    }
+    for (mean, runs) in cases {
+        let expected = 0.5 * (-(2.0 * asks_ms + longer_ms) / mean).exp();
+        let pause = format!("{{ exponential = {mean} }}");
+        let scenario = two_pauses(&pause, &pause);
+        let weighted = sample(&question(&scenario, runs)).expect("it has a result");
+        let rate = weighted.rate();
+        let interval = weighted.interval().expect("enough runs");
+        let told = format!("{rate:e} in {interval:?}, calculated {expected:e}");
+        let contains = interval.low < expected && expected < interval.high;
+        assert!(contains && interval.width() < 0.4 * expected, "{told}");
     }
 }
 
@@ -70,7 +139,7 @@ fn k1_far_out_has_the_rate_that_paper_says() {
 fn where_both_can_measure_plain_runs_have_the_same_rate() {
     let scenario = k1(&["fault.gc.duration_ms.exponential=250"]);
     let question = question(&scenario, 2000);
-    let sampled = sample(&question).expect("it has a result").weighted;
+    let sampled = sample(&question).expect("it has a result");
     let counted = count(&question).expect("they end");
     let [sampled, counted] = [
         sampled.interval(),
@@ -92,17 +161,16 @@ fn sampling_on_any_number_of_threads_comes_to_the_same() {
             threads,
             ..question(&scenario, 200)
         };
-        let sampled = sample(&question).expect("it has a result");
-        (sampled.proposal.factors, sampled.weighted)
+        sample(&question).expect("it has a result")
     });
     assert_eq!(one, three);
 }
 
 #[test]
-fn without_a_length_to_stretch_there_is_no_sampling() {
+fn without_a_random_length_there_is_no_sampling() {
     let constant = k1(&["fault.gc.duration_ms=2000"]);
     let refused = sample(&question(&constant, 200));
-    assert!(matches!(refused, Err(RareError::NothingToStretch)));
+    assert!(matches!(refused, Err(RareError::NothingRandom)));
 }
 
 fn lost_writes(probability: f64, runs: u64, threads: usize, seed: u64) -> Split {

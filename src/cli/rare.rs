@@ -13,9 +13,9 @@ use locklab_experiments::layout;
 use locklab_experiments::output::{self, Stdout};
 use locklab_experiments::progress::Progress;
 use locklab_model::scenario::{self, Scenario};
-use locklab_rare::sampling::{self, Sampled};
+use locklab_rare::sampling;
 use locklab_rare::splitting::{self, Split};
-use locklab_rare::{DEFENSIVE, Proposal, Question};
+use locklab_rare::{Lengths, Question};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,13 +24,12 @@ Examples:
   locklab rare kleppmann/k4-loss --set fault.loss.probability=0.05
   locklab rare kleppmann/k10 --by plain --json
 
-Sampling draws faults that last longer than the scenario says, by factors that
-pilot runs choose, and weighs each run by how much likelier it is in the
-scenario. It needs a fault whose duration is exponential or log-normal.
-Splitting repeats runs in which a client has held the lock for long, and draws
-anew what had not happened by then; it helps where many faults add up. Plain
-counts. By default, it is sampling if a fault that strikes once can be
-stretched, and otherwise splitting.
+Sampling draws long faults far more often than the scenario does, and weighs
+each run by how much likelier it is in the scenario. It needs a fault whose
+duration_ms or extra_ms is random. Splitting repeats runs in which a client has
+held the lock for long, and draws anew what had not happened by then; it helps
+where many faults add up. Plain counts. By default, it is sampling if a fault
+may last far longer than usual, and otherwise splitting.
 
 All three estimate the same rate: violated runs over all runs, with its 95 %
 interval. Where too few runs decided the rate there is no interval. The same
@@ -51,7 +50,7 @@ pub(super) struct Options {
     /// How the rate is estimated; by default sampling or splitting, see below
     #[arg(long, value_enum, value_name = "METHOD")]
     by: Option<Method>,
-    /// Runs; pilot runs, and the copies of splitting, come on top
+    /// Runs; the copies of splitting come on top
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = whole::<u64>(100..=1_000_000_000))]
     runs: u64,
     /// The seed from which the seeds of all runs are drawn
@@ -69,7 +68,7 @@ pub(super) struct Options {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Method {
-    /// Longer faults, weighed
+    /// Long faults, weighed
     Sampling,
     /// Copies of runs that come near
     Splitting,
@@ -80,7 +79,7 @@ enum Method {
 impl Method {
     /// The method that usually needs the fewest runs.
     fn usual(scenario: &Scenario) -> Method {
-        match Proposal::of(scenario).is_some_and(|it| it.stretches_single_faults()) {
+        match Lengths::of(scenario).is_some_and(|it| it.have_tails()) {
             true => Method::Sampling,
             false => Method::Splitting,
         }
@@ -145,7 +144,11 @@ struct Found {
 impl Found {
     fn by(method: Method, question: &Question<'_>) -> anyhow::Result<Found> {
         Ok(match method {
-            Method::Sampling => Found::sampled(&sampling::sample(question)?),
+            Method::Sampling => {
+                let lengths = Lengths::of(question.scenario);
+                let drawn = lengths.map(|it| it.names()).unwrap_or_default();
+                Found::sampled(&drawn, &sampling::sample(question)?)
+            }
             Method::Splitting => {
                 let lease_ns = lease_ns(question.scenario)?;
                 Found::split(&splitting::split(question, lease_ns)?)
@@ -154,30 +157,19 @@ impl Found {
         })
     }
 
-    fn sampled(sampled: &Sampled) -> Found {
-        let Sampled {
-            proposal,
-            pilot_runs,
-            weighted,
-        } = sampled;
-        let stretched = proposal.factors.iter();
-        let stretched: Vec<String> = stretched
-            .map(|(name, factor)| format!("{name} lasts {factor:.2} times as long"))
-            .collect();
+    fn sampled(drawn: &[&str], weighted: &Weighted) -> Found {
         let effective = weighted.effective();
         Found {
             method: Method::Sampling,
             rate: weighted.rate(),
             interval: weighted.interval(),
-            runs: weighted.runs + pilot_runs,
+            runs: weighted.runs,
             violated: weighted.violated,
             how: format!(
-                "importance sampling: in {:.0} % of {} runs {}; the others have the scenario's faults. \
-                 {} further runs chose this. The {} violations are worth {effective:.0} of equal weight",
-                (1.0 - DEFENSIVE) * 100.0,
-                thousands(weighted.runs),
-                stretched.join(", "),
-                thousands(*pilot_runs),
+                "importance sampling: long faults are drawn more often than they happen ({}), and each run \
+                 is weighed by how much likelier it is in the scenario. The {} violations are worth \
+                 {effective:.0} of equal weight",
+                drawn.join(", "),
                 thousands(weighted.violated),
             ),
             why_not: match effective > 0.0 {
@@ -186,13 +178,10 @@ impl Found {
                      {:.1e} runs would do",
                     weighted.runs as f64 * LEAST_EFFECTIVE / effective
                 ),
-                false => "no run violates the property".to_owned(),
+                false => "no run violates the property, so long faults may not cause it; try --by splitting"
+                    .to_owned(),
             },
-            details: json!({
-                "factors": proposal.factors,
-                "pilot_runs": pilot_runs,
-                "effective": effective,
-            }),
+            details: json!({ "drawn": drawn, "effective": effective }),
         }
     }
 

@@ -40,25 +40,18 @@ pub enum RareError {
     /// The user has stopped it.
     #[error("stopped before there was a result")]
     Stopped,
-    /// Importance sampling has nothing to stretch.
+    /// Importance sampling has nothing to draw.
     #[error(
-        "importance sampling needs a fault whose duration_ms is exponential or log_normal; a constant has no \
-         density, and the longest of a uniform one is not rare; write --by splitting or --by plain"
+        "importance sampling needs a fault whose duration_ms or extra_ms is random, such as \
+         {{ exponential = 100 }}; write --by splitting or --by plain"
     )]
-    NothingToStretch,
-    /// No run with stretched faults violates the property.
-    #[error(
-        "no pilot run violates {0}, however long the faults are: longer faults do not cause it; write --by \
-         splitting or --by plain, or choose another --property"
-    )]
-    NotByLength(&'static str),
+    NothingRandom,
 }
 
 impl Question<'_> {
-    /// The seed of a run of one stage of the answer. Stages have runs of their own, so that what is
-    /// chosen by some is estimated from others.
-    pub(crate) fn seed_of(&self, stage: &str, number: u64) -> u64 {
-        Stream::new(self.seed, &format!("rare/{stage}/{number}")).next_u64()
+    /// The seed of a run of one method.
+    pub(crate) fn seed_of(&self, method: &str, number: u64) -> u64 {
+        Stream::new(self.seed, &format!("rare/{method}/{number}")).next_u64()
     }
 
     /// Whether a run violates the property.

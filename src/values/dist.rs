@@ -10,8 +10,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::normal::upper_quantile;
 use super::random::{Rng, unit_f64};
-use super::units::{NS_PER_MS, ns_from_fractional_ms};
+use super::units::ns_from_fractional_ms;
 
 /// A distribution of durations in milliseconds, never negative.
 ///
@@ -71,34 +72,40 @@ impl Dist {
         }
     }
 
-    /// The distribution of this many times the duration. `None` for a constant, which has no density,
-    /// and for a uniform one, whose longest duration is not rare.
-    pub fn stretched(self, factor: f64) -> Option<Dist> {
-        match self {
-            Dist::Exponential(mean) if mean > 0.0 => Some(Dist::Exponential(mean * factor)),
-            Dist::LogNormal { median, sigma } if median > 0.0 && sigma > 0.0 => {
-                let median = median * factor;
-                Some(Dist::LogNormal { median, sigma })
-            }
-            _ => None,
+    /// The value that is exceeded with this probability, in (0, 1], in milliseconds: the inverse of the
+    /// survival function. A constant has only its value.
+    ///
+    /// If the probability is drawn uniformly, the value has this distribution.
+    pub fn at_tail_ms(&self, tail: f64) -> f64 {
+        match *self {
+            Dist::Constant(value) => value,
+            Dist::Uniform(low, high) => high - (high - low) * tail,
+            Dist::Exponential(mean) => -mean * libm::log(tail),
+            // Certainly exceeded is only the lower end, which the quantile cannot name.
+            Dist::LogNormal { .. } if tail >= 1.0 => 0.0,
+            Dist::LogNormal { median, sigma } => median * libm::exp(sigma * upper_quantile(tail)),
         }
     }
 
-    /// The natural logarithm of the density at a duration, per millisecond. `None` where
-    /// [`Dist::stretched`] is. Rounding to nanoseconds is left out of account.
-    pub fn log_density(&self, ns: u64) -> Option<f64> {
-        // What was rounded to zero was somewhere in the half nanosecond above it.
-        let ms = (ns as f64).max(0.25) / NS_PER_MS as f64;
-        self.stretched(1.0)?;
+    /// [`Dist::at_tail_ms`] in nanoseconds, rounded to the nearest.
+    pub fn at_tail_ns(&self, tail: f64) -> u64 {
+        // The cast saturates: negative values and NaN become 0.
+        ns_from_fractional_ms(self.at_tail_ms(tail)) as u64
+    }
+
+    /// Whether it has more than one value.
+    pub fn is_random(&self) -> bool {
         match *self {
-            Dist::Exponential(mean) => Some(-ms / mean - libm::log(mean)),
-            Dist::LogNormal { median, sigma } => {
-                let deviations = libm::log(ms / median) / sigma;
-                let area = ms * sigma * libm::sqrt(std::f64::consts::TAU);
-                Some(-deviations * deviations / 2.0 - libm::log(area))
-            }
-            Dist::Uniform(..) | Dist::Constant(_) => None,
+            Dist::Constant(_) => false,
+            Dist::Uniform(low, high) => low < high,
+            Dist::Exponential(mean) => mean > 0.0,
+            Dist::LogNormal { median, sigma } => median > 0.0 && sigma > 0.0,
         }
+    }
+
+    /// Whether values far above the common ones are possible, and rare.
+    pub fn has_tail(&self) -> bool {
+        self.is_random() && !matches!(self, Dist::Uniform(..))
     }
 
     /// Why this is not a valid distribution of durations, if it is not.
@@ -243,37 +250,41 @@ mod tests {
         }
     }
 
-    /// The mean of the ratio of two densities, over draws from the denominator, is 1; and weighted by it,
-    /// the draws have the other's mean.
     #[test]
-    fn a_ratio_of_densities_turns_one_distribution_into_the_other() {
+    fn value_at_a_tail_is_exceeded_with_that_probability() {
         let log_normal = Dist::LogNormal {
             median: 3.0,
             sigma: 0.5,
         };
-        for dist in [Dist::Exponential(5.0), log_normal] {
-            let long = dist.stretched(1.5).expect("it has a density");
-            let log_density = |dist: Dist, ns| dist.log_density(ns).expect("it has one");
-            let ratio = |ns: &u64| (log_density(dist, *ns) - log_density(long, *ns)).exp();
-            let drawn = draws(long);
-            let (mut sum, mut weighted) = (0.0, 0.0);
-            for ns in &drawn {
-                sum += ratio(ns);
-                weighted += ratio(ns) * fractional_ms_from_ns(*ns);
+        let mut stream = Stream::new(2, "tail");
+        for dist in [Dist::Uniform(1.0, 5.0), Dist::Exponential(5.0), log_normal] {
+            for tail in [0.9, 0.5, 0.1] {
+                let above = |_: &u32| dist.sample_ns(&mut stream) > dist.at_tail_ns(tail);
+                let above = (0..10_000).filter(above).count();
+                // Four standard deviations of a count with probability 1/2 are 200.
+                let expected = 10_000.0 * tail;
+                assert!(
+                    (above as f64 - expected).abs() < 200.0,
+                    "{dist:?} {tail}: {above}"
+                );
             }
-            let count = drawn.len() as f64;
-            assert!((sum / count - 1.0).abs() < 0.03, "{dist:?}: {sum}");
-            let mean = mean_ms(&draws(dist));
-            assert!((weighted / count / mean - 1.0).abs() < 0.05, "{dist:?}");
         }
-        for dist in [Dist::Constant(5.0), Dist::Uniform(1.0, 5.0)] {
-            assert_eq!((dist.stretched(2.0), dist.log_density(1)), (None, None));
+        // By survival functions of another implementation.
+        for (dist, tail, expected) in [
+            (Dist::Constant(2.5), 1e-9, 2.5),
+            (Dist::Uniform(1.0, 5.0), 1e-3, 4.996),
+            (Dist::Exponential(5.0), 1e-12, 138.155_105_579_642_74),
+            (Dist::Exponential(5.0), 1.0, 0.0),
+            (log_normal, 0.5, 3.0),
+            (log_normal, 1.0, 0.0),
+            (log_normal, 1e-15, 159.060_550_702_401_1),
+        ] {
+            let found = dist.at_tail_ms(tail);
+            assert!(
+                (found - expected).abs() <= 1e-9 * expected,
+                "{dist:?} {tail}: {found}"
+            );
         }
-        // exp(-1/2) / 2, and at its median a log-normal density is 1 / (m σ √2π).
-        let at_1_ms = Dist::Exponential(2.0).log_density(NS_PER_MS);
-        assert!((at_1_ms.expect("one").exp() - 0.303_265).abs() < 1e-6);
-        let at_3_ms = log_normal.log_density(3 * NS_PER_MS);
-        assert!((at_3_ms.expect("one").exp() - 0.265_962).abs() < 1e-6);
     }
 
     #[test]
