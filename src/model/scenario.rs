@@ -27,6 +27,7 @@ mod expectations;
 mod explain;
 pub mod grid;
 mod load;
+mod measured;
 mod names;
 mod overrides;
 mod sentinel;

@@ -94,10 +94,10 @@ impl Workload {
         Workload {
             kind: self.kind,
             rounds: own.rounds.unwrap_or(self.rounds),
-            start_ms: own.start_ms.unwrap_or(self.start_ms),
-            think_ms: own.think_ms.unwrap_or(self.think_ms),
-            hold_ms: own.hold_ms.unwrap_or(self.hold_ms),
-            inner_ms: own.inner_ms.or(self.inner_ms),
+            start_ms: own.start_ms.unwrap_or_else(|| self.start_ms.clone()),
+            think_ms: own.think_ms.unwrap_or_else(|| self.think_ms.clone()),
+            hold_ms: own.hold_ms.unwrap_or_else(|| self.hold_ms.clone()),
+            inner_ms: own.inner_ms.or_else(|| self.inner_ms.clone()),
             extend_every_ms: self.extend_every_ms,
             mode: own.mode.unwrap_or(self.mode),
             ending: own.ending.unwrap_or(self.ending),
@@ -105,7 +105,7 @@ impl Workload {
             give_up_ms: own.give_up_ms.or(self.give_up_ms),
             read_ms: self.read_ms,
             check: self.check,
-            after_check_ms: self.after_check_ms,
+            after_check_ms: self.after_check_ms.clone(),
             client: BTreeMap::new(),
         }
     }

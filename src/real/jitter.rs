@@ -104,6 +104,7 @@ impl Jitter {
             if fault.kind().span() == Span::Down {
                 fault.duration_ms = fault
                     .duration_ms
+                    .as_ref()
                     .map(|down_ms| down_ms.longer_by_ms(fractional_ms_from_ns(self.start_ns)));
             }
         }

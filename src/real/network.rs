@@ -40,7 +40,7 @@ pub(super) fn start(
     let proxy = Proxy::start(locklab_proxy::Options {
         hosts: plan.addresses.hosts().map(host).collect(),
         gates: gates.collect(),
-        latency: plan.scenario.network.latency_ms,
+        latency: plan.scenario.network.latency_ms.clone(),
         loss: plan.scenario.network.loss,
         seed: plan.seed,
         keep: match keep.messages {

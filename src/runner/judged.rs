@@ -228,6 +228,7 @@ fn round_trip_ns(network: &Network) -> u64 {
         Dist::Constant(ms) | Dist::Uniform(_, ms) => ms,
         Dist::Exponential(mean) => mean * EXPONENTIAL,
         Dist::LogNormal { median, sigma } => median * (sigma * NORMAL).exp(),
+        ref other => other.at_tail_ms(1e-6),
     };
     // The cast saturates.
     let one_way_ns = (one_way_ms * NS_PER_MS as f64).ceil() as u64;

@@ -114,7 +114,7 @@ pub fn simulate_renewed(
     let config = Config {
         seed,
         renewals: renewals.to_vec(),
-        latency: scenario.network.latency_ms,
+        latency: scenario.network.latency_ms.clone(),
         loss: scenario.network.loss,
         // A run begins at a random point within a second of the wall clock.
         epoch_ns: EPOCH_NS + Stream::new(seed, "epoch").below(NS_PER_S),

@@ -2,17 +2,20 @@
 //!
 //! In TOML a distribution is a number, for a constant, or a table with one key:
 //! `{ uniform = [1, 5] }`, `{ exponential = 5 }`,
-//! `{ log_normal = { median = 3, sigma = 0.5 } }`.
+//! `{ log_normal = { median = 3, sigma = 0.5 } }`, `{ quantiles = { p50 = 50, p99 = 300 } }`,
+//! `{ mixture = [[0.9, 5], [0.1, { exponential = 50 }]] }`, `{ values = [12, 15.5, 300] }`.
 
-use std::fmt;
+mod form;
+mod measured;
+mod mixture;
+mod quantiles;
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 
 use super::normal::upper_quantile;
 use super::random::{Rng, unit_f64};
 use super::units::ns_from_fractional_ms;
+pub use quantiles::Quantiles;
 
 /// A distribution of durations in milliseconds, never negative.
 ///
@@ -20,7 +23,7 @@ use super::units::ns_from_fractional_ms;
 /// come from the crate `libm`, not from the machine's math library. That is why the formulas
 /// are here and not taken from `rand_distr`, which switches to the machine's library as soon as
 /// any crate of the build enables that in `num-traits`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dist {
     /// Every value from the first to the second is equally likely.
@@ -35,6 +38,12 @@ pub enum Dist {
         /// The standard deviation of the value's natural logarithm.
         sigma: f64,
     },
+    /// By some of its quantiles.
+    Quantiles(Quantiles),
+    /// One of several, each with its weight.
+    Mixture(Vec<(f64, Dist)>),
+    /// One of these measured values, in milliseconds; they ascend.
+    Values(Vec<f64>),
     /// Always this value.
     #[serde(untagged)]
     Constant(f64),
@@ -52,16 +61,27 @@ impl Dist {
             Dist::Uniform(low, high) => low + (high - low) * unit_f64(rng),
             Dist::Exponential(mean) => mean * exponential(rng),
             Dist::LogNormal { median, sigma } => median * libm::exp(sigma * normal(rng)),
+            Dist::Quantiles(_) | Dist::Mixture(_) | Dist::Values(_) => {
+                self.at_tail_ms(1.0 - unit_f64(rng))
+            }
         };
         // The cast saturates: negative values and NaN become 0.
         ns_from_fractional_ms(ms) as u64
     }
 
     /// The distribution with a mean (of a log-normal one: a median) that is longer by this many
-    /// milliseconds. A constant and a uniform one are shifted.
+    /// milliseconds. Those that have neither are shifted.
     #[must_use]
-    pub fn longer_by_ms(self, ms: f64) -> Dist {
-        match self {
+    pub fn longer_by_ms(&self, ms: f64) -> Dist {
+        match *self {
+            Dist::Quantiles(ref quantiles) => Dist::Quantiles(quantiles.longer_by_ms(ms)),
+            Dist::Mixture(ref parts) => {
+                let longer = |(weight, dist): &(f64, Dist)| (*weight, dist.longer_by_ms(ms));
+                Dist::Mixture(parts.iter().map(longer).collect())
+            }
+            Dist::Values(ref values) => {
+                Dist::Values(values.iter().map(|value| value + ms).collect())
+            }
             Dist::Constant(value) => Dist::Constant(value + ms),
             Dist::Uniform(low, high) => Dist::Uniform(low + ms, high + ms),
             Dist::Exponential(mean) => Dist::Exponential(mean + ms),
@@ -84,6 +104,29 @@ impl Dist {
             // Certainly exceeded is only the lower end, which the quantile cannot name.
             Dist::LogNormal { .. } if tail >= 1.0 => 0.0,
             Dist::LogNormal { median, sigma } => median * libm::exp(sigma * upper_quantile(tail)),
+            Dist::Quantiles(ref quantiles) => quantiles.at_tail_ms(tail),
+            Dist::Mixture(ref parts) => mixture::at_tail_ms(parts, tail),
+            Dist::Values(ref values) => measured::at_tail_ms(values, tail),
+        }
+    }
+
+    /// The probability that this many milliseconds are exceeded.
+    pub fn tail_at(&self, ms: f64) -> f64 {
+        match *self {
+            Dist::Constant(value) => f64::from(u8::from(ms < value)),
+            Dist::Uniform(low, high) if low < high => ((high - ms) / (high - low)).clamp(0.0, 1.0),
+            Dist::Uniform(low, _) => Dist::Constant(low).tail_at(ms),
+            _ if ms < 0.0 => 1.0,
+            Dist::Exponential(0.0) => 0.0,
+            Dist::Exponential(mean) => libm::exp(-ms / mean),
+            Dist::LogNormal { median, sigma } if median > 0.0 && sigma > 0.0 => {
+                let deviations = libm::log(ms / median) / sigma;
+                libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
+            }
+            Dist::LogNormal { median, .. } => Dist::Constant(median).tail_at(ms),
+            Dist::Quantiles(ref quantiles) => quantiles.tail_at(ms),
+            Dist::Mixture(ref parts) => mixture::tail_at(parts, ms),
+            Dist::Values(ref values) => measured::tail_at(values, ms),
         }
     }
 
@@ -100,6 +143,11 @@ impl Dist {
             Dist::Uniform(low, high) => low < high,
             Dist::Exponential(mean) => mean > 0.0,
             Dist::LogNormal { median, sigma } => median > 0.0 && sigma > 0.0,
+            Dist::Quantiles(ref quantiles) => quantiles.is_random(),
+            Dist::Mixture(ref parts) => {
+                parts.len() > 1 || parts.iter().any(|(_, it)| it.is_random())
+            }
+            Dist::Values(ref values) => values.first() < values.last(),
         }
     }
 
@@ -115,6 +163,9 @@ impl Dist {
             Dist::Uniform(low, high) => ("bound", vec![low, high]),
             Dist::Exponential(mean) => ("mean", vec![mean]),
             Dist::LogNormal { median, sigma } => ("median or sigma", vec![median, sigma]),
+            Dist::Quantiles(ref quantiles) => return quantiles.problem(),
+            Dist::Mixture(ref parts) => return mixture::problem(parts),
+            Dist::Values(ref values) => return measured::problem(values),
         };
         if let Some(value) = values.iter().find(|value| !value.is_finite()) {
             return Some(format!("a {what} must be finite, not {value}"));
@@ -150,66 +201,16 @@ impl Default for Dist {
     }
 }
 
-impl<'de> Deserialize<'de> for Dist {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let dist = deserializer.deserialize_any(DistVisitor)?;
-        match dist.problem() {
-            None => Ok(dist),
-            Some(problem) => Err(D::Error::custom(problem)),
-        }
-    }
-}
-
-/// Reads a number as a constant, and a table as [`Table`].
-struct DistVisitor;
-
-impl<'de> Visitor<'de> for DistVisitor {
-    type Value = Dist;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(
-            "milliseconds as a number, or one of { uniform = [low, high] }, \
-             { exponential = mean }, { log_normal = { median = …, sigma = … } }",
-        )
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Dist, E> {
-        Ok(Dist::Constant(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Dist, E> {
-        Ok(Dist::Constant(value as f64))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Dist, E> {
-        Ok(Dist::Constant(value as f64))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Dist, A::Error> {
-        Table::deserialize(MapAccessDeserializer::new(map)).map(|table| match table {
-            Table::Uniform([low, high]) => Dist::Uniform(low, high),
-            Table::Exponential(mean) => Dist::Exponential(mean),
-            Table::LogNormal { median, sigma } => Dist::LogNormal { median, sigma },
-        })
-    }
-}
-
-/// The distributions written as a table with one key.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Table {
-    Uniform([f64; 2]),
-    Exponential(f64),
-    LogNormal { median: f64, sigma: f64 },
-}
-
 #[cfg(test)]
 mod tests {
+    use std::borrow::Borrow;
+
     use super::super::random::Stream;
     use super::super::units::fractional_ms_from_ns;
     use super::*;
 
-    fn draws(dist: Dist) -> Vec<u64> {
+    fn draws(dist: impl Borrow<Dist>) -> Vec<u64> {
+        let dist = dist.borrow();
         let mut stream = Stream::new(1, "dist");
         (0..10_001).map(|_| dist.sample_ns(&mut stream)).collect()
     }
@@ -222,7 +223,7 @@ mod tests {
             sigma: 0.5,
         };
         let first = [Dist::Uniform(1.0, 5.0), Dist::Exponential(5.0), log_normal]
-            .map(|dist| [draws(dist)[0], draws(dist)[1], draws(dist)[10_000]]);
+            .map(|dist| [draws(&dist)[0], draws(&dist)[1], draws(&dist)[10_000]]);
         assert_eq!(
             first,
             [
@@ -244,7 +245,7 @@ mod tests {
                 sigma: 0.01,
             },
         ] {
-            let (before, after) = (draws(dist), draws(dist.longer_by_ms(2.0)));
+            let (before, after) = (draws(&dist), draws(dist.longer_by_ms(2.0)));
             let longer = mean_ms(&after) - mean_ms(&before);
             assert!((1.9..2.1).contains(&longer), "{dist:?}: {longer}");
         }
@@ -257,7 +258,11 @@ mod tests {
             sigma: 0.5,
         };
         let mut stream = Stream::new(2, "tail");
-        for dist in [Dist::Uniform(1.0, 5.0), Dist::Exponential(5.0), log_normal] {
+        for dist in [
+            Dist::Uniform(1.0, 5.0),
+            Dist::Exponential(5.0),
+            log_normal.clone(),
+        ] {
             for tail in [0.9, 0.5, 0.1] {
                 let above = |_: &u32| dist.sample_ns(&mut stream) > dist.at_tail_ns(tail);
                 let above = (0..10_000).filter(above).count();
@@ -275,8 +280,8 @@ mod tests {
             (Dist::Uniform(1.0, 5.0), 1e-3, 4.996),
             (Dist::Exponential(5.0), 1e-12, 138.155_105_579_642_74),
             (Dist::Exponential(5.0), 1.0, 0.0),
-            (log_normal, 0.5, 3.0),
-            (log_normal, 1.0, 0.0),
+            (log_normal.clone(), 0.5, 3.0),
+            (log_normal.clone(), 1.0, 0.0),
             (log_normal, 1e-15, 159.060_550_702_401_1),
         ] {
             let found = dist.at_tail_ms(tail);
@@ -284,6 +289,72 @@ mod tests {
                 (found - expected).abs() <= 1e-9 * expected,
                 "{dist:?} {tail}: {found}"
             );
+        }
+    }
+
+    /// Of each form in TOML: what it is when read, written and read again, and its value at a tail of 0.1.
+    #[test]
+    fn every_form_survives_being_written_and_read() {
+        #[derive(Debug, PartialEq, Serialize, serde::Deserialize)]
+        struct Written {
+            ms: Dist,
+        }
+        for (text, at_a_tenth) in [
+            ("5", 5.0),
+            ("{ uniform = [0, 10] }", 9.0),
+            ("{ exponential = 2 }", 4.605_170),
+            ("{ quantiles = { p50 = 10, p99 = 490 } }", 49.586_144),
+            (
+                "{ quantiles = { min = 2, p90 = 7, \"p99.9\" = 9, max = 10 } }",
+                7.0,
+            ),
+            (
+                "{ mixture = [[0.5, 1], [0.5, { uniform = [0, 10] }]] }",
+                8.0,
+            ),
+            ("{ values = [8, 1, 3, 2, 4, 5, 6, 7, 9, 10] }", 9.0),
+        ] {
+            let read: Written = toml::from_str(&format!("ms = {text}")).expect(text);
+            let written = toml::to_string(&read).expect(text);
+            assert_eq!(toml::from_str(&written).as_ref(), Ok(&read), "{written}");
+            let found = read.ms.at_tail_ms(0.1);
+            assert!((found - at_a_tenth).abs() < 1e-3, "{text}: {found}");
+            let back = read.ms.tail_at(found - 1e-9);
+            assert!((0.1 - 1e-6..=1.0).contains(&back), "{text}: {back}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_in_a_form_says_what_to_write() {
+        let refused = |text: &str| {
+            let read = toml::from_str::<std::collections::BTreeMap<String, Dist>>(text);
+            read.expect_err(text).message().to_owned()
+        };
+        for (text, expected) in [
+            (
+                "a = { quantiles = { p50 = 1, p99.9 = 5 } }",
+                "needs quotes: \"p99.9\" = 300",
+            ),
+            (
+                "a = { quantiles = { p50 = 1, most = 5 } }",
+                "\"most\" is no quantile",
+            ),
+            (
+                "a = { quantiles = { p50 = 1 } }",
+                "write a second quantile, or max",
+            ),
+            (
+                "a = { mixture = [[0.5, 1], [0.4, 2]] }",
+                "add up to 1, not to 0.9",
+            ),
+            (
+                "a = { mixture = [[1, { values = [] }]] }",
+                "values need at least one",
+            ),
+            ("a = { file = \"x\" }", "write { values = […] } here"),
+        ] {
+            let found = refused(text);
+            assert!(found.contains(expected), "{found}");
         }
     }
 
@@ -326,7 +397,7 @@ mod tests {
             ),
         ] {
             assert_eq!(dist.problem().as_deref(), Some(problem));
-            draws(dist);
+            draws(&dist);
         }
         assert_eq!(draws(Dist::Constant(-1.0))[0], 0);
         assert_eq!(Dist::Uniform(1.0, 1.0).problem(), None);

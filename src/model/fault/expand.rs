@@ -88,7 +88,7 @@ fn repeat(
 /// Draws the rest of a fault whose start is settled: the duration first, then the kind's
 /// amounts.
 pub(super) fn settle(name: Name, spec: &FaultSpec, start: Start, stream: &mut Stream) -> Fault {
-    let duration_ns = (spec.duration_ms).map(|duration| duration.sample_ns(stream));
+    let duration_ns = (spec.duration_ms.as_ref()).map(|duration| duration.sample_ns(stream));
     Fault {
         name,
         start,
@@ -107,7 +107,7 @@ fn effect(described: &Described, stream: &mut Stream) -> Effect {
             Effect::Hosts { fault, hosts }
         }
         Effect::Links { fault, links } => {
-            let Ok(fault) = fault.convert(&mut draw, Draw::delay, Draw::share);
+            let Ok(fault) = fault.clone().convert(&mut draw, Draw::delay, Draw::share);
             let links = links.clone();
             Effect::Links { fault, links }
         }

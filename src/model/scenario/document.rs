@@ -15,7 +15,7 @@ use super::overrides;
 /// override has the span that begins i + 1 bytes after that length, so that a position reported
 /// by the deserialiser always identifies its origin.
 pub(super) struct Document<'a> {
-    file: &'a str,
+    pub file: &'a str,
     text: &'a str,
     sets: &'a [String],
     /// The tree.

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::document::Document;
 use super::error::ScenarioError;
 use super::explain::explain;
+use super::measured::Measured;
 use super::source::Source;
 use super::{Scenario, validate};
 
@@ -44,7 +45,9 @@ impl Source {
 /// When it cannot be parsed, or when it contains an invalid value; the first error found is
 /// reported.
 pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
-    let document = Document::parse(file, text, sets)?;
+    let mut document = Document::parse(file, text, sets)?;
+    let measured = Measured::read(&document)?;
+    measured.put_into(&mut document);
     let mut scenario = Scenario::deserialize(toml::Deserializer::from(document.root.clone()))
         .map_err(|error| explain(&document, &error))?;
     validate::validate(&scenario)

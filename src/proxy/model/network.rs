@@ -59,7 +59,7 @@ impl Network {
     pub(crate) fn new(options: &Options) -> Self {
         let random = Stream::new(options.seed, "network");
         Self {
-            links: Links::new(options.latency, options.loss, random),
+            links: Links::new(options.latency.clone(), options.loss, random),
             suspended: BTreeMap::new(),
             connections: BTreeMap::new(),
             opened: 0,

@@ -67,10 +67,10 @@ impl<E: Env, O: Observer> Adder<E, O> {
         let mut master = self.client();
         // If this fails, so does the first add, which reports the reason.
         let _ = master.connect().await;
-        self.pass(self.workload.start_ms).await;
+        self.pass(self.workload.start_ms.clone()).await;
         for round in 0..self.workload.rounds {
             if round > 0 {
-                self.pass(self.workload.think_ms).await;
+                self.pass(self.workload.think_ms.clone()).await;
             }
             self.add(&mut master).await;
         }

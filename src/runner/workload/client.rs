@@ -33,8 +33,8 @@ pub struct LabClient<E: Env, O: Observer> {
 impl<E: Env, O: Observer> LabClient<E, O> {
     /// Runs all rounds.
     pub async fn run(mut self) {
-        if let Some(time) = self.workload.blocks_ms {
-            self.pass(self.workload.start_ms).await;
+        if let Some(time) = self.workload.blocks_ms.clone() {
+            self.pass(self.workload.start_ms.clone()).await;
             return self.block(time).await;
         }
         self.locker = self.locker.in_mode(match self.workload.mode {
@@ -45,10 +45,10 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         self.locker.connect().await;
         // If this fails, so does the first access, which reports the reason.
         let _ = resource.connect().await;
-        self.pass(self.workload.start_ms).await;
+        self.pass(self.workload.start_ms.clone()).await;
         for round in 0..self.workload.rounds {
             if round > 0 {
-                self.pass(self.workload.think_ms).await;
+                self.pass(self.workload.think_ms.clone()).await;
             }
             if let Some(guard) = self.acquire().await {
                 self.hold(&resource, guard).await;
@@ -79,14 +79,14 @@ impl<E: Env, O: Observer> LabClient<E, O> {
 
     /// Does the work under the lock, and releases it.
     async fn hold(&mut self, resource: &Client<E>, mut guard: Guard<E, O>) {
-        match self.workload.inner_ms {
+        match self.workload.inner_ms.clone() {
             None => {
-                let work_ms = self.workload.hold_ms;
+                let work_ms = self.workload.hold_ms.clone();
                 self.read_modify_write(resource, &mut guard, work_ms).await;
             }
             Some(work_ms) => {
                 // Like a function under the lock that calls another one which also takes it.
-                self.pass(self.workload.hold_ms).await;
+                self.pass(self.workload.hold_ms.clone()).await;
                 if let Some(mut inner) = self.acquire().await {
                     self.read_modify_write(resource, &mut inner, work_ms).await;
                     // The history records the result.
@@ -131,7 +131,7 @@ impl<E: Env, O: Observer> LabClient<E, O> {
         if looks {
             self.observer.record(Event::reached(Failpoint::Checked));
             self.observer.reach(Failpoint::Checked).await;
-            self.pass(self.workload.after_check_ms).await;
+            self.pass(self.workload.after_check_ms.clone()).await;
         }
         let call = Call::begin(&self.observer, Op::Write);
         let written = resource::write(resource, &credentials, version).await;

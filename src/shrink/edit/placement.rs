@@ -45,7 +45,7 @@ fn alternatives(
     let mut found = vec![Placement::At(AT_ONCE)];
     if let Placement::After { moment, delay_ms } = &fault.placement {
         for nth in 1..=moment.nth {
-            for delay_ms in [AT_ONCE, *delay_ms] {
+            for delay_ms in [AT_ONCE, delay_ms.clone()] {
                 let moment = Moment {
                     nth,
                     ..moment.clone()

@@ -34,6 +34,7 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
             fault,
             links: sides,
         } => {
+            let fault = fault.clone();
             fault.convert(&mut validate, Validate::delay, Validate::share)?;
             links(scenario, name, sides)
         }
@@ -151,6 +152,9 @@ fn longest_ms(dist: &Dist) -> f64 {
         Dist::Uniform(_, high) => high,
         Dist::Exponential(mean) => mean,
         Dist::LogNormal { median, .. } => median,
+        // The greatest value of a finite one.
+        Dist::Values(_) => dist.at_tail_ms(f64::MIN_POSITIVE),
+        Dist::Quantiles(_) | Dist::Mixture(_) => dist.at_tail_ms(0.5),
     }
 }
 

@@ -71,7 +71,7 @@ fn name(side: Side) -> &'static str {
 }
 
 fn in_the_proxy(plan: &Plan) -> Outcome {
-    let mut fixture = Fixture::seeded(plan.latency, 0.0, plan.seed);
+    let mut fixture = Fixture::seeded(plan.latency.clone(), 0.0, plan.seed);
     let id = fixture.open();
     let mut rules: BTreeMap<usize, RuleId> = BTreeMap::new();
     for (number, (at_ms, step)) in plan.steps.iter().enumerate() {
@@ -129,7 +129,7 @@ fn orders() -> (UnboundedSender<String>, Orders) {
 fn in_the_world(plan: &Plan) -> Outcome {
     let config = Config {
         seed: plan.seed,
-        latency: plan.latency,
+        latency: plan.latency.clone(),
         order: TaskOrder::FirstInFirstOut,
         keep_messages: true,
         ..Config::default()
