@@ -45,6 +45,7 @@ mod record;
 mod replay;
 mod reproduce;
 mod results_file;
+mod risk;
 mod run;
 mod seeds;
 mod serve;
@@ -144,6 +145,8 @@ enum Command {
     Museum(museum::Options),
     /// Estimate the rate of a violation that is too rare to count
     Rare(rare::Options),
+    /// Estimate how often a lock fails in an environment, in times a year
+    Risk(risk::Options),
     /// Measure what threatens a lock on your own machines: pauses, clocks, latency
     Record(record::Options),
     /// Run scenarios in the simulator and on real Redis, and compare
@@ -170,7 +173,7 @@ enum Command {
     Serve(serve::Options),
     /// Begin a crate with a lock of your own
     New(new::Options),
-    /// List the locks, faults, properties or scenarios
+    /// List the locks, faults, properties, scenarios or environments
     List(list::Options),
     /// Print the completion script of a shell: source <(locklab completions bash)
     Completions(completions::Options),
@@ -338,6 +341,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Place(options)) => place::place(&options, context)?,
         Some(Command::Museum(options)) => museum::museum(&options, context)?,
         Some(Command::Rare(options)) => rare::rare(&options)?,
+        Some(Command::Risk(options)) => risk::risk(&options)?,
         Some(Command::Record(options)) => record::record(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,

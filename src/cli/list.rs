@@ -1,4 +1,4 @@
-//! `locklab list`: the available locks, faults, properties and scenarios.
+//! `locklab list`: the available locks, faults, properties, scenarios and environments.
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
@@ -38,6 +38,8 @@ enum What {
     Properties,
     /// The scenarios that ship
     Scenarios,
+    /// The environments of `locklab risk`
+    Environments,
 }
 
 pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
@@ -50,6 +52,7 @@ pub(super) fn list(options: &Options) -> anyhow::Result<Exit> {
         What::Faults => faults(),
         What::Properties => properties(),
         What::Scenarios => scenarios(options.on)?,
+        What::Environments => super::risk::environments()?,
     };
     if options.json {
         print_json(&data)?;

@@ -41,6 +41,16 @@ impl Weighted {
         self.sum / self.runs.max(1) as f64
     }
 
+    /// The variance of the rate, as an estimate; 0 with fewer than two runs.
+    pub fn variance(&self) -> f64 {
+        if self.runs < 2 {
+            return 0.0;
+        }
+        let n = self.runs as f64;
+        let rate = self.rate();
+        ((self.squares / n - rate * rate) / (n - 1.0)).max(0.0)
+    }
+
     /// How many violating runs of equal weight would be as good: L. Kish, "Survey Sampling" (1965).
     pub fn effective(&self) -> f64 {
         match self.squares > 0.0 {
@@ -90,6 +100,8 @@ mod tests {
         // 0.01 (0.2 ± 1.96 √(0.2 · 0.8 / 999))
         assert!((interval.low - 0.001_752).abs() < 1e-6, "{interval:?}");
         assert!((interval.high - 0.002_248).abs() < 1e-6, "{interval:?}");
+        let margin = 1.96 * of.variance().sqrt();
+        assert!((margin - 0.000_248).abs() < 1e-6, "{margin}");
     }
 
     #[test]

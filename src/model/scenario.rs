@@ -41,7 +41,7 @@ mod validate;
 pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError, did_you_mean, nearest};
-pub use load::{check, load, parse};
+pub use load::{check, load, parse, read};
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 pub use source::Source;

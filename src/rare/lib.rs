@@ -4,6 +4,8 @@
 //! likelier it is in the scenario ([`tail`]). It knows nothing of what happens within a run. [`splitting`]
 //! copies runs that come near to a violation, and lets each copy draw anew what had not happened yet.
 
+mod each;
+mod error;
 mod importance;
 mod lengths;
 mod question;
@@ -11,5 +13,7 @@ pub mod sampling;
 pub mod splitting;
 pub mod tail;
 
+pub use each::each;
+pub use error::RareError;
 pub use lengths::Lengths;
-pub use question::{Question, RareError};
+pub use question::Question;

@@ -5,7 +5,8 @@
 //! distribution, or with a probability that is called the share from the log-uniform one on
 //! [10⁻¹², 1], whose density is 1 / (s L) with L = ln 10¹². So a tail of about one in a million is drawn
 //! as often as one of about one in ten. The weight of a draw is the ratio of the uniform density to that of
-//! the mixture, 1 / (1 − share + share / (s L)).
+//! the mixture, 1 / (1 − share + share / (s L)). Where rarer tails do not matter, the range may begin
+//! above 10⁻¹², and L is smaller.
 //!
 //! For the event "the tail is below t" the mean square of the weights, over the square of the
 //! probability, is about L / (2 share) for every t from 1 down to 10⁻¹²: nothing has to be tuned. No
@@ -17,13 +18,11 @@ use locklab_values::random::Stream;
 /// The least tail that is drawn more often than by chance.
 const LEAST: f64 = 1e-12;
 
-/// The natural logarithm of 1 / [`LEAST`].
-const L: f64 = 27.631_021_115_928_547;
-
-/// How often tails are drawn from the log-uniform distribution.
+/// How often tails are drawn from the log-uniform distribution, and down to which.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tail {
     share: f64,
+    least: f64,
 }
 
 /// A tail, and the weight of its draw.
@@ -37,11 +36,23 @@ pub struct Drawn {
 
 impl Tail {
     /// For one value alone: the best share lies near 1, but leaves common values too heavy.
-    pub const ALONE: Tail = Tail { share: 0.8 };
+    pub const ALONE: Tail = Tail {
+        share: 0.8,
+        least: LEAST,
+    };
 
     /// Draws from the log-uniform distribution with this probability, from 0 to below 1.
     pub fn with_share(share: f64) -> Tail {
-        Tail { share }
+        Tail {
+            share,
+            least: LEAST,
+        }
+    }
+
+    /// The same, but tails below this one are drawn by chance alone; from 10⁻³⁰⁰ to below 1.
+    #[must_use]
+    pub fn down_to(self, least: f64) -> Tail {
+        Tail { least, ..self }
     }
 
     /// For one of the values of a run, of which on average at most one is then drawn from the tail:
@@ -51,9 +62,7 @@ impl Tail {
     /// stays below e.
     pub fn of_several(quantities: usize, times: usize) -> Tail {
         let budget = (1.0 / quantities.max(1) as f64).min(Tail::ALONE.share);
-        Tail {
-            share: budget / times.max(1) as f64,
-        }
+        Tail::with_share(budget / times.max(1) as f64)
     }
 
     /// Draws a tail. Takes two numbers from the stream.
@@ -61,7 +70,7 @@ impl Tail {
         let is_rare = stream.chance(self.share);
         let uniform = 1.0 - stream.uniform_f64();
         let tail = match is_rare {
-            true => libm::exp(L * (uniform - 1.0)),
+            true => libm::exp(self.logarithm() * (uniform - 1.0)),
             false => uniform,
         };
         Drawn {
@@ -71,11 +80,16 @@ impl Tail {
     }
 
     fn weight(self, tail: f64) -> f64 {
-        let log_uniform = match tail >= LEAST {
-            true => 1.0 / (tail * L),
+        let log_uniform = match tail >= self.least {
+            true => 1.0 / (tail * self.logarithm()),
             false => 0.0,
         };
         1.0 / ((1.0 - self.share) + self.share * log_uniform)
+    }
+
+    /// L, the length of the range of the tails' logarithms.
+    fn logarithm(self) -> f64 {
+        -libm::log(self.least)
     }
 }
 
@@ -151,7 +165,13 @@ mod tests {
 
     #[test]
     fn mean_weight_is_one_and_none_exceeds_its_bound() {
-        for tail in [Tail::ALONE, Tail::of_several(3, 5), Tail::with_share(0.0)] {
+        let short = Tail::ALONE.down_to(1e-3);
+        for tail in [
+            Tail::ALONE,
+            Tail::of_several(3, 5),
+            Tail::with_share(0.0),
+            short,
+        ] {
             let all = weighted(7, 100_000, tail, |_: [f64; 1]| true);
             assert!((all.rate() - 1.0).abs() < 0.01, "{tail:?}: {}", all.rate());
             let mut stream = Stream::new(7, "bound");

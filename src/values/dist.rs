@@ -92,6 +92,28 @@ impl Dist {
         }
     }
 
+    /// The distribution of so many times the duration.
+    #[must_use]
+    pub fn times(&self, factor: f64) -> Dist {
+        match *self {
+            Dist::Constant(value) => Dist::Constant(value * factor),
+            Dist::Uniform(low, high) => Dist::Uniform(low * factor, high * factor),
+            Dist::Exponential(mean) => Dist::Exponential(mean * factor),
+            Dist::LogNormal { median, sigma } => Dist::LogNormal {
+                median: median * factor,
+                sigma,
+            },
+            Dist::Quantiles(ref quantiles) => Dist::Quantiles(quantiles.times(factor)),
+            Dist::Mixture(ref parts) => {
+                let longer = |(weight, dist): &(f64, Dist)| (*weight, dist.times(factor));
+                Dist::Mixture(parts.iter().map(longer).collect())
+            }
+            Dist::Values(ref values) => {
+                Dist::Values(values.iter().map(|value| value * factor).collect())
+            }
+        }
+    }
+
     /// The value that is exceeded with this probability, in (0, 1], in milliseconds: the inverse of the
     /// survival function. A constant has only its value.
     ///
@@ -319,6 +341,8 @@ mod tests {
             assert_eq!(toml::from_str(&written).as_ref(), Ok(&read), "{written}");
             let found = read.ms.at_tail_ms(0.1);
             assert!((found - at_a_tenth).abs() < 1e-3, "{text}: {found}");
+            let thrice = read.ms.times(3.0).at_tail_ms(0.1);
+            assert!((thrice - 3.0 * found).abs() < 1e-9, "{text}: {thrice}");
             let back = read.ms.tail_at(found - 1e-9);
             assert!((0.1 - 1e-6..=1.0).contains(&back), "{text}: {back}");
         }

@@ -18,6 +18,7 @@ mod rare;
 mod record;
 mod replay;
 mod reproduce;
+mod risk;
 mod run;
 mod shards;
 mod shrink;

@@ -19,6 +19,7 @@ pub const TESTS: &[&str] = &[
     "matrix",
     "paper",
     "rare",
+    "risk",
     "shrink",
     "unending",
 ];

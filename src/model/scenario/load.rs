@@ -1,6 +1,6 @@
 //! Reading a scenario from its text, with overrides.
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::document::Document;
 use super::error::ScenarioError;
@@ -48,13 +48,34 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     let mut document = Document::parse(file, text, sets)?;
     let measured = Measured::read(&document)?;
     measured.put_into(&mut document);
-    let mut scenario = Scenario::deserialize(toml::Deserializer::from(document.root.clone()))
-        .map_err(|error| explain(&document, &error))?;
+    let mut scenario: Scenario = interpret(&document)?;
     validate::validate(&scenario)
         .map_err(|problem| document.error(document.span_of(&problem.path), problem.what))?;
     scenario.name = name_of(file);
     scenario.overrides = sets.to_vec();
     Ok(scenario)
+}
+
+/// Reads any other TOML text in the same way: with overrides, files of measured values, and errors that
+/// point into the text.
+///
+/// # Errors
+///
+/// When it cannot be parsed, or does not have this form.
+pub fn read<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    sets: &[String],
+) -> Result<T, ScenarioError> {
+    let mut document = Document::parse(file, text, sets)?;
+    let measured = Measured::read(&document)?;
+    measured.put_into(&mut document);
+    interpret(&document)
+}
+
+fn interpret<T: DeserializeOwned>(document: &Document<'_>) -> Result<T, ScenarioError> {
+    let root = toml::Deserializer::from(document.root.clone());
+    T::deserialize(root).map_err(|error| explain(document, &error))
 }
 
 /// Checks a scenario that did not come from a TOML text.

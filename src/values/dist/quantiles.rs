@@ -76,13 +76,22 @@ impl Quantiles {
 
     /// All values are longer by this.
     pub(super) fn longer_by_ms(&self, ms: f64) -> Quantiles {
+        self.map(|value| value + ms)
+    }
+
+    /// All values are so many times as long.
+    pub(super) fn times(&self, factor: f64) -> Quantiles {
+        self.map(|value| value * factor)
+    }
+
+    fn map(&self, change: impl Fn(f64) -> f64) -> Quantiles {
         let points = self.points.iter();
         Quantiles {
-            min: self.min + ms,
+            min: change(self.min),
             points: points
-                .map(|(percent, value)| (*percent, value + ms))
+                .map(|(percent, value)| (*percent, change(*value)))
                 .collect(),
-            max: self.max.map(|max| max + ms),
+            max: self.max.map(change),
         }
     }
 

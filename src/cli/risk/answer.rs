@@ -1,0 +1,477 @@
+//! The answer of `locklab risk` in words, as JSON and as a table.
+
+use locklab_evidence::{Interval, thousands};
+use locklab_experiments::layout;
+use locklab_results::csv::Csv;
+use locklab_risk::{
+    ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant, inline,
+};
+use serde_json::{Value, json};
+
+/// Everything that is known.
+pub(super) struct Answer<'s> {
+    pub setup: &'s Setup,
+    /// The mean time between two grants.
+    pub every: Time,
+    /// Runs for each cause.
+    pub runs: u64,
+    pub by_cause: ByCause,
+    /// All causes together, per grant; if that was asked.
+    pub together: Option<[Number; 2]>,
+    pub variants: Vec<Variant>,
+}
+
+/// What happens when a property is violated, as the subject and the verb of a sentence.
+const HAPPENS: [&str; 2] = [
+    "Two clients hold the lock at once",
+    "The resource is corrupted",
+];
+
+/// The row of what goes wrong without any cause.
+const NO_CAUSE: &str = "(none)";
+
+/// Changes by less than this factor are not printed.
+const LEAST_EFFECT: f64 = 1.2;
+
+impl Answer<'_> {
+    fn grants_per_year(&self) -> f64 {
+        self.every.per_year()
+    }
+
+    fn per_year(&self, number: Number) -> Number {
+        number.times(self.grants_per_year())
+    }
+
+    /// The property that the changes are about: the resource, if it is ever corrupted.
+    fn headline(&self) -> usize {
+        usize::from(self.by_cause.sum(1).mean > 0.0)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut parts = vec![self.about(), self.sentences(), self.table()];
+        parts.extend(self.agreement());
+        parts.extend(self.changes());
+        parts.push(self.sources());
+        parts.join("\n\n")
+    }
+
+    /// What the numbers are of. Nothing is printed without it.
+    fn about(&self) -> String {
+        let setup = self.setup;
+        let overrides = match setup.sets.is_empty() {
+            true => String::new(),
+            false => format!(", with {}", setup.sets.join(", ")),
+        };
+        let work = match &setup.work_ms {
+            locklab_values::dist::Dist::Constant(ms) => Time(*ms).to_string(),
+            other => format!("{} ms", inline(other)),
+        };
+        let next = match setup.demand {
+            Demand::Contended => "another client always waits".to_owned(),
+            Demand::Poisson { .. } => "by many clients, independently".to_owned(),
+        };
+        let environment = &setup.environment;
+        let rows = [
+            [
+                "lock",
+                &format!("{}, lease {}{overrides}", setup.lock, setup.lease),
+            ],
+            ["work", &work],
+            [
+                "how often",
+                &format!(
+                    "once in {}, {} grants a year; {next}",
+                    self.every,
+                    thousands(self.grants_per_year().round() as u64)
+                ),
+            ],
+            [
+                "environment",
+                &format!("{}: {}", environment.name, environment.title),
+            ],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        layout::rows(&rows)
+    }
+
+    /// How often each property is violated.
+    fn sentences(&self) -> String {
+        let sentence = |property: usize| {
+            let number = self.by_cause.sum(property);
+            let year = self.per_year(number);
+            let happens = HAPPENS[property];
+            let Some(interval) = year.interval() else {
+                return format!(
+                    "{happens} at most {} times a year: in none of the runs.",
+                    figures(year.not_excluded)
+                );
+            };
+            let rough = match number.is_rough {
+                true => " This is rough: too few violations decide it; take more --runs.",
+                false => "",
+            };
+            format!(
+                "{happens} {} times a year ({}), that is once in {} grants.{rough}",
+                figures(year.mean),
+                range(interval),
+                count(1.0 / number.mean),
+            )
+        };
+        let sentences = [0, 1].map(|property| layout::fold(&sentence(property)));
+        sentences.join("\n")
+    }
+
+    fn cause(&self, share: &Share) -> Option<&Cause> {
+        self.setup.environment.cause.get(&share.cause)
+    }
+
+    fn title<'t>(&'t self, share: &'t Share) -> &'t str {
+        self.cause(share)
+            .map_or("without any of these", |cause| &cause.title)
+    }
+
+    /// The shares, the greatest first.
+    fn sorted(&self) -> Vec<&Share> {
+        let mut shares: Vec<&Share> = self.by_cause.shares.iter().collect();
+        let weight = |share: &Share| {
+            let of = |property| share.per_grant(property);
+            (
+                of(self.headline()).mean,
+                of(0).mean + of(1).mean,
+                share.rate,
+            )
+        };
+        shares.sort_by(|a, b| {
+            let (a, b) = (weight(a), weight(b));
+            b.0.total_cmp(&a.0)
+                .then(b.1.total_cmp(&a.1))
+                .then(b.2.total_cmp(&a.2))
+        });
+        shares
+    }
+
+    fn table(&self) -> String {
+        let sums = [0, 1].map(|property| self.by_cause.sum(property).mean);
+        let head = ["cause", "share", "at once, a year", "corrupted, a year"];
+        let mut rows = vec![head.map(str::to_owned)];
+        for share in self.sorted() {
+            let numbers = [0, 1].map(|property| self.cell(share.per_grant(property)));
+            let headline = self.headline();
+            let part = share.per_grant(headline).mean / sums[headline];
+            let part = match part > 0.0 {
+                true => format!("{:.0} %", part * 100.0),
+                false => "–".to_owned(),
+            };
+            let [at_once, corrupted] = numbers;
+            let is_quiet = share.runs.weighted.iter().all(|it| it.violated == 0);
+            if share.cause.is_empty() && is_quiet {
+                continue;
+            }
+            let name = match share.cause.is_empty() {
+                true => NO_CAUSE,
+                false => &share.cause,
+            };
+            rows.push([name.to_owned(), part, at_once, corrupted]);
+        }
+        let mut text = layout::rows(&rows);
+        let has = |mark: char| {
+            let mut cells = rows.iter().flat_map(|row| &row[1..]);
+            cells.any(|cell| cell.starts_with(mark))
+        };
+        let runs = thousands(self.runs);
+        if rows.iter().all(|row| row[0] != NO_CAUSE) {
+            text += &format!("\n  without any cause, none of {runs} grants is violated");
+        }
+        if has('≤') {
+            text += &format!("\n  ≤ no violation in {runs} runs; not in the sums above");
+        }
+        if has('~') {
+            text += "\n  ~ few violations decide it; more --runs narrow it";
+        }
+        if !self.by_cause.left_out.is_empty() {
+            let names = self.by_cause.left_out.join(", ");
+            text += &format!("\n  not counted, because this lock has no such host: {names}");
+        }
+        text
+    }
+
+    /// `0.31 (0.22–0.44)`, `≤ 1.2`.
+    fn cell(&self, per_grant: Number) -> String {
+        let year = self.per_year(per_grant);
+        match year.interval() {
+            None => format!("≤ {}", figures(year.not_excluded)),
+            Some(interval) => {
+                let rough = if year.is_rough { "~" } else { "" };
+                format!(
+                    "{rough}{} ({}–{})",
+                    figures(year.mean),
+                    figures(interval.low),
+                    figures(interval.high)
+                )
+            }
+        }
+    }
+
+    /// Whether the causes together come to the sum of each alone.
+    fn agreement(&self) -> Option<String> {
+        let together = self.together?;
+        let lines = [0, 1].map(|property| {
+            let sum = self.by_cause.sum(property);
+            let whole = together[property];
+            let year = self.per_year(whole);
+            let Some(interval) = year.interval() else {
+                return format!("All causes together: {} in none of the runs.", HAPPENS[property]);
+            };
+            let verdict = match sum.agrees(&whole) {
+                true => "which agrees with the sum of the causes",
+                false => {
+                    "which differs from the sum of the causes: they interact, or there were too few runs"
+                }
+            };
+            format!(
+                "All causes together: {} {} times a year ({}{}), {verdict}.",
+                lower(HAPPENS[property]),
+                figures(year.mean),
+                range(interval),
+                if year.is_rough { ", rough" } else { "" },
+            )
+        });
+        Some(lines.map(|line| layout::fold(&line)).join("\n"))
+    }
+
+    /// What changes the answer, the greatest effect first.
+    fn changes(&self) -> Option<String> {
+        let property = self.headline();
+        let sum = self.by_cause.sum(property).mean;
+        if self.variants.is_empty() || sum == 0.0 {
+            return None;
+        }
+        let size = |effect: f64| effect.max(1e-30).ln().abs();
+        let (mut seen, mut unseen) = (Vec::new(), Vec::new());
+        for variant in &self.variants {
+            match variant.effect(property) {
+                Some(effect) if size(effect) > LEAST_EFFECT.ln() => seen.push((effect, variant)),
+                Some(_) => {}
+                None if matches!(variant.change, Change::Often(..) | Change::Long(..)) => {}
+                None => unseen.push(change(&variant.change)),
+            }
+        }
+        seen.sort_by(|a, b| size(b.0).total_cmp(&size(a.0)));
+        let line = |(effect, variant): &(f64, &Variant)| {
+            let times = match effect {
+                0.0 => "none in these runs".to_owned(),
+                effect => format!("{} times as many", figures(*effect)),
+            };
+            [change(&variant.change), times]
+        };
+        let subject = ["times at which two clients hold the lock", "corruptions"][property];
+        let rows: Vec<[String; 2]> = seen.iter().map(line).collect();
+        let text = format!("What would change the number of {subject} most:");
+        let mut text = format!("{}\n{}", layout::fold(&text), layout::rows(&rows));
+        if !unseen.is_empty() {
+            let unseen = format!(
+                "\n  no difference that these runs can show: {}",
+                unseen.join("; ")
+            );
+            text += &layout::fold(&unseen);
+        }
+        Some(text)
+    }
+
+    /// Where each number comes from.
+    fn sources(&self) -> String {
+        let network = &self.setup.environment.network;
+        let mut lines = vec!["Where the numbers come from:".to_owned()];
+        let of_network = [
+            network.source.clone(),
+            network.guess.as_ref().map(|it| format!("a guess: {it}")),
+        ];
+        lines.push(source_line("network", of_network));
+        for share in self.sorted() {
+            if let Some(cause) = self.cause(share) {
+                let name = format!("{} ({}, each {})", share.cause, cause.title, cause.every);
+                lines.push(source_line(&name, [cause.source.clone(), guess(cause)]));
+            }
+        }
+        lines.join("\n")
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let number = |number: Number| {
+            json!({
+                "mean": number.mean,
+                "interval": number.interval().map(|it| [it.low, it.high]),
+                "not_excluded": number.not_excluded,
+                "is_rough": number.is_rough,
+            })
+        };
+        let both = |numbers: [Number; 2]| {
+            let named = PROPERTIES.iter().zip(numbers);
+            let named = named.map(|(property, per_grant)| {
+                let of = json!({ "per_grant": number(per_grant), "per_year": number(self.per_year(per_grant)) });
+                (property.name().to_owned(), of)
+            });
+            Value::Object(named.collect())
+        };
+        let setup = self.setup;
+        let causes = self.by_cause.shares.iter().map(|share| {
+            let cause = self.cause(share);
+            json!({
+                "cause": share.cause,
+                "title": self.title(share),
+                "strikes_per_ms": share.rate,
+                "source": cause.and_then(|it| it.source.clone()),
+                "guess": cause.and_then(guess),
+                "violations": both([0, 1].map(|property| share.per_grant(property))),
+            })
+        });
+        let changes = self.variants.iter().map(|variant| {
+            json!({ "change": change(&variant.change), "violations": both(variant.per_grant) })
+        });
+        json!({
+            "lock": setup.lock,
+            "lease_ms": setup.lease.0,
+            "work_ms": setup.work_ms,
+            "every_ms": self.every.0,
+            "contended": setup.demand == Demand::Contended,
+            "overrides": setup.sets,
+            "environment": setup.environment.name,
+            "grants_per_year": self.grants_per_year(),
+            "runs_per_cause": self.runs,
+            "violations": both([0, 1].map(|property| self.by_cause.sum(property))),
+            "together": self.together.map(both),
+            "causes": causes.collect::<Vec<_>>(),
+            "left_out": self.by_cause.left_out,
+            "changes": changes.collect::<Vec<_>>(),
+        })
+    }
+
+    pub(super) fn csv(&self) -> String {
+        let mut csv = Csv::new([
+            "environment",
+            "lock",
+            "lease_ms",
+            "cause",
+            "property",
+            "per_grant",
+            "per_year",
+            "low",
+            "high",
+            "not_excluded",
+            "source",
+        ]);
+        for share in &self.by_cause.shares {
+            for (place, property) in PROPERTIES.iter().enumerate() {
+                let per_grant = share.per_grant(place);
+                let year = self.per_year(per_grant);
+                let interval = year.interval();
+                let cause = self.cause(share);
+                csv.push(vec![
+                    self.setup.environment.name.clone(),
+                    self.setup.lock.clone(),
+                    self.setup.lease.0.to_string(),
+                    share.cause.clone(),
+                    property.name().to_owned(),
+                    per_grant.mean.to_string(),
+                    year.mean.to_string(),
+                    interval.map(|it| it.low.to_string()).unwrap_or_default(),
+                    interval.map(|it| it.high.to_string()).unwrap_or_default(),
+                    year.not_excluded.to_string(),
+                    cause.and_then(|it| it.source.clone()).unwrap_or_default(),
+                ]);
+            }
+        }
+        csv.text()
+    }
+}
+
+fn source_line(name: &str, parts: [Option<String>; 2]) -> String {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    layout::fold(&format!("  {name}: {}", parts.join("; ")))
+}
+
+/// Which numbers of a cause are guesses, and why.
+fn guess(cause: &Cause) -> Option<String> {
+    let names = cause.guess.iter().map(|guess| match guess {
+        Guess::HowOften => "how often",
+        Guess::HowLong => "how long",
+    });
+    let names: Vec<&str> = names.collect();
+    let why = cause
+        .why
+        .as_ref()
+        .map(|why| format!(" ({why})"))
+        .unwrap_or_default();
+    (!names.is_empty()).then(|| format!("a guess: {}{why}", names.join(" and ")))
+}
+
+fn change(change: &Change) -> String {
+    let by = |factor: f64| match factor > 1.0 {
+        true => format!("{factor} times as"),
+        false => format!("a {} as", if factor == 0.5 { "half" } else { "tenth" }),
+    };
+    match change {
+        Change::Lease(factor) if *factor > 1.0 => "twice the lease".into(),
+        Change::Lease(_) => "half the lease".into(),
+        Change::Fencing => "a fencing token, which the resource compares".into(),
+        Change::Deadline => "a look at the clock before the write".into(),
+        Change::Renewal => "a lease that is renewed each third of it".into(),
+        Change::Often(cause, factor) => format!("{cause} {} often (a guess)", by(*factor)),
+        Change::Long(cause, factor) => format!("{cause} {} long (a guess)", by(*factor)),
+    }
+}
+
+fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().map(|it| it.to_lowercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// Two significant figures, without an exponent where there need be none.
+fn figures(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        0.001..100_000.0 if rounded >= 100.0 => thousands(rounded as u64),
+        0.001..100.0 => format!("{rounded}"),
+        _ => format!("{rounded:.1e}"),
+    }
+}
+
+fn range(interval: Interval) -> String {
+    format!("{} to {}", figures(interval.low), figures(interval.high))
+}
+
+/// `950`, `43,000`, `1.7 million`.
+fn count(value: f64) -> String {
+    let units = [(1e12, " trillion"), (1e9, " billion"), (1e6, " million")];
+    let unit = units.into_iter().find(|(unit, _)| value >= *unit);
+    match unit {
+        Some((unit, name)) => format!("{}{name}", figures(value / unit)),
+        None => figures(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_figures() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.3149, "0.31"),
+            (7.06, "7.1"),
+            (99.7, "100"),
+            (43_210.0, "43,000"),
+            (1.26e-7, "1.3e-7"),
+            (0.0123, "0.012"),
+        ] {
+            assert_eq!(figures(value), expected);
+        }
+        assert_eq!(count(1.74e6), "1.7 million");
+        assert_eq!(count(43_210.0), "43,000");
+    }
+}

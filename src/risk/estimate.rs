@@ -1,0 +1,176 @@
+//! From weighted runs to violations per grant, and their sum over causes.
+
+use locklab_evidence::{Interval, LEAST_EFFECTIVE, Weighted};
+
+use crate::grant::Outcome;
+
+/// The 97.5 % quantile of the normal distribution.
+const Z: f64 = 1.96;
+
+/// With 95 % confidence, something that did not happen in n runs happens in at most 3/n of them.
+///
+/// These runs would have the mean weight if weights and violations were independent. Longer faults and
+/// earlier requests weigh less, and make a violation likelier if anything, so the two are negatively
+/// correlated (Harris's inequality), and the mean weight is enough for a bound.
+const NOT_SEEN: f64 = 3.0;
+
+/// The runs of one cause.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Runs {
+    /// By the properties of [`PROPERTIES`](crate::PROPERTIES).
+    pub weighted: [Weighted; 2],
+    /// The sum of the weights of all runs.
+    all: f64,
+}
+
+impl Runs {
+    pub(crate) fn add(&mut self, outcome: Outcome) {
+        for (weighted, violates) in self.weighted.iter_mut().zip(outcome.violates) {
+            weighted.add(violates.then_some(outcome.weight));
+        }
+        self.all += outcome.weight;
+    }
+
+    /// The mean weight: 1 without a cause, and else the mean exposure to its strikes, in milliseconds.
+    pub(crate) fn exposure_ms(&self) -> f64 {
+        self.all / self.weighted[0].runs.max(1) as f64
+    }
+
+    /// How often a property is violated per grant, if the cause strikes at this rate: strikes per
+    /// millisecond, or 1 if runs stand for grants.
+    pub fn per_grant(&self, property: usize, rate: f64) -> Number {
+        let weighted = &self.weighted[property];
+        Number {
+            mean: rate * weighted.rate(),
+            variance: rate * rate * weighted.variance(),
+            not_excluded: match weighted.violated {
+                0 => rate * self.exposure_ms() * NOT_SEEN / weighted.runs.max(1) as f64,
+                _ => 0.0,
+            },
+            is_rough: weighted.violated > 0 && weighted.effective() < LEAST_EFFECTIVE,
+            violated: weighted.violated,
+        }
+    }
+}
+
+/// A number of violations, with its error.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Number {
+    /// The estimate.
+    pub mean: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// What the causes without a violation may add, at 95 %.
+    pub not_excluded: f64,
+    /// Whether too few violations decide it for its interval to be trusted.
+    pub is_rough: bool,
+    /// The violated runs behind it.
+    pub violated: u64,
+}
+
+impl Number {
+    /// The sum of independent numbers. It is rough if those that are rough make up a tenth of it.
+    pub fn sum(numbers: impl Iterator<Item = Number> + Clone) -> Number {
+        let mean: f64 = numbers.clone().map(|it| it.mean).sum();
+        let rough: f64 = numbers
+            .clone()
+            .filter(|it| it.is_rough)
+            .map(|it| it.mean)
+            .sum();
+        Number {
+            mean,
+            variance: numbers.clone().map(|it| it.variance).sum(),
+            not_excluded: numbers.clone().map(|it| it.not_excluded).sum(),
+            violated: numbers.map(|it| it.violated).sum(),
+            is_rough: rough > 0.1 * mean,
+        }
+    }
+
+    /// So many times the number.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Number {
+        Number {
+            mean: self.mean * factor,
+            variance: self.variance * factor * factor,
+            not_excluded: self.not_excluded * factor,
+            ..self
+        }
+    }
+
+    /// The 95 % interval of the mean; none if no run was violated.
+    pub fn interval(&self) -> Option<Interval> {
+        let margin = Z * self.variance.sqrt();
+        (self.mean > 0.0).then_some(Interval {
+            low: (self.mean - margin).max(0.0),
+            high: self.mean + margin,
+        })
+    }
+
+    /// Whether two independent numbers may be the same: whether their difference is within its error.
+    pub fn agrees(&self, other: &Number) -> bool {
+        let margin = Z * (self.variance + other.variance).sqrt();
+        (self.mean - other.mean).abs() <= margin
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(violates: impl Fn(u64) -> bool, weight: f64) -> Runs {
+        let mut runs = Runs::default();
+        for nth in 0..1000 {
+            runs.add(Outcome {
+                violates: [violates(nth), false],
+                weight,
+            });
+        }
+        runs
+    }
+
+    #[test]
+    fn violations_per_grant_are_the_rate_times_the_mean_weight() {
+        let of = runs(|nth| nth % 4 == 0, 8.0);
+        let number = of.per_grant(0, 0.5);
+        assert!((number.mean - 1.0).abs() < 1e-12);
+        assert!(!number.is_rough && number.not_excluded == 0.0);
+        // 4 √(0.25 · 0.75 / 999)
+        assert!((number.variance.sqrt() - 0.0548).abs() < 1e-4, "{number:?}");
+        assert!(runs(|nth| nth < 10, 8.0).per_grant(0, 0.5).is_rough);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_excluded() {
+        let number = runs(|_| false, 8.0).per_grant(0, 0.5);
+        assert_eq!((number.mean, number.interval()), (0.0, None));
+        // Three runs in a thousand, of weight 8, half of them counted.
+        assert!((number.not_excluded - 0.012).abs() < 1e-12);
+    }
+
+    #[test]
+    fn variances_of_a_sum_add_up() {
+        let of = |mean, variance, is_rough| Number {
+            mean,
+            variance,
+            not_excluded: 0.1,
+            is_rough,
+            violated: 1,
+        };
+        let sum = Number::sum([of(3.0, 9.0, false), of(4.0, 16.0, true)].into_iter());
+        assert_eq!((sum.mean, sum.variance, sum.is_rough), (7.0, 25.0, true));
+        assert!((sum.not_excluded - 0.2).abs() < 1e-12);
+        let interval = sum.times(2.0).interval().expect("it has one");
+        assert_eq!((interval.low, interval.high), (0.0, 14.0 + 1.96 * 10.0));
+        assert!(!Number::sum([of(99.0, 1.0, false), of(1.0, 1.0, true)].into_iter()).is_rough);
+    }
+
+    #[test]
+    fn numbers_agree_within_their_error() {
+        let of = |mean| Number {
+            mean,
+            variance: 2.0,
+            ..Number::default()
+        };
+        assert!(of(10.0).agrees(&of(13.0)) && !of(10.0).agrees(&of(14.5)));
+    }
+}

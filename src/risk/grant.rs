@@ -1,0 +1,328 @@
+//! One run: a client takes the lock and works, another asks for it, and perhaps something goes wrong.
+
+use std::convert::Infallible;
+
+use locklab_check::{Property, Verdict};
+use locklab_history::{
+    Aim, Effect, Fault, HostFault, LinkFault, Links, Name, RESOURCE, Role as ServerRole, Schedule,
+    Span, Start,
+};
+use locklab_model::scenario::Scenario;
+use locklab_model::workload::ClientOverride;
+use locklab_rare::tail::Tail;
+use locklab_runner::RunError;
+use locklab_runner::judged::run_schedule;
+use locklab_runner::simulate::Keep;
+use locklab_values::dist::Dist;
+use locklab_values::random::Stream;
+use locklab_values::units::ns_from_fractional_ms;
+
+use crate::environment::{Cause, Direction, Role};
+use crate::setup::Setup;
+use crate::strike::{HOST_UNDER_WAY, LINK_UNDER_WAY, RUN_IN_MS, strike};
+
+/// What is judged of each run.
+pub const PROPERTIES: [Property; 2] = [Property::Lease, Property::Resource];
+
+/// A fault that lasts longer is cut to this: whatever it does to a lock, it has done by then.
+const LONGEST_MS: f64 = 3_600_000.0;
+
+/// The clients connect before anything strikes.
+const CONNECTING_MS: f64 = 200.0;
+
+/// The run goes on for this long after all has ended, and for three leases.
+const AFTERWARDS_MS: f64 = 10_000.0;
+
+/// One run of a cause, and what it stands for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Outcome {
+    /// Whether it violates each of [`PROPERTIES`] through the cause: the same run without it does not.
+    pub violates: [bool; 2],
+    /// Its weight, times the exposure of each fault.
+    pub weight: f64,
+}
+
+/// Runs of grants in one setup.
+pub(crate) struct Grants<'s> {
+    pub setup: &'s Setup,
+    /// Of the setup.
+    pub scenario: &'s Scenario,
+    /// Tails of lengths below this are not drawn more often than they happen.
+    pub until: f64,
+}
+
+/// A grant before its run: everything is drawn.
+struct Drawn {
+    work_ms: f64,
+    arrival_ms: f64,
+    faults: Vec<Struck>,
+    weight: f64,
+}
+
+/// A fault of a run, by times after the request.
+struct Struck {
+    at_ms: f64,
+    duration_ms: Option<f64>,
+    effect: Effect,
+}
+
+impl Grants<'_> {
+    /// A run without any cause.
+    pub fn undisturbed(&self, seed: u64) -> Result<Outcome, RunError> {
+        self.together(&[], seed)
+    }
+
+    /// A run with these causes, each of which strikes once; a cause may be given several times.
+    pub fn struck(&self, causes: &[&Cause], seed: u64) -> Result<Outcome, RunError> {
+        let drawn = self.draw(causes, seed);
+        let mut violates = self.violates(&drawn, &drawn.faults, seed)?;
+        if violates != [false; 2] {
+            let anyway = self.violates(&drawn, &[], seed)?;
+            for (violates, anyway) in violates.iter_mut().zip(anyway) {
+                *violates &= !anyway;
+            }
+        }
+        Ok(Outcome {
+            violates,
+            weight: drawn.weight,
+        })
+    }
+
+    /// The same, but a violation counts whatever brought it about.
+    pub fn together(&self, causes: &[&Cause], seed: u64) -> Result<Outcome, RunError> {
+        let drawn = self.draw(causes, seed);
+        Ok(Outcome {
+            violates: self.violates(&drawn, &drawn.faults, seed)?,
+            weight: drawn.weight,
+        })
+    }
+
+    /// How many hosts, or groups of hosts, a cause may strike: as many groups as there are hosts of its
+    /// scarcest role.
+    pub fn groups(&self, cause: &Cause) -> usize {
+        let hosts = cause.on.iter().map(|role| self.hosts(*role).len());
+        hosts.min().unwrap_or(0)
+    }
+
+    fn draw(&self, causes: &[&Cause], seed: u64) -> Drawn {
+        let mut weight = 1.0;
+        let mut stream = Stream::new(seed, "risk/work");
+        let work = &self.setup.work_ms;
+        let work_ms = match work.is_random() {
+            true => {
+                let drawn = Tail::with_share(0.5).down_to(self.until).draw(&mut stream);
+                weight *= drawn.weight;
+                work.at_tail_ms(drawn.tail)
+            }
+            false => work.at_tail_ms(1.0),
+        };
+        let mut stream = Stream::new(seed, "risk/arrival");
+        let arrival = self.setup.demand.draw(work_ms, &mut stream);
+        weight *= arrival.weight;
+        let mut faults = Vec::new();
+        for (nth, cause) in causes.iter().enumerate() {
+            let mut stream = Stream::new(seed, &format!("risk/cause/{nth}"));
+            let (fault, of_fault) = self.strike(cause, work_ms, &mut stream);
+            weight *= of_fault;
+            faults.push(fault);
+        }
+        Drawn {
+            work_ms,
+            arrival_ms: arrival.at_ms,
+            faults,
+            weight,
+        }
+    }
+
+    /// One strike of a cause, with its weight.
+    fn strike(&self, cause: &Cause, work_ms: f64, stream: &mut Stream) -> (Struck, f64) {
+        let mut weight = 1.0;
+        let mut length_ms = |dist: &Dist, share: f64, stream: &mut Stream| {
+            if !dist.is_random() {
+                return dist.at_tail_ms(1.0);
+            }
+            let tail = Tail::with_share(share).down_to(self.until);
+            let drawn = tail.draw(stream);
+            weight *= drawn.weight;
+            dist.at_tail_ms(drawn.tail)
+        };
+        let duration_ms = cause.duration_ms.as_ref();
+        let duration_ms = duration_ms.map(|dist| length_ms(dist, 0.8, stream).min(LONGEST_MS));
+        let extra_ms = cause.extra_ms.as_ref();
+        let extra_ms = extra_ms.map_or(0.0, |dist| length_ms(dist, 0.5, stream));
+        let step_ms = cause.step_ms.as_ref();
+        let step_ms = step_ms.map_or(0.0, |dist| length_ms(dist, 0.8, stream));
+        let is_back = match cause.direction {
+            Direction::Forwards => false,
+            Direction::Backwards => true,
+            Direction::Either => stream.chance(0.5),
+        };
+        let step_ms = if is_back { -step_ms } else { step_ms };
+        let earliest_ms = RUN_IN_MS + self.lease_ms() + 1000.0;
+        let under_way = match cause.fault.aim() {
+            Aim::Links(_) => LINK_UNDER_WAY,
+            Aim::Processes(_) | Aim::Machines(_) | Aim::Servers(_) => HOST_UNDER_WAY,
+        };
+        let strike = strike(work_ms, duration_ms, earliest_ms, under_way, stream);
+        weight *= strike.exposure_ms;
+        let mut hosts: Vec<Name> = Vec::new();
+        for role in &cause.on {
+            let (host, of_host) = choose(self.hosts(*role), stream);
+            weight *= of_host;
+            hosts.extend(host);
+        }
+        let amounts = Amounts {
+            step_ns: ns_from_fractional_ms(step_ms) as i64,
+            extra_ns: ns_from_fractional_ms(extra_ms) as u64,
+            drift_ppm: cause.drift_ppm.unwrap_or_default(),
+            probability: cause.probability.unwrap_or_default(),
+        };
+        let lasts = cause.fault.span() != Span::Momentary;
+        let struck = Struck {
+            at_ms: strike.at_ms,
+            duration_ms: strike.duration_ms.filter(|_| lasts),
+            effect: self.effect(cause, hosts, amounts),
+        };
+        (struck, weight)
+    }
+
+    fn effect(&self, cause: &Cause, hosts: Vec<Name>, mut amounts: Amounts) -> Effect {
+        match cause.fault.aim() {
+            Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => {
+                let Ok(fault): Result<HostFault, Infallible> = fault.convert(
+                    &mut amounts,
+                    |it, ()| Ok(it.step_ns),
+                    |it, ()| Ok(it.drift_ppm),
+                );
+                Effect::Hosts { fault, hosts }
+            }
+            Aim::Links(fault) => {
+                let Ok(fault): Result<LinkFault, Infallible> = fault.convert(
+                    &mut amounts,
+                    |it, ()| Ok(it.extra_ns),
+                    |it, ()| Ok(it.probability),
+                );
+                let all = self.scenario.topology.hosts().into_iter().map(Name::from);
+                let others = all.filter(|host| !hosts.contains(host)).collect();
+                let links = Links {
+                    from: hosts,
+                    to: others,
+                    both_ways: true,
+                };
+                Effect::Links { fault, links }
+            }
+        }
+    }
+
+    /// The hosts of a role.
+    fn hosts(&self, role: Role) -> Vec<Name> {
+        let topology = &self.scenario.topology;
+        let servers = |is_one: fn(&ServerRole) -> bool| {
+            let servers = topology.servers().into_iter();
+            let servers = servers.filter(|server| is_one(&server.role));
+            servers.map(|server| server.name.into()).collect()
+        };
+        match role {
+            Role::Client => ["c1", "c2"].map(Name::from).into(),
+            Role::Node => servers(|role| *role == ServerRole::Node),
+            Role::Replica => servers(|role| matches!(role, ServerRole::Replica { .. })),
+            Role::Resource => vec![RESOURCE.into()],
+        }
+    }
+
+    fn lease_ms(&self) -> f64 {
+        self.scenario.lock.lease_ms().unwrap_or(0) as f64
+    }
+
+    /// Makes a run with these faults, and says which properties it violates.
+    fn violates(&self, drawn: &Drawn, faults: &[Struck], seed: u64) -> Result<[bool; 2], RunError> {
+        let first_ms = faults
+            .iter()
+            .map(|fault| -fault.at_ms)
+            .fold(RUN_IN_MS, f64::max);
+        let request_ms = CONNECTING_MS + first_ms;
+        let longest_ms = faults.iter().filter_map(|fault| fault.duration_ms);
+        let horizon_ms = request_ms
+            + drawn.work_ms
+            + longest_ms.fold(0.0, f64::max)
+            + 3.0 * self.lease_ms()
+            + AFTERWARDS_MS;
+        let mut scenario = self.scenario.clone();
+        scenario.horizon_ms = horizon_ms.ceil() as u64;
+        let mut other = Stream::new(seed, "risk/other-work");
+        let other_work_ms = self.setup.work_ms.at_tail_ms(1.0 - other.uniform_f64());
+        let clients = [
+            ("c1", request_ms, drawn.work_ms),
+            ("c2", request_ms + drawn.arrival_ms, other_work_ms),
+        ];
+        for (client, start_ms, work_ms) in clients {
+            let own = scenario.workload.client.entry(client.to_owned());
+            let own: &mut ClientOverride = own.or_default();
+            own.start_ms = Some(Dist::Constant(start_ms));
+            own.hold_ms = Some(Dist::Constant(work_ms));
+        }
+        let fault = |(nth, fault): (usize, &Struck)| Fault {
+            name: format!("cause-{nth}").into(),
+            start: Start::At {
+                at_ns: ns_from_fractional_ms(request_ms + fault.at_ms) as u64,
+            },
+            duration_ns: fault.duration_ms.map(|ms| ns_from_fractional_ms(ms) as u64),
+            effect: fault.effect.clone(),
+        };
+        let schedule = Schedule {
+            faults: faults.iter().enumerate().map(fault).collect(),
+        };
+        let run = run_schedule(&scenario, seed, schedule, Keep::default())?;
+        Ok(PROPERTIES
+            .map(|property| matches!(run.verdicts.get(&property), Some(Verdict::Violated(_)))))
+    }
+}
+
+/// One of these hosts, and how much likelier it is in the environment, where all are equally likely. The
+/// first of several, which of the clients is the one that holds the lock, is chosen half as often again.
+fn choose(hosts: Vec<Name>, stream: &mut Stream) -> (Option<Name>, f64) {
+    let count = hosts.len() as f64;
+    let of_first = (1.5 / count).min(1.0);
+    let (is_first, other) = (
+        stream.chance(of_first),
+        stream.below(hosts.len().saturating_sub(1) as u64),
+    );
+    let (place, share) = match is_first {
+        true => (0, of_first),
+        false => (1 + other, (1.0 - of_first) / (count - 1.0)),
+    };
+    let host = hosts.into_iter().nth(place as usize);
+    (host, 1.0 / (count * share))
+}
+
+/// The amounts of a fault, in the units of a schedule.
+struct Amounts {
+    step_ns: i64,
+    extra_ns: u64,
+    drift_ppm: i64,
+    probability: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_host_is_struck_as_often_as_the_others() {
+        for all in [&["c1", "c2"][..], &["n1"], &["n1", "n2", "n3", "n4", "n5"]] {
+            let mut stream = Stream::new(0, "hosts");
+            let hosts: Vec<Name> = all.iter().map(|host| Name::from(*host)).collect();
+            let drawn: Vec<_> = (0..20_000)
+                .map(|_| choose(hosts.clone(), &mut stream))
+                .collect();
+            for host in &hosts {
+                let of_host = drawn
+                    .iter()
+                    .filter(|(found, _)| found.as_ref() == Some(host));
+                let share = of_host.map(|(_, weight)| weight).sum::<f64>() / 20_000.0;
+                let ratio = share * hosts.len() as f64;
+                assert!((ratio - 1.0).abs() < 0.05, "{host} of {all:?}: {ratio}");
+            }
+        }
+    }
+}

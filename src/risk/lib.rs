@@ -1,0 +1,27 @@
+//! How often a lock fails in an environment, in violations a year.
+//!
+//! An [`Environment`] says what goes wrong, how often and for how long. One run is one grant of the lock:
+//! a client takes it and works, another client asks for it. For each cause, one fault strikes at a time
+//! that is uniform over the grant ([`strike`]), and the mean of the violations gives those per grant
+//! ([`by_cause`]). [`whole`] lets all causes strike together.
+
+mod arrival;
+mod environment;
+mod estimate;
+mod grant;
+mod question;
+mod setup;
+mod strike;
+mod time;
+mod variants;
+mod whole;
+
+pub use arrival::Demand;
+pub use environment::{Cause, Environment, Guess, Role, SHIPPED};
+pub use estimate::{Number, Runs};
+pub use grant::PROPERTIES;
+pub use question::{ByCause, Effort, RiskError, Share, by_cause};
+pub use setup::{Setup, SetupError, inline};
+pub use time::{Time, YEAR_MS};
+pub use variants::{Change, Variant, variants};
+pub use whole::whole;
