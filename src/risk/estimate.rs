@@ -7,6 +7,9 @@ use crate::grant::Outcome;
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.96;
 
+/// The same for numbers that few violations decide.
+const Z_ROUGH: f64 = 3.0;
+
 /// With 95 % confidence, something that did not happen in n runs happens in at most 3/n of them.
 ///
 /// These runs would have the mean weight if weights and violations were independent. Longer faults and
@@ -106,9 +109,14 @@ impl Number {
         })
     }
 
-    /// Whether two independent numbers may be the same: whether their difference is within its error.
+    /// Whether two independent numbers may be the same: whether their difference is within two standard
+    /// errors, or three if one is rough, since the error is then uncertain itself.
     pub fn agrees(&self, other: &Number) -> bool {
-        let margin = Z * (self.variance + other.variance).sqrt();
+        let errors = match self.is_rough || other.is_rough {
+            true => Z_ROUGH,
+            false => Z,
+        };
+        let margin = errors * (self.variance + other.variance).sqrt();
         (self.mean - other.mean).abs() <= margin
     }
 }
@@ -172,5 +180,10 @@ mod tests {
             ..Number::default()
         };
         assert!(of(10.0).agrees(&of(13.0)) && !of(10.0).agrees(&of(14.5)));
+        let rough = Number {
+            is_rough: true,
+            ..of(14.5)
+        };
+        assert!(of(10.0).agrees(&rough) && !of(8.0).agrees(&rough));
     }
 }
