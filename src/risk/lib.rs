@@ -2,7 +2,7 @@
 //!
 //! An [`Environment`] says what goes wrong, how often and for how long. One run is one grant of the lock:
 //! a client takes it and works, another client asks for it. For each cause, one fault strikes at a time
-//! that is uniform over the grant ([`strike`]), and the mean of the violations gives those per grant
+//! that is uniform over the grant (`strike`), and the mean of the violations gives those per grant
 //! ([`by_cause`]). [`whole`] lets all causes strike together.
 
 mod arrival;
