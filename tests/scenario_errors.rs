@@ -89,7 +89,7 @@ fn wrong_types_and_missing_keys() {
     assert_snapshot!(told("name = \"redlock\"", ""), @r#"scenarios/x.toml:7:1: [lock] lacks "name""#);
     assert_snapshot!(told("title = \"Good\"", ""), @r#"scenarios/x.toml:1:1: the scenario lacks "title"; write what it shows, in a few words"#);
     assert_snapshot!(told("nodes = 5", "nodes = 5.5"), @"scenarios/x.toml:4:9: topology.nodes: write a whole number, 0 or more, not 5.5");
-    assert_snapshot!(told("hold_ms = 20", "hold_ms = \"20\""), @r#"scenarios/x.toml:13:11: workload.hold_ms: write milliseconds as a number, or one of { uniform = [low, high] }, { exponential = mean }, { log_normal = { median = …, sigma = … } }, not "20""#);
+    assert_snapshot!(told("hold_ms = 20", "hold_ms = \"20\""), @r#"scenarios/x.toml:13:11: workload.hold_ms: write milliseconds as a number, or one of { uniform = [low, high] }, { exponential = mean }, { log_normal = { median = …, sigma = … } }, { quantiles = { p50 = …, p99 = …, max = … } }, { mixture = [[weight, …], …] }, { values = […] }, { file = "…" }, not "20""#);
     assert_snapshot!(told("on = \"c1\"", ""), @r#"scenarios/x.toml:19:8: a fault of kind "pause" needs "on""#);
     assert_snapshot!(told("on = \"c1\"", "on = 1"), @r#"scenarios/x.toml:20:6: expected a host ("c1", "n3", "resource") or a list of hosts"#);
     assert_snapshot!(told("after = \"c1 read\"", ""), @r#"scenarios/x.toml:18:1: a fault needs one of "at_ms", "after", "at_step", "between" and "every_ms" to say when it takes effect"#);

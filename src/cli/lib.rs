@@ -341,7 +341,7 @@ fn dispatch(cli: Cli, context: &Context) -> anyhow::Result<Exit> {
         Some(Command::Place(options)) => place::place(&options, context)?,
         Some(Command::Museum(options)) => museum::museum(&options, context)?,
         Some(Command::Rare(options)) => rare::rare(&options)?,
-        Some(Command::Risk(options)) => risk::risk(&options)?,
+        Some(Command::Risk(options)) => risk::risk(&options, context)?,
         Some(Command::Record(options)) => record::record(&options)?,
         Some(Command::Confirm(options)) => confirm::confirm(&options, context)?,
         Some(Command::Reproduce(options)) => reproduce::reproduce(&options, context)?,

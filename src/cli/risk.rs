@@ -1,13 +1,16 @@
 //! `locklab risk`: how often a lock fails in an environment.
 
 mod answer;
+mod leases;
 
 use std::sync::atomic::Ordering;
 
-use clap::{Args, ValueEnum};
-use locklab_experiments::layout;
-use locklab_experiments::output::{self, Stdout};
+use anyhow::bail;
+use clap::Args;
 use locklab_experiments::progress::Progress;
+use locklab_experiments::report::Report;
+use locklab_experiments::section::{Form, Section};
+use locklab_experiments::{Store, layout};
 use locklab_model::scenario;
 use locklab_risk::{
     Demand, Effort, Environment, RiskError, SHIPPED, Setup, Time, by_cause, variants, whole,
@@ -15,9 +18,10 @@ use locklab_risk::{
 use locklab_values::dist::Dist;
 
 use self::answer::Answer;
-use super::many::Jobs;
+use self::leases::Leases;
+use super::many::Basics;
 use super::number::whole as whole_number;
-use super::{Exit, interrupt, seeds};
+use super::{Context, Exit, interrupt, seeds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,13 +29,15 @@ Examples:
   locklab risk redlock --lease 10s --work 2s --every 1h --environment functions
   locklab risk --lease 30s --work '{ log_normal = { median = 2000, sigma = 1 } }'
                --set environment.cause.gc.every='1 min' --quick
+  locklab risk set-nx-px redlock --leases 1s,3s,10s,30s --work 500ms
 
 An environment says what goes wrong, how often and for how long: `locklab list
 environments`, or a TOML file of your own. For each cause, runs of one grant of
 the lock, which a fault strikes at a random time, say how likely it is that two
 clients hold the lock at once, and that the resource is corrupted. With the
 cause's frequency this is a number a year. The answer names the environment and
-the source of each number; see docs/risk.md for what it means.
+the source of each number; see docs/risk.md for what it means. With --leases it
+is a table and a chart of several leases and locks.
 
 --set lock.…, workload.…, resource.…, topology.… and so on change the scenario
 of the grant; --set environment.… changes the environment.
@@ -41,12 +47,16 @@ Exit codes: 0 an answer; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// The lock, of `locklab list locks`
+    /// The lock, of `locklab list locks`; several with --leases
     #[arg(value_name = "LOCK", default_value = "set-nx-px")]
-    lock: String,
+    locks: Vec<String>,
     /// Its lease, such as 10s
-    #[arg(long, value_name = "TIME", value_parser = Time::parse)]
-    lease: Time,
+    #[arg(long, value_name = "TIME", value_parser = Time::parse, required_unless_present = "leases")]
+    lease: Option<Time>,
+    /// Several leases, and a chart of violations a year against them: 1s,3s,10s,30s
+    #[arg(long, value_name = "TIME", value_delimiter = ',', value_parser = Time::parse,
+          conflicts_with = "lease")]
+    leases: Vec<Time>,
     /// How long the work under the lock takes: 2s, or a distribution of milliseconds in TOML
     #[arg(long, value_name = "TIME", value_parser = work)]
     work: Dist,
@@ -74,20 +84,8 @@ pub(super) struct Options {
     /// The seed from which the seeds of all runs are drawn
     #[arg(long, value_name = "N", value_parser = seeds::one, default_value = "0")]
     seed: u64,
-    /// Print the answer as JSON on standard output
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-    /// Print the causes as a table in this format
-    #[arg(long, value_enum, value_name = "FORMAT")]
-    format: Option<Format>,
     #[command(flatten)]
-    jobs: Jobs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Comma-separated values, a row for each cause and property
-    Csv,
+    basics: Basics,
 }
 
 /// A time with a unit, or a distribution of milliseconds.
@@ -124,17 +122,12 @@ fn quoted(set: &str) -> String {
     }
 }
 
-pub(super) fn risk(options: &Options) -> anyhow::Result<Exit> {
-    const PREFIX: &str = "environment.";
-    let of_environment = options
-        .sets
-        .iter()
-        .filter_map(|set| set.strip_prefix(PREFIX));
-    let of_environment: Vec<String> = of_environment.map(quoted).collect();
-    let of_scenario = options.sets.iter().filter(|set| !set.starts_with(PREFIX));
-    let setup = Setup {
-        lock: options.lock.clone(),
-        lease: options.lease,
+pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    let session = options.basics.session(context)?;
+    let environment = options.environment()?;
+    let setup = |lock: &String, lease: Time| Setup {
+        lock: lock.clone(),
+        lease,
         work_ms: options.work.clone(),
         demand: match options.contended {
             true => Demand::Contended,
@@ -142,8 +135,8 @@ pub(super) fn risk(options: &Options) -> anyhow::Result<Exit> {
                 every_ms: options.every.0,
             },
         },
-        sets: of_scenario.cloned().collect(),
-        environment: Environment::load(&options.environment, &of_environment)?,
+        sets: options.of_scenario().cloned().collect(),
+        environment: environment.clone(),
     };
     let stop = interrupt::flag()?;
     let progress = Progress::counting("simulating grants");
@@ -151,22 +144,57 @@ pub(super) fn risk(options: &Options) -> anyhow::Result<Exit> {
         runs: options.runs,
         until: options.until,
         seed: options.seed,
-        threads: options.jobs.threads(),
+        threads: session.threads,
         stop,
         progress: &|runs| progress.add(runs),
     };
-    let made = answer(&setup, options, effort);
+    let made = match (options.lease, &options.locks[..]) {
+        (Some(lease), [lock]) => {
+            let setup = setup(lock, lease);
+            answer(&setup, options, effort).map(|answer| one(&answer, &session.store))
+        }
+        (Some(_), _) => bail!("several locks need several leases: write --leases 1s,3s,10s,30s"),
+        (None, locks) => {
+            let setups = locks.iter().map(|lock| {
+                let of_lock = options.leases.iter().map(|lease| setup(lock, *lease));
+                (lock.clone(), of_lock.collect())
+            });
+            let setups: Vec<(String, Vec<Setup>)> = setups.collect();
+            Leases::estimate(&setups, options.every, effort).map(|it| it.report(&session.store))
+        }
+    };
     progress.clear();
     if stop.load(Ordering::Relaxed) {
         return Ok(Exit::Interrupted);
     }
-    let answer = made?;
-    match (options.json, options.format) {
-        (true, _) => output::print_json(&answer.json())?,
-        (false, Some(Format::Csv)) => output::print_exactly(&answer.csv())?,
-        (false, None) => Stdout::Text.tell(&answer.text())?,
-    }
+    made??.publish(session.stdout)?;
     Ok(Exit::AsPredicted)
+}
+
+impl Options {
+    const PREFIX: &str = "environment.";
+
+    fn environment(&self) -> anyhow::Result<Environment> {
+        let sets = { self.sets.iter() }.filter_map(|set| set.strip_prefix(Self::PREFIX));
+        let sets: Vec<String> = sets.map(quoted).collect();
+        Ok(Environment::load(&self.environment, &sets)?)
+    }
+
+    /// The overrides of the scenario.
+    fn of_scenario(&self) -> impl Iterator<Item = &String> {
+        { self.sets.iter() }.filter(|set| !set.starts_with(Self::PREFIX))
+    }
+}
+
+/// The report on one lock with one lease.
+fn one(answer: &Answer<'_>, store: &Store) -> anyhow::Result<Report> {
+    let folder = store.below("risk")?;
+    let document = answer.json();
+    let section = Section {
+        forms: vec![Form::List(answer.csv()), Form::Data(document.clone())],
+        ..Section::of(answer.text(), &folder, "risk")
+    };
+    Ok(Report::of(section, document, Exit::AsPredicted))
 }
 
 fn answer<'s>(

@@ -13,6 +13,7 @@
 
 mod axis_scale;
 mod backend;
+mod curves;
 mod draw;
 mod frame;
 mod heat;
@@ -20,6 +21,8 @@ mod lines;
 mod measure;
 mod pen;
 mod plot;
+
+pub use self::curves::{Curve, Curves, Estimate};
 
 use super::{Drawing, Error, Sheet};
 use locklab_check::Property;

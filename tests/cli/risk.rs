@@ -38,15 +38,83 @@ fn causes_are_in_json_and_csv_with_their_sources() {
     assert_eq!(answer["environment"], "jvm-on-vms");
     assert_eq!(answer["left_out"][0], "failover");
     let causes = answer["causes"].as_array().expect("a list");
-    let done = bench.locklab(&[&ASKED[..], &["--format", "csv"]].concat());
+    let csv = bench.read("target/locklab/risk/risk.csv");
     // A heading, and a row for each of two properties.
-    assert_eq!(
-        done.out.lines().count(),
-        1 + 2 * causes.len(),
-        "{}",
-        done.told()
+    assert_eq!(csv.lines().count(), 1 + 2 * causes.len(), "{csv}");
+    assert!(csv.contains("VEE 2018"), "{csv}");
+}
+
+#[test]
+fn several_leases_and_locks_are_a_table_and_a_chart() {
+    let bench = Bench::new("risk-leases");
+    let leases = [
+        "--leases",
+        "5s,500ms",
+        "--work",
+        "400ms",
+        "--runs",
+        "300",
+        "--contended",
+    ];
+    let locks = ["risk", "set-nx-px", "getset", "--environment", "ours.toml"];
+    let pauses = "title = \"T\"\n[network]\nlatency_ms = 2\nguess = \"g\"\n[cause.gc]\ntitle = \"a pause\"\n\
+                  fault = \"pause\"\non = [\"client\"]\nevery = \"1 h\"\nduration_ms = { exponential = 500 }\n\
+                  guess = [\"how often\"]\nwhy = \"w\"\n";
+    bench.write("ours.toml", pauses);
+    let done = bench.locklab(&[&locks[..], &leases].concat());
+    assert_eq!(done.code, Some(0), "{}", done.told());
+    let told = done.in_one_line();
+    for expected in [
+        "In ours.toml (T)",
+        "set-nx-px, 500 ms",
+        "getset, 5 s",
+        "leases.svg",
+    ] {
+        assert!(told.contains(expected), "{expected}: {}", done.told());
+    }
+    let csv = bench.read("target/locklab/risk/leases.csv");
+    let per_year = |lease: &str| {
+        let begins = |line: &&str| line.contains(&format!(",set-nx-px,{lease},resource,"));
+        let row = csv.lines().find(begins).expect("a row");
+        let mean = row.split(',').nth(5).expect("a mean");
+        mean.parse::<f64>().expect("a number")
+    };
+    // Of exponential pauses with a mean of 0.5 s, e^9 times as many last 0.5 s as last 5 s.
+    assert!(per_year("500") > 100.0 * per_year("5000"), "{csv}");
+    let one = [
+        "risk",
+        "--lease",
+        "500ms",
+        "--work",
+        "400ms",
+        "--runs",
+        "300",
+        "--contended",
+        "--quick",
+    ];
+    let done = bench.locklab(&[&one[..], &["--environment", "ours.toml", "--json"]].concat());
+    let alone: Value = serde_json::from_str(&done.out).expect("JSON");
+    let alone = &alone["violations"]["resource"]["per_year"]["mean"];
+    assert_eq!(alone.as_f64(), Some(per_year("500")), "{}", done.told());
+    assert!(
+        bench
+            .read("target/locklab/risk/leases.svg")
+            .contains("lease (s)")
     );
-    assert!(done.out.contains("VEE 2018"), "{}", done.told());
+    let done = bench.locklab(
+        &[&[
+            "risk",
+            "set-nx-px",
+            "getset",
+            "--lease",
+            "5s",
+            "--work",
+            "1s",
+        ][..]]
+        .concat(),
+    );
+    assert_eq!(done.code, Some(1), "{}", done.told());
+    assert!(done.told().contains("write --leases"), "{}", done.told());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use locklab_results::csv::Csv;
 use locklab_risk::{
     ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant, inline,
 };
+use locklab_values::dist::Dist;
 use serde_json::{Value, json};
 
 /// Everything that is known.
@@ -62,10 +63,6 @@ impl Answer<'_> {
             true => String::new(),
             false => format!(", with {}", setup.sets.join(", ")),
         };
-        let work = match &setup.work_ms {
-            locklab_values::dist::Dist::Constant(ms) => Time(*ms).to_string(),
-            other => format!("{} ms", inline(other)),
-        };
         let next = match setup.demand {
             Demand::Contended => "another client always waits".to_owned(),
             Demand::Poisson { .. } => "by many clients, independently".to_owned(),
@@ -76,7 +73,7 @@ impl Answer<'_> {
                 "lock",
                 &format!("{}, lease {}{overrides}", setup.lock, setup.lease),
             ],
-            ["work", &work],
+            ["work", &work(setup)],
             [
                 "how often",
                 &format!(
@@ -346,7 +343,7 @@ impl Answer<'_> {
         })
     }
 
-    pub(super) fn csv(&self) -> String {
+    pub(super) fn csv(&self) -> Csv {
         let mut csv = Csv::new([
             "environment",
             "lock",
@@ -381,7 +378,15 @@ impl Answer<'_> {
                 ]);
             }
         }
-        csv.text()
+        csv
+    }
+}
+
+/// How long the work takes: `2 s`.
+pub(super) fn work(setup: &Setup) -> String {
+    match &setup.work_ms {
+        Dist::Constant(ms) => Time(*ms).to_string(),
+        other => format!("{} ms", inline(other)),
     }
 }
 
@@ -428,7 +433,7 @@ fn lower(sentence: &str) -> String {
 }
 
 /// Two significant figures, without an exponent where there need be none.
-fn figures(value: f64) -> String {
+pub(super) fn figures(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }

@@ -187,6 +187,6 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "seeds/setnx-expire-repair",
     "seeds/setnx-expire-repair-pause",
     "seeds/setnx-release-resent",
-    "seeds/setnx-reset",
     "seeds/setnx-resent",
+    "seeds/setnx-reset",
 };

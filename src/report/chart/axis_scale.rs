@@ -63,6 +63,54 @@ impl Scale {
         }
     }
 
+    /// The axis of rates up to `top`, in percent, with about five ticks.
+    pub(super) fn of_rates(top: f64) -> Self {
+        let decimals = match top {
+            top if top < 1.0 => 2,
+            top if top < 5.0 => 1,
+            _ => 0,
+        };
+        let tick = |fifth: i32| {
+            let at = top * f64::from(fifth) / 5.0;
+            (at, format!("{at:.decimals$}"))
+        };
+        Scale {
+            label: String::new(),
+            ticks: (0..=5).map(tick).collect(),
+            range: (0.0, top),
+            kind: Kind::Proportional,
+        }
+    }
+
+    /// A logarithmic axis from one power of ten to another, with at most nine ticks. Positions are
+    /// logarithms to the base ten.
+    pub(super) fn decades(from: i32, to: i32) -> Self {
+        let step = (to - from).div_euclid(9) + 1;
+        let ticks = (from..=to).filter(|decade| (to - decade) % step == 0);
+        Scale {
+            label: String::new(),
+            ticks: ticks
+                .map(|decade| (f64::from(decade), power_of_ten(decade)))
+                .collect(),
+            range: (f64::from(from), f64::from(to)),
+            kind: Kind::Proportional,
+        }
+    }
+
+    /// A logarithmic axis with a tick at each of these positive numbers, which ascend.
+    pub(super) fn logarithmic(label: &str, values: &[f64]) -> Self {
+        let at = |value: Option<&f64>| value.map_or(0.0, |value| value.log10());
+        let (first, last) = (at(values.first()), at(values.last()));
+        let margin = ((last - first) * 0.03).max(0.1);
+        let tick = |value: &f64| (value.log10(), format_value(*value));
+        Scale {
+            label: label.to_owned(),
+            ticks: values.iter().map(tick).collect(),
+            range: (first - margin, last + margin),
+            kind: Kind::Proportional,
+        }
+    }
+
     /// An axis with a step for each number, as in heat maps. Numbers are in ascending order.
     pub(super) fn steps(axis: &Axis, values: &[f64]) -> Self {
         let (widest, narrowest) = gaps(values);
@@ -109,6 +157,15 @@ fn gaps(values: &[f64]) -> (f64, f64) {
 /// A number with at most four decimals.
 fn format_value(value: f64) -> String {
     ((value * 1e4).round() / 1e4).to_string()
+}
+
+/// `0.01`, `100`, `1e-6`.
+fn power_of_ten(decade: i32) -> String {
+    match decade {
+        -3..0 => format!("{:.*}", decade.unsigned_abs() as usize, 10f64.powi(decade)),
+        0..=4 => format!("{:.0}", 10f64.powi(decade)),
+        _ => format!("1e{decade}"),
+    }
 }
 
 fn one_apart(labels: impl Iterator<Item = String>) -> Vec<(f64, String)> {
@@ -173,6 +230,17 @@ mod tests {
         assert_eq!(round_values(0.0, 2.0).len(), 5);
         assert_eq!(round_values(0.0, 0.8)[3], 0.3);
         assert_eq!(round_values(30.0, 1530.0)[0], 200.0);
+    }
+
+    #[test]
+    fn decades_have_at_most_nine_ticks() {
+        let ticks = |from, to| -> Vec<String> {
+            let scale = Scale::decades(from, to);
+            scale.ticks.into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(ticks(-2, 1), ["0.01", "0.1", "1", "10"]);
+        assert_eq!(ticks(-12, 2).len(), 8);
+        assert_eq!(ticks(-12, 2)[0], "1e-12");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use plotters::style::register_font;
 
 use super::super::drawing::{Colour, Drawing};
 use super::super::{Error, Heading, Sheet, font, palette};
-use super::axis_scale::{Kind, Scale};
 use super::backend::Backend;
 use super::frame::{LEFT, RIGHT, axes, room};
 use super::pen::{Area, Pixel, failed, fitting, style, text};
@@ -69,7 +68,7 @@ fn draw_panel(root: &Area, area: &Area, plot: &Plot, panel: &Panel) -> Result<()
     };
     match &panel.body {
         Body::Lines(lines) => {
-            let frame = axes(root, &area, &plot.x, &rate_axis(plot.top), &plot.rates)?;
+            let frame = axes(root, &area, &plot.x, &plot.y, &plot.rates)?;
             lines::draw(root, &frame, plot, lines)
         }
         Body::Heat(heat) => {
@@ -142,24 +141,5 @@ impl Header {
             text(root, (x + 36, y), label, style(14.0, palette::INK))?;
         }
         Ok(())
-    }
-}
-
-/// The axis of rates up to `top`, in percent, with about five ticks.
-fn rate_axis(top: f64) -> Scale {
-    let decimals = match top {
-        top if top < 1.0 => 2,
-        top if top < 5.0 => 1,
-        _ => 0,
-    };
-    let tick = |fifth: i32| {
-        let at = top * f64::from(fifth) / 5.0;
-        (at, format!("{at:.decimals$}"))
-    };
-    Scale {
-        label: String::new(),
-        ticks: (0..=5).map(tick).collect(),
-        range: (0.0, top),
-        kind: Kind::Proportional,
     }
 }

@@ -18,6 +18,7 @@ pub(super) struct Plot {
     pub(super) rates: String,
     /// Percent at its end.
     pub(super) top: f64,
+    pub(super) y: Scale,
     pub(super) x: Scale,
     /// The names of the lines that all panels may have; a line is known by its place here.
     pub(super) legend: Vec<String>,
@@ -74,12 +75,14 @@ pub(super) fn plot(sweep: &Sweep, options: &ChartOptions) -> Result<Plot, Error>
             },
         });
     }
+    let top = top(&panels, options.rate_axis);
     Ok(Plot {
         title: sweep.title.clone(),
         overrides: sweep.overrides.join(", "),
         subtitle: subtitle(sweep, &measures, &panels),
         rates: Measure::axis_title(&measures),
-        top: top(&panels, options.rate_axis),
+        top,
+        y: Scale::of_rates(top),
         x: x_scale,
         legend,
         panels,
