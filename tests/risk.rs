@@ -107,6 +107,25 @@ fn number(answer: &ByCause) -> Number {
     answer.sum(RESOURCE)
 }
 
+/// A client that is cut off for three and a half minutes between its grant and its write does harm, whatever
+/// the lease: its write is sent again two minutes later, after another client had the lock. The grant leaves
+/// the node a latency after the request, and the write is sent after three more and the work.
+#[test]
+fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
+    let cut = "[cause.cut]\ntitle = \"a client is cut off\"\nfault = \"partition\"\non = [\"client\"]\n\
+               every = \"1 year\"\nduration_ms = 210_000\nguess = [\"how often\"]\nwhy = \"simple\"\n";
+    let expected = (3.0 * LATENCY + WORK) / locklab_risk::YEAR_MS;
+    for lease_ms in [10_000.0, 30_000.0] {
+        let setup = Setup {
+            lease: Time(lease_ms),
+            ..contended(environment(&format!("cut-{lease_ms}"), cut))
+        };
+        let answer = by_cause(&setup, effort(3000, 0)).expect("an answer");
+        let ratio = number(&answer).mean / expected;
+        assert!((ratio - 1.0).abs() < 0.12, "{lease_ms}: {ratio}");
+    }
+}
+
 /// From one grant in a hundred to one in a hundred million. Of seven intervals at 95 %, three or more miss
 /// once in 250 times.
 #[test]

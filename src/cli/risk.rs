@@ -160,7 +160,8 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 (lock.clone(), of_lock.collect())
             });
             let setups: Vec<(String, Vec<Setup>)> = setups.collect();
-            Leases::estimate(&setups, options.every, effort).map(|it| it.report(&session.store))
+            Leases::estimate(&setups, options.every, effort)
+                .map(|it| it.report(&folder(&session.store, &environment)?))
         }
     };
     progress.clear();
@@ -186,9 +187,16 @@ impl Options {
     }
 }
 
+/// The folder of what is true in an environment.
+fn folder(store: &Store, environment: &Environment) -> anyhow::Result<Store> {
+    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
+    let name: String = environment.name.chars().map(plain).collect();
+    store.below("risk")?.below(&name)
+}
+
 /// The report on one lock with one lease.
 fn one(answer: &Answer<'_>, store: &Store) -> anyhow::Result<Report> {
-    let folder = store.below("risk")?;
+    let folder = folder(store, &answer.setup.environment)?;
     let document = answer.json();
     let section = Section {
         forms: vec![Form::List(answer.csv()), Form::Data(document.clone())],

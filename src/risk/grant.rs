@@ -33,6 +33,9 @@ const CONNECTING_MS: f64 = 200.0;
 /// The run goes on for this long after all has ended, and for three leases.
 const AFTERWARDS_MS: f64 = 10_000.0;
 
+/// What was lost is sent again within the time that the loss lasted, or within this (Linux, `TCP_RTO_MAX`).
+const LATEST_AGAIN_MS: f64 = 120_000.0;
+
 /// One run of a cause, and what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Outcome {
@@ -242,9 +245,11 @@ impl Grants<'_> {
             .fold(RUN_IN_MS, f64::max);
         let request_ms = CONNECTING_MS + first_ms;
         let longest_ms = faults.iter().filter_map(|fault| fault.duration_ms);
+        let longest_ms = longest_ms.fold(0.0, f64::max);
         let horizon_ms = request_ms
             + drawn.work_ms
-            + longest_ms.fold(0.0, f64::max)
+            + longest_ms
+            + longest_ms.min(LATEST_AGAIN_MS)
             + 3.0 * self.lease_ms()
             + AFTERWARDS_MS;
         let mut scenario = self.scenario.clone();

@@ -38,7 +38,7 @@ fn causes_are_in_json_and_csv_with_their_sources() {
     assert_eq!(answer["environment"], "jvm-on-vms");
     assert_eq!(answer["left_out"][0], "failover");
     let causes = answer["causes"].as_array().expect("a list");
-    let csv = bench.read("target/locklab/risk/risk.csv");
+    let csv = bench.read("target/locklab/risk/jvm-on-vms/risk.csv");
     // A heading, and a row for each of two properties.
     assert_eq!(csv.lines().count(), 1 + 2 * causes.len(), "{csv}");
     assert!(csv.contains("VEE 2018"), "{csv}");
@@ -72,7 +72,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
     ] {
         assert!(told.contains(expected), "{expected}: {}", done.told());
     }
-    let csv = bench.read("target/locklab/risk/leases.csv");
+    let csv = bench.read("target/locklab/risk/ours-toml/leases.csv");
     let per_year = |lease: &str| {
         let begins = |line: &&str| line.contains(&format!(",set-nx-px,{lease},resource,"));
         let row = csv.lines().find(begins).expect("a row");
@@ -98,7 +98,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
     assert_eq!(alone.as_f64(), Some(per_year("500")), "{}", done.told());
     assert!(
         bench
-            .read("target/locklab/risk/leases.svg")
+            .read("target/locklab/risk/ours-toml/leases.svg")
             .contains("lease (s)")
     );
     let done = bench.locklab(

@@ -81,8 +81,7 @@ impl Leases<'_> {
         )
     }
 
-    pub(super) fn report(&self, store: &Store) -> anyhow::Result<Report> {
-        let folder = store.below("risk")?;
+    pub(super) fn report(&self, folder: &Store) -> anyhow::Result<Report> {
         let document = self.json();
         let provenance = || Provenance {
             subject: "violations a year against the lease".into(),
@@ -107,7 +106,7 @@ impl Leases<'_> {
         );
         let section = Section {
             forms,
-            ..Section::of(text, &folder, "leases")
+            ..Section::of(text, folder, "leases")
         };
         Ok(Report::of(section, document, Exit::AsPredicted))
     }
