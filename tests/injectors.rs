@@ -2,10 +2,11 @@
 //! record the same phases of the same faults on the same hosts.
 #![cfg(target_os = "linux")]
 
-use locklab_history::{Event, FaultKind, Op, Outcome, Phase};
+use locklab_history::{Event, FaultKind, History, Op, Outcome, Phase};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
 use locklab_real::{Programs, RealRedis};
+use locklab_results::recording::Environment;
 use locklab_runner::backend::{Backend, World};
 use locklab_runner::simulate::Keep;
 
@@ -21,20 +22,26 @@ const CLIENTS: &str = r#"
     hold_ms = 1000
 "#;
 
-/// Runs two clients under `faults` with both injectors, and compares what each records of
-/// every fault on every host with what is expected.
-#[track_caller]
-fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
-    let scenario = parse("t.toml", &format!("{CLIENTS}{faults}"), &[]).expect("a sound scenario");
+/// Runs a scenario with both injectors.
+fn histories(text: &str) -> [(Environment, History); 2] {
+    let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
     let schedule = expand(&scenario.fault, 1);
     let programs = Programs {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
         ..Programs::find().expect("this program has a path")
     };
     let backends: [&dyn Backend; 2] = [&World, &RealRedis::new(programs)];
-    for backend in backends {
+    backends.map(|backend| {
         let run = backend.run(&scenario, 1, &schedule, Keep::default());
-        let history = run.expect("it ends").history;
+        (backend.environment(), run.expect("it ends").history)
+    })
+}
+
+/// Runs two clients under `faults` with both injectors, and compares what each records of
+/// every fault on every host with what is expected.
+#[track_caller]
+fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
+    for (environment, history) in histories(&format!("{CLIENTS}{faults}")) {
         let mut found: Vec<(String, String, Vec<Phase>)> = Vec::new();
         for record in &history.records {
             let Event::Fault { fault, phase, .. } = &record.event else {
@@ -53,7 +60,7 @@ fn check(faults: &str, expected: &[(&str, &str, &[Phase])]) {
             .iter()
             .map(|(fault, host, phases)| (&**fault, &**host, &**phases))
             .collect();
-        assert_eq!(found, expected, "{:?}", backend.environment());
+        assert_eq!(found, expected, "{environment:?}");
     }
 }
 
@@ -266,17 +273,7 @@ fn a_reset_breaks_the_connections_of_its_host_and_no_others() {
             "client = {{ resend = 0, on_close = \"fail\" }}\nfault = {{ firewall = {{ kind = \"reset\", on = \
              \"{struck}\", at_ms = 500 }} }}\n"
         );
-        let text = format!("{faults}{CLIENTS}");
-        let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
-        let schedule = expand(&scenario.fault, 1);
-        let programs = Programs {
-            locklab: env!("CARGO_BIN_EXE_locklab").into(),
-            ..Programs::find().expect("this program has a path")
-        };
-        let backends: [&dyn Backend; 2] = [&World, &RealRedis::new(programs)];
-        backends.map(|backend| {
-            let run = backend.run(&scenario, 1, &schedule, Keep::default());
-            let records = run.expect("it ends").history.records;
+        histories(&format!("{faults}{CLIENTS}")).map(|(_, History { records, .. })| {
             let released = records.iter().find_map(|record| match record.event {
                 Event::Complete {
                     op: Op::Release,

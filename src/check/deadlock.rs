@@ -57,7 +57,7 @@ pub use self::excuse::retransmission_ns;
 use self::excuse::{Obstacle, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record, Symptom};
+use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record, Span};
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
     let bounds = Bounds {
@@ -268,7 +268,7 @@ impl<'h> RequestTracker<'h> {
                 links,
             } => {
                 self.begin(fault, host, kind_of(*kind, links.as_ref()), record);
-                if kind.symptom() == Symptom::Broken {
+                if kind.span() == Span::Momentary {
                     self.end(fault, host, now_ns);
                 }
                 if record.event.is_death() {

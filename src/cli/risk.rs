@@ -2,6 +2,7 @@
 
 mod answer;
 mod leases;
+mod words;
 
 use std::sync::atomic::Ordering;
 
@@ -151,7 +152,8 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
     let made = match (options.lease, &options.locks[..]) {
         (Some(lease), [lock]) => {
             let setup = setup(lock, lease);
-            answer(&setup, options, effort).map(|answer| one(&answer, &session.store))
+            answer(&setup, options, effort)
+                .map(|answer| one(&answer, &folder(&session.store, options)?))
         }
         (Some(_), _) => bail!("several locks need several leases: write --leases 1s,3s,10s,30s"),
         (None, locks) => {
@@ -161,7 +163,7 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
             });
             let setups: Vec<(String, Vec<Setup>)> = setups.collect();
             Leases::estimate(&setups, options.every, effort)
-                .map(|it| it.report(&folder(&session.store, &environment)?))
+                .map(|it| it.report(&folder(&session.store, options)?))
         }
     };
     progress.clear();
@@ -187,20 +189,19 @@ impl Options {
     }
 }
 
-/// The folder of what is true in an environment.
-fn folder(store: &Store, environment: &Environment) -> anyhow::Result<Store> {
-    let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
-    let name: String = environment.name.chars().map(plain).collect();
-    store.below("risk")?.below(&name)
+/// The folder of what is true in an environment, with these overrides.
+fn folder(store: &Store, options: &Options) -> anyhow::Result<Store> {
+    store
+        .below("risk")?
+        .of_scenario(&options.environment, &options.sets)
 }
 
 /// The report on one lock with one lease.
-fn one(answer: &Answer<'_>, store: &Store) -> anyhow::Result<Report> {
-    let folder = folder(store, &answer.setup.environment)?;
+fn one(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Report> {
     let document = answer.json();
     let section = Section {
         forms: vec![Form::List(answer.csv()), Form::Data(document.clone())],
-        ..Section::of(answer.text(), &folder, "risk")
+        ..Section::of(answer.text(), folder, "risk")
     };
     Ok(Report::of(section, document, Exit::AsPredicted))
 }

@@ -13,7 +13,6 @@ mod trial;
 use std::collections::BTreeMap;
 
 use anyhow::{Context, anyhow};
-use locklab_check::Property;
 use locklab_model::scenario::{self, Scenario};
 use locklab_museum::{Exhibit, Museum as Data};
 use locklab_results::recording::Environment;
@@ -45,7 +44,6 @@ pub struct Museum {
 /// An exhibit, with the runs that can show it.
 struct Room {
     exhibit: Exhibit,
-    property: Property,
     runs: Runs,
 }
 
@@ -95,8 +93,6 @@ impl Museum {
 
 impl Room {
     fn of(exhibit: &Exhibit) -> anyhow::Result<Room> {
-        let property = Property::ALL.into_iter();
-        let mut property = property.filter(|it| it.name() == exhibit.property);
         let load = |layers: &[&[String]]| -> anyhow::Result<Scenario> {
             let name = exhibit.scenario.as_deref().unwrap_or(STANDARD);
             let standard = match exhibit.scenario {
@@ -114,7 +110,6 @@ impl Room {
             })
         };
         Ok(Room {
-            property: property.next().context("a test knows the properties")?,
             runs: runs().with_context(|| exhibit.name.clone())?,
             exhibit: exhibit.clone(),
         })
@@ -142,7 +137,13 @@ impl Experiment for Museum {
 
     fn identity(&self) -> impl Serialize {
         let rooms = self.rooms.iter();
-        let rooms = rooms.map(|room| (&room.exhibit.name, room.property, room.runs.identity()));
+        let rooms = rooms.map(|room| {
+            (
+                &room.exhibit.name,
+                room.exhibit.property,
+                room.runs.identity(),
+            )
+        });
         rooms.collect::<Vec<_>>()
     }
 
@@ -159,7 +160,7 @@ impl Experiment for Museum {
             let room = &self.rooms[place];
             trials
                 .0
-                .insert(number, room.runs.trial(number, room.property)?);
+                .insert(number, room.runs.trial(number, room.exhibit.property)?);
             Ok::<(), RunError>(())
         };
         let session = work.session();
@@ -227,7 +228,7 @@ impl Room {
             overrides: vec![],
             ..scenario.into_owned()
         };
-        pictures::keep(folder, name, &titled, &recording, self.property)?;
+        pictures::keep(folder, name, &titled, &recording, self.exhibit.property)?;
         Ok(tables::Shown {
             by: self.runs.what(number),
             command: self.runs.command(number, &Program::started_with("locklab")),

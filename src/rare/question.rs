@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use locklab_check::{Property, Verdict};
+use locklab_check::Property;
 use locklab_model::scenario::Scenario;
 use locklab_runner::RunError;
 use locklab_runner::judged::JudgedRun;
@@ -39,8 +39,7 @@ impl Question<'_> {
 
     /// Whether a run violates the property.
     pub(crate) fn is_violated(&self, run: &JudgedRun) -> bool {
-        let verdict = run.verdicts.get(&self.property);
-        matches!(verdict, Some(Verdict::Violated(_)))
+        run.violates(self.property)
     }
 
     /// What `one` makes of each number; see [`each`].

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use locklab_check::{Property, Verdict};
+use locklab_check::Property;
 use locklab_history::{
     Aim, Effect, Fault, HostFault, LinkFault, Links, Name, RESOURCE, Role as ServerRole, Schedule,
     Span, Start,
@@ -278,8 +278,7 @@ impl Grants<'_> {
             faults: faults.iter().enumerate().map(fault).collect(),
         };
         let run = run_schedule(&scenario, seed, schedule, Keep::default())?;
-        Ok(PROPERTIES
-            .map(|property| matches!(run.verdicts.get(&property), Some(Verdict::Violated(_)))))
+        Ok(PROPERTIES.map(|property| run.violates(property)))
     }
 }
 

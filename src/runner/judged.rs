@@ -42,6 +42,11 @@ pub struct JudgedRun {
 }
 
 impl JudgedRun {
+    /// Whether it violates this property.
+    pub fn violates(&self, property: Property) -> bool {
+        matches!(self.verdicts.get(&property), Some(Verdict::Violated(_)))
+    }
+
     /// The parts of the run that a cell counts.
     pub fn judged(&self) -> Judged<'_> {
         Judged {

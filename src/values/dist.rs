@@ -73,43 +73,32 @@ impl Dist {
     /// milliseconds. Those that have neither are shifted.
     #[must_use]
     pub fn longer_by_ms(&self, ms: f64) -> Dist {
-        match *self {
-            Dist::Quantiles(ref quantiles) => Dist::Quantiles(quantiles.longer_by_ms(ms)),
-            Dist::Mixture(ref parts) => {
-                let longer = |(weight, dist): &(f64, Dist)| (*weight, dist.longer_by_ms(ms));
-                Dist::Mixture(parts.iter().map(longer).collect())
-            }
-            Dist::Values(ref values) => {
-                Dist::Values(values.iter().map(|value| value + ms).collect())
-            }
-            Dist::Constant(value) => Dist::Constant(value + ms),
-            Dist::Uniform(low, high) => Dist::Uniform(low + ms, high + ms),
-            Dist::Exponential(mean) => Dist::Exponential(mean + ms),
-            Dist::LogNormal { median, sigma } => Dist::LogNormal {
-                median: median + ms,
-                sigma,
-            },
-        }
+        self.map(&|value| value + ms)
     }
 
     /// The distribution of so many times the duration.
     #[must_use]
     pub fn times(&self, factor: f64) -> Dist {
+        self.map(&|value| value * factor)
+    }
+
+    /// The same form with each of its milliseconds changed.
+    fn map(&self, change: &dyn Fn(f64) -> f64) -> Dist {
         match *self {
-            Dist::Constant(value) => Dist::Constant(value * factor),
-            Dist::Uniform(low, high) => Dist::Uniform(low * factor, high * factor),
-            Dist::Exponential(mean) => Dist::Exponential(mean * factor),
+            Dist::Constant(value) => Dist::Constant(change(value)),
+            Dist::Uniform(low, high) => Dist::Uniform(change(low), change(high)),
+            Dist::Exponential(mean) => Dist::Exponential(change(mean)),
             Dist::LogNormal { median, sigma } => Dist::LogNormal {
-                median: median * factor,
+                median: change(median),
                 sigma,
             },
-            Dist::Quantiles(ref quantiles) => Dist::Quantiles(quantiles.times(factor)),
+            Dist::Quantiles(ref quantiles) => Dist::Quantiles(quantiles.map(change)),
             Dist::Mixture(ref parts) => {
-                let longer = |(weight, dist): &(f64, Dist)| (*weight, dist.times(factor));
-                Dist::Mixture(parts.iter().map(longer).collect())
+                let changed = |(weight, dist): &(f64, Dist)| (*weight, dist.map(change));
+                Dist::Mixture(parts.iter().map(changed).collect())
             }
             Dist::Values(ref values) => {
-                Dist::Values(values.iter().map(|value| value * factor).collect())
+                Dist::Values(values.iter().map(|value| change(*value)).collect())
             }
         }
     }

@@ -72,7 +72,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
     ] {
         assert!(told.contains(expected), "{expected}: {}", done.told());
     }
-    let csv = bench.read("target/locklab/risk/ours-toml/leases.csv");
+    let csv = bench.read("target/locklab/risk/ours.toml/leases.csv");
     let per_year = |lease: &str| {
         let begins = |line: &&str| line.contains(&format!(",set-nx-px,{lease},resource,"));
         let row = csv.lines().find(begins).expect("a row");
@@ -98,7 +98,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
     assert_eq!(alone.as_f64(), Some(per_year("500")), "{}", done.told());
     assert!(
         bench
-            .read("target/locklab/risk/ours-toml/leases.svg")
+            .read("target/locklab/risk/ours.toml/leases.svg")
             .contains("lease (s)")
     );
     let done = bench.locklab(

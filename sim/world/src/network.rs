@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_link::{Delivery, Flow, Kind, LinkRule, Links, RuleId};
-use turmoil_net::{NetstatState, Packet, TcpFlags};
+use turmoil_net::{NetstatEntry, NetstatState, Packet, TcpFlags};
 
 use super::HostId;
 use super::packet::{
@@ -236,11 +236,7 @@ impl Network {
     /// Resets which, delivered to the kernel of `host`, make it forget all its connections.
     /// Packets that its peers send later match no connection and are answered with a reset.
     pub(super) fn resets_for(&mut self, host: HostId) -> Vec<Packet> {
-        let own: Vec<Route> = turmoil_net::netstat(address_of(host))
-            .entries
-            .iter()
-            .filter_map(|entry| Route::between(entry.local, entry.peer?))
-            .collect();
+        let own = connections_of(host);
         self.orphans.extend(own.iter().map(|route| route.reverse()));
         own.into_iter().map(reset_for_sender).collect()
     }
@@ -248,13 +244,8 @@ impl Network {
     /// Resets which, delivered to both ends, end all connections of `host`. What waits to be sent again on
     /// them is dropped.
     pub(super) fn resets_of(&mut self, host: HostId) -> Vec<Packet> {
-        let own: Vec<Route> = turmoil_net::netstat(address_of(host))
-            .entries
-            .iter()
-            .filter_map(|entry| Route::between(entry.local, entry.peer?))
-            .collect();
-        let both = own.iter().flat_map(|route| [*route, route.reverse()]);
-        let both: Vec<Route> = both.collect();
+        let own = connections_of(host).into_iter();
+        let both: Vec<Route> = own.flat_map(|route| [route, route.reverse()]).collect();
         self.directions.retain(|route, _| !both.contains(route));
         both.into_iter().map(reset_for_sender).collect()
     }
@@ -302,6 +293,13 @@ impl Network {
         });
         Some(messages.len() - 1)
     }
+}
+
+/// The connections of a host, each by the direction from its own end.
+fn connections_of(host: HostId) -> Vec<Route> {
+    let sockets = turmoil_net::netstat(address_of(host)).entries;
+    let route = |entry: &NetstatEntry| Route::between(entry.local, entry.peer?);
+    sockets.iter().filter_map(route).collect()
 }
 
 /// Whether the socket of the handshake on `route` is still connecting: a program that gave up

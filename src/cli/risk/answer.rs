@@ -1,13 +1,14 @@
 //! The answer of `locklab risk` in words, as JSON and as a table.
 
-use locklab_evidence::{Interval, thousands};
+use locklab_evidence::thousands;
 use locklab_experiments::layout;
 use locklab_results::csv::Csv;
 use locklab_risk::{
-    ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant, inline,
+    ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant,
 };
-use locklab_values::dist::Dist;
 use serde_json::{Value, json};
+
+use super::words::{cell, count, data, figures, overrides, range, work};
 
 /// Everything that is known.
 pub(super) struct Answer<'s> {
@@ -59,10 +60,6 @@ impl Answer<'_> {
     /// What the numbers are of. Nothing is printed without it.
     fn about(&self) -> String {
         let setup = self.setup;
-        let overrides = match setup.sets.is_empty() {
-            true => String::new(),
-            false => format!(", with {}", setup.sets.join(", ")),
-        };
         let next = match setup.demand {
             Demand::Contended => "another client always waits".to_owned(),
             Demand::Poisson { .. } => "by many clients, independently".to_owned(),
@@ -71,7 +68,7 @@ impl Answer<'_> {
         let rows = [
             [
                 "lock",
-                &format!("{}, lease {}{overrides}", setup.lock, setup.lease),
+                &format!("{}, lease {}{}", setup.lock, setup.lease, overrides(setup)),
             ],
             ["work", &work(setup)],
             [
@@ -152,7 +149,7 @@ impl Answer<'_> {
         let head = ["cause", "share", "at once, a year", "corrupted, a year"];
         let mut rows = vec![head.map(str::to_owned)];
         for share in self.sorted() {
-            let numbers = [0, 1].map(|property| self.cell(share.per_grant(property)));
+            let numbers = [0, 1].map(|property| cell(&self.per_year(share.per_grant(property))));
             let headline = self.headline();
             let part = share.per_grant(headline).mean / sums[headline];
             let part = match part > 0.0 {
@@ -190,23 +187,6 @@ impl Answer<'_> {
             text += &format!("\n  not counted, because this lock has no such host: {names}");
         }
         text
-    }
-
-    /// `0.31 (0.22–0.44)`, `≤ 1.2`.
-    fn cell(&self, per_grant: Number) -> String {
-        let year = self.per_year(per_grant);
-        match year.interval() {
-            None => format!("≤ {}", figures(year.not_excluded)),
-            Some(interval) => {
-                let rough = if year.is_rough { "~" } else { "" };
-                format!(
-                    "{rough}{} ({}–{})",
-                    figures(year.mean),
-                    figures(interval.low),
-                    figures(interval.high)
-                )
-            }
-        }
     }
 
     /// Whether the causes together come to the sum of each alone.
@@ -294,18 +274,10 @@ impl Answer<'_> {
     }
 
     pub(super) fn json(&self) -> Value {
-        let number = |number: Number| {
-            json!({
-                "mean": number.mean,
-                "interval": number.interval().map(|it| [it.low, it.high]),
-                "not_excluded": number.not_excluded,
-                "is_rough": number.is_rough,
-            })
-        };
         let both = |numbers: [Number; 2]| {
             let named = PROPERTIES.iter().zip(numbers);
             let named = named.map(|(property, per_grant)| {
-                let of = json!({ "per_grant": number(per_grant), "per_year": number(self.per_year(per_grant)) });
+                let of = json!({ "per_grant": data(&per_grant), "per_year": data(&self.per_year(per_grant)) });
                 (property.name().to_owned(), of)
             });
             Value::Object(named.collect())
@@ -382,14 +354,6 @@ impl Answer<'_> {
     }
 }
 
-/// How long the work takes: `2 s`.
-pub(super) fn work(setup: &Setup) -> String {
-    match &setup.work_ms {
-        Dist::Constant(ms) => Time(*ms).to_string(),
-        other => format!("{} ms", inline(other)),
-    }
-}
-
 fn source_line(name: &str, parts: [Option<String>; 2]) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     layout::fold(&format!("  {name}: {}", parts.join("; ")))
@@ -430,53 +394,4 @@ fn lower(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().map(|it| it.to_lowercase().to_string());
     first.unwrap_or_default() + letters.as_str()
-}
-
-/// Two significant figures, without an exponent where there need be none.
-pub(super) fn figures(value: f64) -> String {
-    if value == 0.0 {
-        return "0".into();
-    }
-    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
-    match rounded.abs() {
-        0.001..100_000.0 if rounded >= 100.0 => thousands(rounded as u64),
-        0.001..100.0 => format!("{rounded}"),
-        _ => format!("{rounded:.1e}"),
-    }
-}
-
-fn range(interval: Interval) -> String {
-    format!("{} to {}", figures(interval.low), figures(interval.high))
-}
-
-/// `950`, `43,000`, `1.7 million`.
-fn count(value: f64) -> String {
-    let units = [(1e12, " trillion"), (1e9, " billion"), (1e6, " million")];
-    let unit = units.into_iter().find(|(unit, _)| value >= *unit);
-    match unit {
-        Some((unit, name)) => format!("{}{name}", figures(value / unit)),
-        None => figures(value),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_two_figures() {
-        for (value, expected) in [
-            (0.0, "0"),
-            (0.3149, "0.31"),
-            (7.06, "7.1"),
-            (99.7, "100"),
-            (43_210.0, "43,000"),
-            (1.26e-7, "1.3e-7"),
-            (0.0123, "0.012"),
-        ] {
-            assert_eq!(figures(value), expected);
-        }
-        assert_eq!(count(1.74e6), "1.7 million");
-        assert_eq!(count(43_210.0), "43,000");
-    }
 }

@@ -13,19 +13,20 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_risk::{Effort, Number, PROPERTIES, RiskError, Setup, Time, by_cause};
 use serde_json::{Value, json};
 
-use super::answer::{figures, work};
+use super::words::{cell, data, overrides, work};
 
 /// What is estimated, as a column and as an axis.
 const WHAT: [&str; 2] = ["both hold it, a year", "corrupted, a year"];
 
-/// A longer lease is worth little once it would make violations at most this many times fewer.
+/// A longer lease is worth little once it makes violations at most this many times fewer.
 const KNEE: f64 = 2.0;
 
 /// The estimates of some locks, each with some leases.
 pub(super) struct Leases<'s> {
     setups: &'s [(String, Vec<Setup>)],
     every: Time,
-    effort_runs: u64,
+    /// Runs for each cause.
+    runs: u64,
     /// By lock, then by lease: violations a year of each property.
     years: Vec<Vec<[Number; 2]>>,
 }
@@ -49,7 +50,7 @@ impl Leases<'_> {
         Ok(Leases {
             setups,
             every,
-            effort_runs: effort.runs,
+            runs: effort.runs,
             years: setups.iter().map(of_lock).collect::<Result<_, _>>()?,
         })
     }
@@ -68,14 +69,11 @@ impl Leases<'_> {
         let Some((_, setup, _)) = self.all().next() else {
             return String::new();
         };
-        let overrides = match setup.sets.is_empty() {
-            true => String::new(),
-            false => format!(", with {}", setup.sets.join(", ")),
-        };
         format!(
-            "In {} ({}){overrides}: work of {}, asked for once in {}",
+            "In {} ({}){}: work of {}, asked for once in {}",
             setup.environment.name,
             setup.environment.title,
+            overrides(setup),
             work(setup),
             self.every,
         )
@@ -83,20 +81,22 @@ impl Leases<'_> {
 
     pub(super) fn report(&self, folder: &Store) -> anyhow::Result<Report> {
         let document = self.json();
-        let provenance = || Provenance {
-            subject: "violations a year against the lease".into(),
-            overrides: vec![],
-            seeds: format!("{} runs for each cause", thousands(self.effort_runs)),
-            environment: "simulated world".into(),
-        };
         let table = self.table();
         let mut forms = vec![
             Form::List(self.csv()),
             Form::Data(document.clone()),
             Form::Table(table.clone()),
         ];
-        if let Ok(chart) = self.chart().draw(&folder.sheet) {
-            forms.push(Form::Chart(chart, provenance()));
+        let chart = self.chart();
+        // Where no run is violated there is nothing to draw.
+        if chart.curves.iter().any(|curve| !curve.points.is_empty()) {
+            let provenance = Provenance {
+                subject: "violations a year against the lease".into(),
+                overrides: vec![],
+                seeds: format!("{} runs for each cause", thousands(self.runs)),
+                environment: "simulated world".into(),
+            };
+            forms.push(Form::Chart(chart.draw(&folder.sheet)?, provenance));
         }
         let text = format!(
             "{}\n\n{}\n{}",
@@ -112,19 +112,7 @@ impl Leases<'_> {
     }
 
     fn table(&self) -> Table {
-        let field = |number: &Number| {
-            let text = match number.interval() {
-                None => format!("≤ {}", figures(number.not_excluded)),
-                Some(interval) => format!(
-                    "{}{} ({}–{})",
-                    if number.is_rough { "~" } else { "" },
-                    figures(number.mean),
-                    figures(interval.low),
-                    figures(interval.high)
-                ),
-            };
-            Field::plain(text, Look::Silent)
-        };
+        let field = |year: &Number| Field::plain(cell(year), Look::Silent);
         let rows = self.all().map(|(lock, setup, years)| TableRow {
             label: format!("{lock}, {}", setup.lease),
             fields: years.iter().map(field).collect(),
@@ -184,27 +172,29 @@ impl Leases<'_> {
                 .map(|(setup, years)| (setup.lease, years[1]))
                 .collect();
             points.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
-            let least = points
+            let means = points.iter().map(|(_, year)| year.mean);
+            let least = means.fold(f64::INFINITY, f64::min);
+            let found = points
                 .iter()
-                .map(|(_, it)| it.mean)
-                .fold(f64::INFINITY, f64::min);
-            let found = points.iter().find(|(_, it)| it.mean <= KNEE * least);
-            let is_last = |lease: Time| points.last().is_some_and(|(last, _)| *last == lease);
-            match found {
-                Some(_) if least == 0.0 => {
-                    format!("{lock}: with some of these leases no run is corrupted.")
+                .position(|(_, year)| year.mean <= KNEE * least);
+            let Some((place, (lease, year))) = found.map(|place| (place, &points[place])) else {
+                return String::new();
+            };
+            let is_last = place + 1 == points.len();
+            match is_last {
+                _ if least == 0.0 => {
+                    format!("{lock}: with a lease of {lease} no run is corrupted.")
                 }
-                Some((lease, _)) if is_last(*lease) => {
-                    format!(
-                        "{lock}: the longest of these leases is the best, by more than {KNEE} times."
-                    )
-                }
-                Some((lease, number)) => format!(
-                    "{lock}: from a lease of {lease} on ({} corruptions a year), a longer one of these \
-                     makes them at most {KNEE} times fewer.",
-                    figures(number.mean)
+                true => format!(
+                    "{lock}: with a lease of {lease} there are {} corruptions a year, and more than {KNEE} \
+                     times as many with any shorter one.",
+                    cell(year)
                 ),
-                None => String::new(),
+                false => format!(
+                    "{lock}: with a lease of {lease} there are {} corruptions a year, and at least half as \
+                     many with any longer one.",
+                    cell(year)
+                ),
             }
         };
         let knees = self.setups.iter().zip(&self.years).map(knee);
@@ -242,21 +232,13 @@ impl Leases<'_> {
 
     fn json(&self) -> Value {
         let points = self.all().map(|(lock, setup, years)| {
-            let numbers = PROPERTIES.iter().zip(years).map(|(property, number)| {
-                let interval = number.interval();
-                json!({
-                    "property": property.name(),
-                    "per_year": number.mean,
-                    "interval": interval.map(|it| [it.low, it.high]),
-                    "not_excluded": number.not_excluded,
-                    "rough": number.is_rough,
-                })
-            });
+            let numbers = PROPERTIES.iter().zip(years);
+            let numbers = numbers.map(|(property, year)| (property.name().to_owned(), data(year)));
             json!({
                 "environment": setup.environment.name,
                 "lock": lock,
                 "lease_ms": setup.lease.0,
-                "violations": numbers.collect::<Vec<_>>(),
+                "per_year": Value::Object(numbers.collect()),
             })
         });
         data::document("risk", json!({ "leases": points.collect::<Vec<_>>() }))

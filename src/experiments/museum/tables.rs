@@ -49,7 +49,7 @@ impl Row {
         Row {
             exhibit: exhibit.name.clone(),
             what: exhibit.what.clone(),
-            property: room.property.name(),
+            property: exhibit.property.name(),
             threads: threads.collect(),
             mended_by: exhibit.mended_by.clone(),
             searched: match room.runs {
@@ -185,12 +185,21 @@ pub(super) fn all_bugs(data: &Data, folder: &Store) -> Section {
         let plain = |text: &str| Field::plain(text, Look::Silent);
         rows.push(TableRow {
             label: threads.clone(),
-            fields: [harm(bug), &version, &bug.what, &place].map(plain).into(),
+            fields: [bug.harm.name(), &version, &bug.what, &place]
+                .map(plain)
+                .into(),
         });
         list.push(
-            [&threads, &version, harm(bug), &bug.what, &exhibit, absent]
-                .map(str::to_owned)
-                .into(),
+            [
+                &threads,
+                &version,
+                bug.harm.name(),
+                &bug.what,
+                &exhibit,
+                absent,
+            ]
+            .map(str::to_owned)
+            .into(),
         );
     }
     let table = Table {
@@ -206,13 +215,6 @@ pub(super) fn all_bugs(data: &Data, folder: &Store) -> Section {
     Section {
         forms: vec![Form::Table(table), Form::List(list)],
         ..Section::of("Every bug, with its mechanism:".into(), folder, "bugs")
-    }
-}
-
-fn harm(bug: &Bug) -> &'static str {
-    match bug.harm {
-        locklab_museum::Harm::Safety => "safety",
-        locklab_museum::Harm::Liveness => "liveness",
     }
 }
 

@@ -101,7 +101,7 @@ impl Runs {
     pub(super) fn trial(&self, number: u64, property: Property) -> Result<Trial, RunError> {
         let (scenario, seed, schedule) = self.sick(number);
         let sick = judged::run_schedule(&scenario, seed, schedule.clone(), Keep::default())?;
-        if !is_violated(&sick, property) {
+        if !sick.violates(property) {
             return Ok(Trial::Sound);
         }
         match self {
@@ -181,8 +181,4 @@ fn at_the_time(schedule: Schedule, at_ns: u64) -> Schedule {
     Schedule {
         faults: schedule.faults.into_iter().map(at).collect(),
     }
-}
-
-fn is_violated(run: &JudgedRun, property: Property) -> bool {
-    matches!(run.verdicts.get(&property), Some(Verdict::Violated(_)))
 }

@@ -171,19 +171,13 @@ fn steps(
 }
 
 fn of_log(log: &Log) -> Cause {
-    let (name, title, file, unit) = match log.runtime {
+    let (name, title, file) = match log.runtime {
         Runtime::Jvm => (
             "gc",
             "the JVM of a client stops its threads",
             "gc-pauses.txt",
-            "pause",
         ),
-        Runtime::Go => (
-            "go-gc",
-            "Go's runtime stops a client",
-            "go-gc-pauses.txt",
-            "pause",
-        ),
+        Runtime::Go => ("go-gc", "Go's runtime stops a client", "go-gc-pauses.txt"),
     };
     Cause {
         name,
@@ -194,7 +188,7 @@ fn of_log(log: &Log) -> Cause {
             "{}, {}; {}",
             log.files.join(", "),
             seconds(log.pauses.watched_s),
-            counted(log.pauses.count(), unit)
+            counted(log.pauses.count(), "pause")
         ),
         events: log.pauses.clone(),
         amount: Amount::Duration,

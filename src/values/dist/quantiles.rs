@@ -74,17 +74,8 @@ impl Quantiles {
         knots
     }
 
-    /// All values are longer by this.
-    pub(super) fn longer_by_ms(&self, ms: f64) -> Quantiles {
-        self.map(|value| value + ms)
-    }
-
-    /// All values are so many times as long.
-    pub(super) fn times(&self, factor: f64) -> Quantiles {
-        self.map(|value| value * factor)
-    }
-
-    fn map(&self, change: impl Fn(f64) -> f64) -> Quantiles {
+    /// The same percentages with each value changed.
+    pub(super) fn map(&self, change: &dyn Fn(f64) -> f64) -> Quantiles {
         let points = self.points.iter();
         Quantiles {
             min: change(self.min),

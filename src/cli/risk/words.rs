@@ -1,0 +1,98 @@
+//! Numbers of violations, and what they are of, in words and for programs.
+
+use locklab_evidence::{Interval, thousands};
+use locklab_risk::{Number, Setup, Time, inline};
+use locklab_values::dist::Dist;
+use serde_json::{Value, json};
+
+/// How long the work takes: `2 s`.
+pub(super) fn work(setup: &Setup) -> String {
+    match &setup.work_ms {
+        Dist::Constant(ms) => Time(*ms).to_string(),
+        other => format!("{} ms", inline(other)),
+    }
+}
+
+/// What is changed of the usual scenario: `, with lock.timeout_ms=3000`; empty if nothing is.
+pub(super) fn overrides(setup: &Setup) -> String {
+    match setup.sets.is_empty() {
+        true => String::new(),
+        false => format!(", with {}", setup.sets.join(", ")),
+    }
+}
+
+/// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `≤ 1.2` if
+/// no run is violated.
+pub(super) fn cell(year: &Number) -> String {
+    match year.interval() {
+        None => format!("≤ {}", figures(year.not_excluded)),
+        Some(interval) => {
+            let rough = if year.is_rough { "~" } else { "" };
+            format!(
+                "{rough}{} ({}–{})",
+                figures(year.mean),
+                figures(interval.low),
+                figures(interval.high)
+            )
+        }
+    }
+}
+
+/// A number for programs.
+pub(super) fn data(number: &Number) -> Value {
+    json!({
+        "mean": number.mean,
+        "interval": number.interval().map(|it| [it.low, it.high]),
+        "not_excluded": number.not_excluded,
+        "is_rough": number.is_rough,
+    })
+}
+
+/// Two significant figures, without an exponent where there need be none.
+pub(super) fn figures(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        0.001..100_000.0 if rounded >= 100.0 => thousands(rounded as u64),
+        0.001..100.0 => format!("{rounded}"),
+        _ => format!("{rounded:.1e}"),
+    }
+}
+
+pub(super) fn range(interval: Interval) -> String {
+    format!("{} to {}", figures(interval.low), figures(interval.high))
+}
+
+/// `950`, `43,000`, `1.7 million`.
+pub(super) fn count(value: f64) -> String {
+    let units = [(1e12, " trillion"), (1e9, " billion"), (1e6, " million")];
+    let unit = units.into_iter().find(|(unit, _)| value >= *unit);
+    match unit {
+        Some((unit, name)) => format!("{}{name}", figures(value / unit)),
+        None => figures(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_figures() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.3149, "0.31"),
+            (7.06, "7.1"),
+            (99.7, "100"),
+            (43_210.0, "43,000"),
+            (1.26e-7, "1.3e-7"),
+            (0.0123, "0.012"),
+        ] {
+            assert_eq!(figures(value), expected);
+        }
+        assert_eq!(count(1.74e6), "1.7 million");
+        assert_eq!(count(43_210.0), "43,000");
+    }
+}
