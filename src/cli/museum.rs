@@ -11,7 +11,7 @@ use locklab_experiments::museum::Museum;
 const EXAMPLES: &str = "\
 Examples:
   locklab museum
-  locklab museum release-without-a-look
+  locklab museum unconditional-release
   locklab museum --out reports
 
 Each exhibit is a mechanism that was reported as a bug of a library, and a lock

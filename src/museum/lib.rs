@@ -23,7 +23,7 @@ pub struct Museum {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exhibit {
-    /// Its name: `release-of-anybodys-lock`.
+    /// Its name: `unconditional-release`.
     pub name: String,
     /// The mechanism in a sentence.
     pub what: String,

@@ -7,7 +7,7 @@ use crate::bench::Bench;
 #[test]
 fn a_mistake_is_told_from_its_fault() {
     let bench = Bench::new("museum");
-    let names = ["two-commands", "late-reply", "lease-of-another-time"];
+    let names = ["non-atomic-acquire", "late-reply", "wrong-lease"];
     let done = bench.locklab(&[&["museum", "--json"], &names[..]].concat());
     assert_eq!(done.code, Some(0), "{}", done.told());
     let document: Value = serde_json::from_str(&done.out).expect("JSON");
@@ -52,10 +52,10 @@ fn the_first_run_of_an_exhibit_is_repeated_by_its_command() {
 #[test]
 fn an_unknown_exhibit_is_refused_with_the_known_ones() {
     let bench = Bench::new("museum-unknown");
-    let done = bench.locklab(&["museum", "two-command"]);
+    let done = bench.locklab(&["museum", "non-atomic"]);
     assert_eq!(done.code, Some(1), "{}", done.told());
     assert!(
-        done.in_one_line().contains("two-commands"),
+        done.in_one_line().contains("non-atomic-acquire"),
         "{}",
         done.told()
     );

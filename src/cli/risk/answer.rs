@@ -383,8 +383,8 @@ fn change(change: &Change) -> String {
         Change::Lease(factor) if *factor > 1.0 => "twice the lease".into(),
         Change::Lease(_) => "half the lease".into(),
         Change::Fencing => "a fencing token, which the resource compares".into(),
-        Change::Deadline => "a look at the clock before the write".into(),
-        Change::Renewal => "a lease that is renewed each third of it".into(),
+        Change::Deadline => "checking the clock before the write".into(),
+        Change::Renewal => "renewing the lease at each third of it".into(),
         Change::Often(cause, factor) => format!("{cause} {} often (a guess)", by(*factor)),
         Change::Long(cause, factor) => format!("{cause} {} long (a guess)", by(*factor)),
     }
