@@ -279,6 +279,31 @@ fn logs_alone_need_no_time() {
     assert!(done.err.contains("every 15 s"), "{}", done.told());
 }
 
+/// What `record` writes is what `risk` reads, with the values in lists beside the file.
+#[test]
+fn a_recorded_file_is_an_environment_for_risk() {
+    let bench = Bench::new("record-risk");
+    let log = bench.write(
+        "gc.log",
+        "[10.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 20.5ms\n\
+         [40.000s][info][gc] GC(1) Pause Full (System.gc()) 6M->2M(32M) 3000.5ms\n",
+    );
+    let done = bench.locklab(&["record", "--gc-log", log, "--out", "measured"]);
+    assert_eq!(done.code, Some(0), "{}", done.told());
+    let asked = ["risk", "--lease", "1s", "--work", "200ms", "--contended"];
+    let rest = ["--runs", "300", "--quick", "--json"];
+    let file = ["--environment", "measured/environment.toml"];
+    let done = bench.locklab(&[&asked[..], &rest, &file].concat());
+    assert_eq!(done.code, Some(0), "{}", done.told());
+    let answer: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
+    let causes = answer["causes"].as_array().expect("a list");
+    let gc = causes.iter().find(|cause| cause["cause"] == "gc");
+    let gc = gc.unwrap_or_else(|| panic!("{}", done.told()));
+    // Every second pause is three times as long as the lease, and another client waits.
+    let mean = &gc["violations"]["resource"]["per_grant"]["mean"];
+    assert!(mean.as_f64().expect("a number") > 0.0, "{}", done.told());
+}
+
 #[test]
 fn what_cannot_be_measured_is_refused_with_a_remedy() {
     let bench = Bench::new("record-refused");
