@@ -5,6 +5,7 @@
 use locklab_history::{Event, FaultKind, History, Op, Outcome, Phase};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
+use locklab_real::series::run_undisturbed;
 use locklab_real::{Programs, RealRedis};
 use locklab_results::recording::Environment;
 use locklab_runner::backend::{Backend, World};
@@ -30,11 +31,14 @@ fn histories(text: &str) -> [(Environment, History); 2] {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
         ..Programs::find().expect("this program has a path")
     };
-    let backends: [&dyn Backend; 2] = [&World, &RealRedis::new(programs)];
-    backends.map(|backend| {
-        let run = backend.run(&scenario, 1, &schedule, Keep::default());
-        (backend.environment(), run.expect("it ends").history)
-    })
+    let keep = Keep::default();
+    let simulated = World.run(&scenario, 1, &schedule, keep).expect("it ends");
+    let real = RealRedis::new(programs);
+    let run = run_undisturbed(&real, &scenario, 1, &schedule, keep).expect("it ends");
+    [
+        (World.environment(), simulated.history),
+        (real.environment(), run.history),
+    ]
 }
 
 /// Runs two clients under `faults` with both injectors, and compares what each records of

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use locklab_check::{Property, Verdict};
 use locklab_history::{Event, FaultKind, History, Phase};
 use locklab_model::scenario::{Scenario, load, parse};
+use locklab_real::series::run_undisturbed;
 use locklab_real::{Programs, RealRedis};
-use locklab_runner::backend::Backend;
 use locklab_runner::judged::JudgedRun;
 use locklab_runner::simulate::Keep;
 use locklab_testing::why_no_zookeeper;
@@ -26,7 +26,13 @@ fn run(scenario: &Scenario, seed: u64) -> Option<JudgedRun> {
     };
     let drawn = scenario.drawn(seed);
     let real = RealRedis::new(programs);
-    let run = real.run(&drawn.scenario, seed, &drawn.schedule, Keep::MESSAGES);
+    let run = run_undisturbed(
+        &real,
+        &drawn.scenario,
+        seed,
+        &drawn.schedule,
+        Keep::MESSAGES,
+    );
     let run = JudgedRun::of(run.expect("it ends"), drawn.schedule, &drawn.scenario);
     let version = run.server_version.as_deref().unwrap_or_default();
     assert!(version.starts_with("ZooKeeper 3."), "{version}");

@@ -198,6 +198,7 @@ impl Experiment for Run {
             On::Redis => {
                 let backend = RealRedis {
                     clients: self.clients.clone(),
+                    stop: work.session().stop.flag(),
                     ..RealRedis::new(Programs::find()?)
                 };
                 let run = |place: usize, seed, runs: &mut Runs| {

@@ -43,7 +43,8 @@ pub enum Why {
 
 /// Calls `run` with the index of every range and each of its seeds, and after each chunk of
 /// seeds calls `done` with what `run` has collected in it. Ends early when `stop` is set;
-/// `done` is not called for an interrupted chunk.
+/// `done` is not called for an interrupted chunk. A run that fails after that counts as
+/// interrupted: runs on real servers end with an error when they are stopped.
 ///
 /// # Errors
 ///
@@ -70,6 +71,7 @@ pub fn run_chunks<Part: Default, E: ToString>(
                 let caught = catch_unwind(AssertUnwindSafe(|| run(job, seed, &mut part)));
                 let why = match caught {
                     Ok(Ok(())) => continue,
+                    Ok(Err(_)) if stop.load(Ordering::Relaxed) => return,
                     Ok(Err(error)) => Why::Failed(error.to_string()),
                     Err(payload) => Why::Panicked(message(&*payload)),
                 };
@@ -221,5 +223,22 @@ mod tests {
         assert_eq!(result, Ok(()));
         // The chunk with seed 100 is not done.
         assert_eq!(*lock(&done), 3 * CHUNK);
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_is_no_error() {
+        let stop = AtomicBool::new(false);
+        let run = |_, seed, _: &mut ()| match seed {
+            CHUNK => {
+                stop.store(true, Ordering::Relaxed);
+                Err("stopped")
+            }
+            _ => Ok(()),
+        };
+        let done = Mutex::new(0);
+        let add = |_, seeds: Range<u64>, ()| *lock(&done) += seeds.end - seeds.start;
+        let ran = run_chunks(&[0..0, 0..u64::MAX], 1, &stop, run, add);
+        assert_eq!(ran, Ok(()));
+        assert_eq!(*lock(&done), CHUNK);
     }
 }

@@ -1,7 +1,8 @@
 //! One run with a script of Bash as the program of every client.
 
 use locklab_model::scenario::parse;
-use locklab_real::{Clients, ConfirmError, Program, Programs, RealRedis, run_with};
+use locklab_real::series::run_undisturbed;
+use locklab_real::{Clients, ConfirmError, Program, Programs, RealRedis};
 use locklab_runner::judged::JudgedRun;
 use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
@@ -41,13 +42,8 @@ pub fn try_run(clients: u32, scenario: &str, script: &str) -> Option<Result<Run,
         }),
         ..RealRedis::new(programs)
     };
-    Some(run_with(
-        &real,
-        &scenario,
-        1,
-        &drawn.schedule,
-        Keep::MESSAGES,
-    ))
+    let keep = Keep::MESSAGES;
+    Some(run_undisturbed(&real, &scenario, 1, &drawn.schedule, keep))
 }
 
 /// The same, where the run has a result.
