@@ -26,6 +26,7 @@ mod overlap;
 mod pace;
 mod progress;
 mod property;
+mod reactions;
 mod recovery;
 mod resource;
 mod stale_write;
@@ -46,6 +47,7 @@ pub use deadlock::retransmission_ns;
 use opportunity::Opportunities;
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
+pub use reactions::{Reactions, reactions};
 pub use writes::{Writes, writes};
 
 /// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients

@@ -19,6 +19,7 @@ use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Clients, Programs, RealRedis};
+use locklab_results::reactions::ReactionCounts;
 use locklab_results::recording::{self, Recording, server_name};
 use locklab_results::{Cell, Detail, per_run};
 use locklab_runner::backend::{Backend, World};
@@ -145,6 +146,9 @@ pub struct Runs {
     /// What programs of others did that makes no sense, or ended them.
     #[serde(default)]
     notes: BTreeSet<String>,
+    /// How programs of others reacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reactions: Option<ReactionCounts>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: BTreeMap<u64, String>,
 }
@@ -154,6 +158,9 @@ impl Part for Runs {
         self.cell.merge(other.cell);
         self.discarded += other.discarded;
         self.notes.extend(other.notes);
+        if let Some(reactions) = other.reactions {
+            self.reactions.get_or_insert_default().merge(reactions);
+        }
         self.recordings.extend(other.recordings);
     }
 
@@ -244,7 +251,11 @@ impl Experiment for Run {
             }
             let evidence = self.gather(place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
-            results.push(self.json(scenario, runs, &result.cell, &comparisons, &evidence));
+            let mut json = self.json(scenario, runs, &result.cell, &comparisons, &evidence);
+            if let Some(reactions) = &result.reactions {
+                json["reactions"] = reactions.json();
+            }
+            results.push(json);
             let text = self.text(scenario, &result, &comparisons, &evidence, &session.program);
             report.sections.push(self.section(
                 text,
@@ -312,6 +323,8 @@ impl Run {
     ) -> String {
         let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
         let measured = describe::measured(scenario, &runs.cell).into_iter();
+        let reactions = runs.reactions.iter().flat_map(ReactionCounts::describe);
+        let measured = measured.chain(reactions);
         lines.extend(measured.map(|line| layout::fold(&format!("  {line}"))));
         lines.extend(
             self.version
@@ -320,9 +333,9 @@ impl Run {
         );
         if runs.discarded > 0 {
             lines.push(format!(
-                "  {} runs were discarded: the machine stalled, or a process began late, by more than {} ms",
-                runs.discarded,
-                LONGEST_STALL_NS / NS_PER_MS
+                "  runs discarded, since the machine stalled, or a process began late, by more than {} ms: {}",
+                LONGEST_STALL_NS / NS_PER_MS,
+                runs.discarded
             ));
         }
         for note in &runs.notes {
@@ -363,6 +376,10 @@ impl Run {
         runs.notes.extend(run.notes.iter().cloned());
         let run = JudgedRun::of(run, schedule, &scenario);
         runs.cell.add(seed, &run.judged());
+        if self.clients != Clients::Own {
+            let reactions = runs.reactions.get_or_insert_default();
+            reactions.add(&locklab_check::reactions(&run.history));
+        }
         if self.detail == Detail::Runs {
             runs.cell.keep(seed, &run.judged());
         }

@@ -10,6 +10,7 @@ mod observable;
 pub mod pace;
 pub mod per_run;
 mod promised;
+pub mod reactions;
 pub mod recording;
 mod run_row;
 pub mod table;
