@@ -1,16 +1,21 @@
-//! Checks licences, sources and duplicates of the dependencies against `deny.toml`.
+//! Checks licences, sources, duplicates and advisories of the dependencies against `deny.toml`.
 
 use anyhow::Result;
 
-use crate::tool::{cargo, install, perform};
+use crate::tool::{cargo, install, perform, works};
 
-/// Runs cargo-deny, and installs it if it is missing. The advisory database is not consulted:
-/// it changes independently of the repository.
+/// Runs cargo-deny, and installs it if it is missing. Where RustSec's database cannot be fetched, the
+/// advisories are skipped with a message.
 ///
 /// # Errors
 ///
 /// If it cannot be installed, or finds a violation.
 pub fn run() -> Result<()> {
     install("deny")?;
-    perform(cargo("deny check bans licenses sources"))
+    perform(cargo("deny check bans licenses sources"))?;
+    if !works(cargo("deny fetch db")) {
+        println!("skipped: the advisories, since RustSec's database cannot be fetched");
+        return Ok(());
+    }
+    perform(cargo("deny --offline check advisories"))
 }
