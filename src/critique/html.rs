@@ -230,7 +230,7 @@ fn figure(picture: &Picture) -> String {
 <pre>{}</pre>"#,
         picture.svg,
         escape(&picture.caption),
-        escape(&picture.replay)
+        escape(&picture.commands)
     )
 }
 

@@ -116,19 +116,19 @@ pub struct Row {
     pub real: Mark,
 }
 
-/// A drawing with its caption, and the command that makes it again.
+/// A drawing with its caption, and the commands that make it again and go on from it.
 pub struct Picture {
     /// The drawing; its ids are unique on the page.
     pub svg: String,
     /// What it shows.
     pub caption: String,
-    /// The command.
-    pub replay: String,
+    /// The commands, a line each.
+    pub commands: String,
 }
 
 impl Picture {
     /// A drawing by this program, whose ids are made unique by a prefix.
-    pub fn new(svg: &str, prefix: &str, caption: String, replay: String) -> Self {
+    pub fn new(svg: &str, prefix: &str, caption: String, commands: String) -> Self {
         let svg = svg
             .replace(" id=\"", &format!(" id=\"{prefix}-"))
             .replace("url(#", &format!("url(#{prefix}-"))
@@ -136,7 +136,7 @@ impl Picture {
         Self {
             svg,
             caption,
-            replay,
+            commands,
         }
     }
 }

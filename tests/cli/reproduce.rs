@@ -16,18 +16,22 @@ fn a_claim_becomes_a_page() {
     let page = bench.read(page.expect("it is written"));
     assert!(page.contains("1 of 1 claims came out as predicted."));
     assert!(page.contains("The clock on node C jumps forward, causing the lock to expire."));
-    // The command that the page names shows the run that it pictures.
-    let (_, command) = page
-        .split_once("<pre>locklab ")
-        .expect("it names a command");
-    let (command, _) = command.split_once("</pre>").expect("it ends");
+    // Of the commands that the page names the first shows the run that it pictures, the second shrinks it.
+    let (_, commands) = page.split_once("<pre>").expect("it names commands");
+    let (commands, _) = commands.split_once("</pre>").expect("they end");
+    let commands: Vec<&str> = commands.lines().collect();
+    let [again, shrink] = commands[..] else {
+        panic!("two commands expected: {commands:?}");
+    };
+    let run = |command: &str| bench.locklab(&command.split(' ').skip(1).collect::<Vec<_>>());
     let (_, caption) = page.split_once("<figcaption>").expect("it has a picture");
     let (caption, _) = caption.split_once(".</figcaption>").expect("it ends");
     // What another property of the same event adds stands before the last words.
     let (_, what) = caption.rsplit_once(", ").expect("several clauses");
-    let again = bench.locklab(&command.split(' ').collect::<Vec<_>>());
-    let told = again.in_one_line();
+    let told = run(again).in_one_line();
     assert!(told.contains(what), "{what}\n{told}");
+    let shrunk = run(shrink);
+    assert_eq!(shrunk.code, Some(0), "{}", shrunk.told());
 }
 
 #[test]

@@ -292,17 +292,20 @@ fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
         .map_or(0, |shortest| shortest.seed);
     let run = judged::record(scenario, seed)?;
     let (picture, provenance) = pictures::drawing(scenario, &run, headline, &Sheet::SCREEN)?;
-    let caption = match pictures::violation_of(&run, headline) {
-        Some(violation) => format!("Seed {seed}: {}.", violation.what),
-        None => format!("Seed {seed}: a run in which {headline} is not violated."),
+    let name = &scenario.name;
+    let again = format!("locklab run {name} --seed {seed}");
+    let (caption, commands) = match pictures::violation_of(&run, headline) {
+        Some(violation) => (
+            format!("Seed {seed}: {}.", violation.what),
+            format!("{again}\nlocklab shrink {name} --seed {seed}"),
+        ),
+        None => (
+            format!("Seed {seed}: a run in which {headline} is not violated."),
+            again,
+        ),
     };
-    let command = format!("locklab run {} --seed {seed}", scenario.name);
-    Ok(Picture::new(
-        &svg(&provenance.stamp(picture)),
-        &claim.id,
-        caption,
-        command,
-    ))
+    let svg = svg(&provenance.stamp(picture));
+    Ok(Picture::new(&svg, &claim.id, caption, commands))
 }
 
 /// The chart of a sweep, if it was made and there is something to draw.
@@ -324,6 +327,6 @@ fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Optio
         swept.seeds
     );
     let prefix = format!("{}-sweep", claim.id);
-    let command = format!("locklab sweep {name}");
-    Ok(Some(Picture::new(&drawn, &prefix, caption, command)))
+    let commands = format!("locklab sweep {name}");
+    Ok(Some(Picture::new(&drawn, &prefix, caption, commands)))
 }
