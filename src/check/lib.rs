@@ -44,7 +44,7 @@ pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
-use opportunity::Opportunities;
+use opportunity::{Opportunities, Opportunity};
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
 pub use reactions::{Reactions, reactions};
@@ -68,57 +68,69 @@ pub fn judge_by(
 ) -> BTreeMap<Property, Verdict> {
     let doubt = conclusive::doubt(timeline, bounds.deadlock_ns);
     let opportunities = Opportunities::of(timeline);
-    let mut verdicts = verdicts(timeline, bounds, properties);
-    for (property, verdict) in &mut verdicts {
-        if *verdict != Verdict::Holds {
-            continue;
+    let rules = rules(timeline, bounds);
+    let judged = |property| {
+        let (verdict, opportunity) = rules(property)?;
+        if verdict != Verdict::Holds {
+            return Some((property, verdict));
         }
         let doubt = match property {
             // The clients add without asking for the lock.
             Property::AcknowledgedLost => conclusive::missed(timeline),
             _ => doubt.clone(),
         };
-        let missing = || opportunities.missing(*property).map(String::from);
-        if let Some(why) = doubt.or_else(missing) {
-            *verdict = Verdict::Inconclusive { why };
-        }
-    }
-    verdicts
+        let missing = || opportunities.missing(opportunity).map(String::from);
+        let why = doubt.or_else(missing);
+        let verdict = why.map_or(verdict, |why| Verdict::Inconclusive { why });
+        Some((property, verdict))
+    };
+    properties.iter().copied().filter_map(judged).collect()
 }
 
-/// What each applicable rule says of the history, whatever the history could have shown.
-fn verdicts(
-    timeline: &Timeline,
-    bounds: &Bounds,
-    properties: &[Property],
-) -> BTreeMap<Property, Verdict> {
+/// The rule of each property that applies, and what a history must contain so that it could break it.
+fn rules<'t>(
+    timeline: &'t Timeline,
+    bounds: &'t Bounds,
+) -> impl Fn(Property) -> Option<(Verdict, Opportunity)> + 't {
     // Each is a part of `resource`.
     let stale_write = LazyCell::new(|| stale_write::check(timeline));
     let lost_update = LazyCell::new(|| lost_update::check(timeline));
     let token_regression = LazyCell::new(|| token_regression::check(timeline));
-    let judged = |property| {
-        let verdict = match property {
-            Property::Belief => belief::check(timeline),
-            Property::Lease => lease::check(timeline),
-            Property::Resource => resource::check([&stale_write, &lost_update, &token_regression]),
-            Property::StaleWrite => stale_write.clone(),
-            Property::LostUpdate => lost_update.clone(),
-            Property::TokenRegression => token_regression.clone(),
-            Property::Progress => progress::check(timeline),
-            Property::ForeignRelease => foreign_release::check(timeline, bounds.nodes),
-            Property::Deadlock => deadlock::check(timeline, bounds, Excuse::Servers),
-            Property::Availability => deadlock::check(timeline, bounds, Excuse::OwnHost),
-            Property::Recovery => recovery::check(timeline, bounds, bounds.settle_ns?),
+    move |property| {
+        Some(match property {
+            Property::Belief => (belief::check(timeline), Opportunity::AskedWhileBelieved),
+            Property::Lease => (lease::check(timeline), Opportunity::AskedWithinLease),
+            Property::Resource => (
+                resource::check([&stale_write, &lost_update, &token_regression]),
+                Opportunity::ContendedUpdateOrSecondToken,
+            ),
+            Property::StaleWrite => (stale_write.clone(), Opportunity::LateWrite),
+            Property::LostUpdate => (lost_update.clone(), Opportunity::ContendedUpdate),
+            Property::TokenRegression => (token_regression.clone(), Opportunity::SecondToken),
+            Property::Progress => (progress::check(timeline), Opportunity::Refusal),
+            Property::ForeignRelease => (
+                foreign_release::check(timeline, bounds.nodes),
+                Opportunity::LateRelease,
+            ),
+            Property::Deadlock => (
+                deadlock::check(timeline, bounds, Excuse::Servers),
+                Opportunity::JudgedByRule,
+            ),
+            Property::Availability => (
+                deadlock::check(timeline, bounds, Excuse::OwnHost),
+                Opportunity::JudgedByRule,
+            ),
+            Property::Recovery => (
+                recovery::check(timeline, bounds, bounds.settle_ns?),
+                Opportunity::JudgedByRule,
+            ),
             Property::AcknowledgedLost if !acknowledged_lost::applies_to(timeline) => return None,
-            Property::AcknowledgedLost => acknowledged_lost::check(timeline),
-            Property::Fifo => fifo::check(timeline),
-        };
-        Some(verdict)
-    };
-    let wanted = properties.iter().copied();
-    wanted
-        .filter_map(|property| Some((property, judged(property)?)))
-        .collect()
+            Property::AcknowledgedLost => {
+                (acknowledged_lost::check(timeline), Opportunity::AddAtRisk)
+            }
+            Property::Fifo => (fifo::check(timeline), Opportunity::JudgedByRule),
+        })
+    }
 }
 
 /// The input of a check that no history contains.

@@ -2,26 +2,8 @@
 //!
 //! A property that holds in a run shows something only if the run contained what a violation needs.
 //! A release that finds its key gone is no test of whose key it would have deleted. So each property
-//! has its opportunity, and without it the verdict is inconclusive:
-//!
-//! - `belief` and `lease`: a client asked for the lock, or listened for its turn, while another
-//!   believed that it held it; for `lease` within the time that its validity promised.
-//! - `stale-write`: a client whom another had followed wrote, was refused a write, or stopped before
-//!   it because it saw that its lease was over.
-//! - `lost-update`: the same, or another client asked for the lock between the grant of a client and
-//!   its write.
-//! - `token-regression`: an access came with a token after another grant's had been accepted.
-//! - `resource`: that of any of its parts.
-//! - `progress`: a client that could rely on the lock accessed a resource that refuses some: the
-//!   access had a token, or the resource refused one in this run.
-//! - `foreign-release`: a release was answered, and throughout its call another client could rely on
-//!   the lock.
-//! - `deadlock` and `availability`: from some time on a client requested the free lock, and the run
-//!   lasted longer than the bound from then; after the beginning of a fault, if there are any.
-//! - `acknowledged-lost`: an add was acknowledged before the last fault ended.
-//!
-//! `deadlock`, `availability`, `recovery` and `fifo` judge their own, because their rules find it. A
-//! violation is an opportunity by itself.
+//! has its [`Opportunity`], and without it the verdict is inconclusive. A violation is an opportunity by
+//! itself.
 
 mod attempts;
 
@@ -29,9 +11,38 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use self::attempts::Attempts;
-use super::{Property, recovery};
+use super::recovery;
 use locklab_history::timeline::{Grant, Holder, Timeline};
 use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
+
+/// What a run must contain so that it could have violated a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opportunity {
+    /// A client asked for the lock, or listened for its turn, while another believed that it held it.
+    AskedWhileBelieved,
+    /// The same, within the time that the other's validity promised.
+    AskedWithinLease,
+    /// A client whom another had followed wrote, was refused a write, or stopped before it because it saw
+    /// that its lease was over.
+    LateWrite,
+    /// The same, or another client asked for the lock between the grant of a client and its write.
+    ContendedUpdate,
+    /// An access came with a token after another grant's had been accepted.
+    SecondToken,
+    /// That of any part of `resource`.
+    ContendedUpdateOrSecondToken,
+    /// A client that could rely on the lock accessed a resource that refuses some: the access had a token,
+    /// or the resource refused one in this run.
+    Refusal,
+    /// A release was answered, and throughout its call another client could rely on the lock.
+    LateRelease,
+    /// An add was acknowledged before the last fault ended.
+    AddAtRisk,
+    /// The rule of the property finds it, and is inconclusive without it. For `deadlock` and `availability`:
+    /// from some time on a client requested the free lock, and the run lasted longer than the bound from then;
+    /// after the beginning of a fault, if there are any.
+    JudgedByRule,
+}
 
 /// The opportunities of a run.
 pub(super) struct Opportunities<'t, 'h> {
@@ -47,48 +58,46 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         }
     }
 
-    /// Why this run could not have violated the property, if it could not.
-    pub(super) fn missing(&self, property: Property) -> Option<&'static str> {
-        let (had, why) = match property {
-            Property::Belief => (
+    /// Why this run lacks the opportunity, if it does.
+    pub(super) fn missing(&self, wanted: Opportunity) -> Option<&'static str> {
+        let (had, why) = match wanted {
+            Opportunity::AskedWhileBelieved => (
                 self.is_asked_for(|grant| grant.ends_ns),
                 "no client asked for the lock while another held it",
             ),
-            Property::Lease => (
+            Opportunity::AskedWithinLease => (
                 self.is_asked_for(|grant| grant.lapses_ns),
                 "no client asked for the lock while another could rely on it",
             ),
-            Property::StaleWrite => (
+            Opportunity::LateWrite => (
                 self.comes_to_write(&|grant, index, _| self.is_followed(grant, index)),
                 "no client was about to write after another had been granted the lock",
             ),
-            Property::LostUpdate => (
+            Opportunity::ContendedUpdate => (
                 self.is_update_contended(),
                 "no client asked for the lock between another's grant and its write",
             ),
-            Property::TokenRegression => (
+            Opportunity::SecondToken => (
                 self.has_second_token(),
                 "the resource never saw the tokens of two grants",
             ),
-            Property::Resource => (
+            Opportunity::ContendedUpdateOrSecondToken => (
                 self.is_update_contended() || self.has_second_token(),
                 "no client asked for the lock between another's grant and its write",
             ),
-            Property::Progress => (
+            Opportunity::Refusal => (
                 self.can_be_refused(),
                 "no client showed a token, and the resource refused nothing",
             ),
-            Property::ForeignRelease => (
+            Opportunity::LateRelease => (
                 self.has_late_release(),
                 "no release was answered while another client could rely on the lock",
             ),
-            Property::AcknowledgedLost => (
+            Opportunity::AddAtRisk => (
                 self.is_add_at_risk(),
                 "no add was acknowledged before the last fault ended",
             ),
-            Property::Deadlock | Property::Availability | Property::Recovery | Property::Fifo => {
-                return None;
-            }
+            Opportunity::JudgedByRule => return None,
         };
         (!had).then_some(why)
     }

@@ -58,7 +58,7 @@ fn too_few_runs_give_neither_a_false_red_nor_a_false_green() {
     let bench = Bench::new("too-few");
     let some: [&[&str]; 2] = [
         &["--lock", "getset", "--problem", "crash", "--seeds", "20"],
-        &["--lock", "redlock", "--seeds", "1"],
+        &["--lock", "redlock", "--seeds", "1", "--format", "svg"],
     ];
     for cells in some {
         let matrix = bench.locklab(&[&["matrix"], cells].concat());

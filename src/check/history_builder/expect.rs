@@ -1,7 +1,7 @@
 //! The expected verdicts of a history under construction.
 
 use super::{HistoryBuilder, MS};
-use crate::{Property, Verdict, judge, verdicts};
+use crate::{Property, Verdict, judge, rules};
 use locklab_history::timeline::Timeline;
 
 impl HistoryBuilder {
@@ -18,8 +18,8 @@ impl HistoryBuilder {
     #[track_caller]
     pub fn expect_holds(&self, property: Property) {
         let timeline = Timeline::of(&self.history);
-        let verdict = verdicts(&timeline, &self.bounds, &[property]).remove(&property);
-        assert_eq!(verdict, Some(Verdict::Holds));
+        let (verdict, _) = rules(&timeline, &self.bounds)(property).expect("it applies");
+        assert_eq!(verdict, Verdict::Holds);
     }
 
     /// The property holds, and the history could have violated it.
