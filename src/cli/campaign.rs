@@ -9,6 +9,7 @@ use super::matrix::lock_completer;
 use super::seeds::Seeds;
 use super::{Context, Exit};
 use locklab_experiments::campaign::Campaign;
+use locklab_experiments::strategy::Strategy;
 use locklab_experiments::{conduct, matrix};
 use locklab_history::FaultKind;
 
@@ -18,6 +19,7 @@ Examples:
   locklab campaign --lock redlock --seeds 1000      one lock, violations shown
   locklab campaign --fault pause --fault slow-link  only these faults
   locklab campaign --set campaign.duration_ms=300   shorter ones
+  locklab campaign --lock redlock --strategy steps  faults at steps of a run
 
 The scenario problems/campaign describes what the seeds draw; one run of it:
   locklab view problems/campaign --seed 7
@@ -45,8 +47,18 @@ pub(super) struct Options {
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// How the faults of a seed are chosen: uniform (as the scenario describes them), swarm (each
+    /// seed leaves kinds out), hazard (more often while a client holds the lock; the rate is still
+    /// that of uniform) or steps (one to three faults at steps of a run without faults)
+    #[arg(long, value_name = "STRATEGY", default_value = "uniform", hide_possible_values = true,
+          value_parser = strategy_parser())]
+    strategy: String,
     #[command(flatten)]
     pub(super) many: Many,
+}
+
+fn strategy_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(Strategy::ALL.map(Strategy::name))
 }
 
 fn fault_parser() -> PossibleValuesParser {
@@ -65,6 +77,8 @@ impl Options {
 }
 
 pub(super) fn campaign(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    let campaign = Campaign::plan(&options.locks, options.overrides(), options.seeds.range())?;
+    let strategy = Strategy::of_name(&options.strategy).unwrap_or_default();
+    let seeds = options.seeds.range();
+    let campaign = Campaign::plan(&options.locks, options.overrides(), seeds, strategy)?;
     conduct(&campaign, &options.many.session(context)?)
 }

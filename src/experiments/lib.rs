@@ -41,6 +41,7 @@ mod shard;
 pub mod shard_status;
 pub mod shrink;
 mod store;
+pub mod strategy;
 pub mod sweep;
 pub mod twice;
 pub mod work;

@@ -31,17 +31,17 @@ use super::parts::{By, Rounds, Stage};
 use super::report::Report;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Session, Store, data};
-use locklab_matrix::{Setting, put_in};
+use locklab_matrix::put_in;
 use locklab_model::scenario::Scenario;
 use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::simulate::Keep;
 
-pub(crate) use self::classes::schedule;
-pub(crate) use self::kinds::Target;
+pub(crate) use self::classes::{Class, Setting, schedule};
+pub(crate) use self::kinds::{KINDS, Kind, Target};
 use self::outcome::Outcome;
 use self::pairs::{Pairs, Singles};
-pub(crate) use self::subject::{Baseline, as_override};
+pub(crate) use self::subject::{Baseline, as_override, without_faults};
 
 /// The workload on which locks are compared: without faults, two clients take the lock in turn. The
 /// second asks while the first holds the lock, and waits for it.
@@ -151,7 +151,7 @@ impl Place {
         seeds: Range<u64>,
         faults: Faults,
     ) -> anyhow::Result<Self> {
-        let setting = Setting {
+        let setting = locklab_matrix::Setting {
             lease_ms: STANDARD_LEASE_MS,
             parameters: toml::Table::new(),
         };

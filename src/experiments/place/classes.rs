@@ -28,6 +28,7 @@
 use std::collections::BTreeMap;
 
 use locklab_history::{Effect, Fault, Schedule, Start, Step};
+use locklab_model::scenario::Scenario;
 use locklab_runner::steps::{SeenStep, StepLog};
 
 use super::kinds::{Hosts, KINDS, Kind, Lengths, Same, Target};
@@ -90,6 +91,15 @@ pub(crate) struct Setting {
     pub(crate) hosts: Hosts,
     /// The lengths of faults.
     pub(crate) lengths: Lengths,
+}
+
+impl Setting {
+    pub(crate) fn of(scenario: &Scenario) -> Setting {
+        Setting {
+            hosts: Hosts::of(&scenario.topology),
+            lengths: Lengths::of(&scenario.lock),
+        }
+    }
 }
 
 /// The schedule of some placed faults.

@@ -11,7 +11,6 @@ use locklab_runner::simulate::Keep;
 use locklab_runner::steps::{SeenStep, StepLog};
 
 use super::classes::{Class, Setting, classes, schedule};
-use super::kinds::{Hosts, Lengths};
 use super::outcome::Outcome;
 
 /// One run without faults, and the placements in it.
@@ -36,10 +35,7 @@ impl Baseline {
     /// Makes the run.
     pub(crate) fn of(scenario: &Scenario, seed: u64) -> Result<Self, RunError> {
         let scenario = without_faults(scenario, seed);
-        let setting = Setting {
-            hosts: Hosts::of(&scenario.topology),
-            lengths: Lengths::of(&scenario.lock),
-        };
+        let setting = Setting::of(&scenario);
         let run = |keep| judged::run_schedule(&scenario, seed, Schedule::default(), keep);
         // The first run of a thread also sets up what later ones find.
         run(Keep::STEPS)?;
@@ -81,7 +77,7 @@ impl Baseline {
 }
 
 /// The scenario as the seed draws it, without its faults and what is predicted of them.
-fn without_faults(scenario: &Scenario, seed: u64) -> Scenario {
+pub(crate) fn without_faults(scenario: &Scenario, seed: u64) -> Scenario {
     let mut drawn = scenario.drawn(seed).scenario.into_owned();
     drawn.fault.clear();
     drawn.expect.clear();

@@ -1,0 +1,130 @@
+//! One to three faults at steps of a run without faults: what `place` places one after the other, drawn.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use locklab_history::{Fault, Name, Schedule};
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_runner::RunError;
+use locklab_runner::judged;
+use locklab_runner::simulate::Keep;
+use locklab_runner::steps::SeenStep;
+use locklab_values::random::Stream;
+use locklab_values::units::ns_from_ms;
+
+use super::{Chosen, Space};
+use crate::place::{Class, KINDS, Kind, Setting, Target, schedule, without_faults};
+
+/// The kinds of fault that are placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kinds<'k> {
+    /// All of them.
+    All,
+    /// That with this name.
+    Only(&'k str),
+}
+
+impl Kinds<'_> {
+    fn have(self, kind: &Kind) -> bool {
+        match self {
+            Kinds::All => true,
+            Kinds::Only(name) => kind.name == name,
+        }
+    }
+}
+
+/// The run of this seed.
+pub(crate) fn choose<'s>(
+    scenario: &'s Scenario,
+    seed: u64,
+    kinds: Kinds<'_>,
+) -> Result<Chosen<'s>, RunError> {
+    let bare = without_faults(scenario, seed);
+    let run = judged::run_schedule(&bare, seed, Schedule::default(), Keep::STEPS)?;
+    let mut steps = run.steps.unwrap_or_default().steps;
+    if let Some(campaign) = &scenario.campaign {
+        let faults = ns_from_ms(campaign.begins_ms)..ns_from_ms(campaign.heals_ms);
+        steps.retain(|seen| faults.contains(&seen.at_ns));
+    }
+    let setting = Setting::of(&bare);
+    let placements = Placements::of(&steps, &setting, kinds);
+    let mut stream = Stream::new(seed, "search/steps");
+    let faults = (0..number(&mut stream)).filter_map(|_| placements.draw(&mut stream));
+    let faults: Vec<Fault> = faults.collect();
+    let space = Space {
+        steps: steps.len() as u64,
+        placements: placements.count(),
+    };
+    Ok(Chosen {
+        space,
+        rehearsals: 1,
+        ..Chosen::as_drawn(Drawn {
+            scenario: Cow::Owned(bare),
+            schedule: schedule(faults),
+        })
+    })
+}
+
+/// One, two or three: of six seeds three have one fault, two have two, and one has three.
+fn number(stream: &mut Stream) -> usize {
+    [1, 1, 1, 2, 2, 3][stream.below(6) as usize]
+}
+
+/// Every kind of fault on every target, at every step.
+struct Placements<'a> {
+    steps: &'a [SeenStep],
+    setting: &'a Setting,
+    kinds: Kinds<'a>,
+    /// How many placements there are before the end of each step.
+    until: Vec<u64>,
+}
+
+impl<'a> Placements<'a> {
+    fn of(steps: &'a [SeenStep], setting: &'a Setting, kinds: Kinds<'a>) -> Placements<'a> {
+        let mut placements = Placements {
+            steps,
+            setting,
+            kinds,
+            until: Vec::with_capacity(steps.len()),
+        };
+        // What can be struck depends on nothing else of a step.
+        let mut known: BTreeMap<(&Name, Option<(&Name, &Name)>), u64> = BTreeMap::new();
+        let mut sum = 0;
+        for seen in steps {
+            let key = (seen.step.host(), seen.step.departure());
+            sum += *{ known.entry(key) }.or_insert_with(|| placements.at(seen).count() as u64);
+            placements.until.push(sum);
+        }
+        placements
+    }
+
+    fn count(&self) -> u64 {
+        self.until.last().copied().unwrap_or_default()
+    }
+
+    /// The kinds and their targets at a step.
+    fn at(&self, seen: &SeenStep) -> impl Iterator<Item = (usize, Target)> {
+        let step = seen.step.clone();
+        let kinds = KINDS.iter().enumerate();
+        let kinds = kinds.filter(|(_, kind)| self.kinds.have(kind));
+        kinds.flat_map(move |(place, kind)| {
+            let targets = kind.targets(&self.setting.hosts, step.host(), step.departure());
+            targets.into_iter().map(move |target| (place, target))
+        })
+    }
+
+    /// One of them, each as likely as any other; nothing if there is none.
+    fn draw(&self, stream: &mut Stream) -> Option<Fault> {
+        let number = stream.below(self.count());
+        let at = self.until.partition_point(|until| *until <= number);
+        let seen = self.steps.get(at)?;
+        let before = at.checked_sub(1).map_or(0, |before| self.until[before]);
+        let (kind, target) = self.at(seen).nth((number - before) as usize)?;
+        let class = Class {
+            kind,
+            target,
+            steps: vec![at],
+        };
+        Some(class.fault(self.steps, self.setting))
+    }
+}
