@@ -4,15 +4,17 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::many::Many;
+use super::number::whole;
 use super::{Context, Exit};
 use locklab_experiments::conduct;
-use locklab_experiments::museum::Museum;
+use locklab_experiments::museum::{Museum, STARTS, Strategies};
 
 const EXAMPLES: &str = "\
 Examples:
   locklab museum
   locklab museum unconditional-release
   locklab museum --out reports
+  locklab museum --strategies late-reply --limit 200
 
 Each exhibit is a mechanism that was reported as a bug of a library, and a lock
 of the catalogue that has it. Faults are placed at every step of a run of two
@@ -31,13 +33,23 @@ pub(super) struct Options {
     /// Only these exhibits
     #[arg(value_name = "EXHIBIT", value_parser = PossibleValuesParser::new(Museum::names()), hide_possible_values = true)]
     exhibits: Vec<String>,
+    /// Compare strategies of campaigns: how many runs each takes until it shows a mechanism that
+    /// is found by a search
+    #[arg(long)]
+    strategies: bool,
+    /// The runs after which a strategy has not found a mechanism
+    #[arg(long, value_name = "RUNS", default_value = "500", requires = "strategies",
+          value_parser = whole::<u64>(1..=1_000_000))]
+    limit: u64,
     #[command(flatten)]
     pub(super) many: Many,
 }
 
 pub(super) fn museum(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    conduct(
-        &Museum::plan(&options.exhibits)?,
-        &options.many.session(context)?,
-    )
+    let session = options.many.session(context)?;
+    if options.strategies {
+        let strategies = Strategies::plan(&options.exhibits, STARTS, options.limit)?;
+        return conduct(&strategies, &session);
+    }
+    conduct(&Museum::plan(&options.exhibits)?, &session)
 }

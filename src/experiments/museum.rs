@@ -7,6 +7,7 @@
 //! not: then the mechanism, and not the fault alone, made the violation. An exhibit with a scenario is
 //! run with the seeds of that scenario instead.
 
+mod strategies;
 mod tables;
 mod trial;
 
@@ -33,6 +34,7 @@ use super::report::Report;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data};
 
+pub use self::strategies::{STARTS, Strategies};
 use self::trial::{Runs, Trial};
 
 /// The exhibits to show.

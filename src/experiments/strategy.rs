@@ -19,7 +19,7 @@ use locklab_runner::simulate::Keep;
 use serde::Serialize;
 
 pub(crate) use self::missed::missed;
-pub(crate) use self::steps::Kinds;
+pub(crate) use self::steps::{Kinds, choose as choose_steps};
 pub(crate) use self::weights::Weights;
 
 /// How a seed becomes a run.

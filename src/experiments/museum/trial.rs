@@ -163,7 +163,7 @@ impl Runs {
 
 impl Trial {
     /// After a run that violates the property with the mistake: what comes of it without.
-    fn of_mended(run: &JudgedRun, property: Property) -> Trial {
+    pub(super) fn of_mended(run: &JudgedRun, property: Property) -> Trial {
         match run.verdicts.get(&property) {
             Some(Verdict::Violated(_)) => Trial::Both,
             Some(Verdict::Holds) => Trial::Mended,

@@ -1,6 +1,6 @@
 //! The kinds of fault that are placed, with lengths that follow from the lock's lease.
 
-use locklab_history::{Effect, HostFault, LinkFault, Links, Name, Role, Topology};
+use locklab_history::{Effect, FaultKind, HostFault, LinkFault, Links, Name, Role, Topology};
 use locklab_locks::LockSpec;
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
 
@@ -213,6 +213,15 @@ impl Hosts {
 }
 
 impl Kind {
+    /// The kind of its fault in scenarios.
+    pub(crate) fn fault_kind(&self) -> FaultKind {
+        match self.effect {
+            Made::Host(fault) => fault.kind(),
+            Made::Isolated | Made::Lost => FaultKind::Partition,
+            Made::Late => FaultKind::SlowLink,
+        }
+    }
+
     /// The targets of this kind at a step of `host`, at which this message leaves.
     pub(crate) fn targets(
         &self,

@@ -1,0 +1,151 @@
+//! Which strategy finds the mechanisms of the museum, and at what cost.
+//!
+//! For each exhibit that is found by a search, and each way of searching, there are some *starts*: searches
+//! with seeds of their own, each until a run shows the mechanism or the limit is reached. What counts is the
+//! number of runs, which is the same on every machine; runs that a strategy makes to choose others count too.
+//! The processor time stands in a table of its own.
+
+mod cpu;
+mod start;
+mod tables;
+mod way;
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use locklab_check::Property;
+use locklab_museum::{Exhibit, Museum as Data};
+use locklab_runner::batch::Part;
+use locklab_runner::pool::Broken;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use self::start::Start;
+use self::way::{Search, Way};
+use crate::bug::Bug;
+use crate::parts::{By, Rounds, Stage};
+use crate::report::Report;
+use crate::work::{Made, Work};
+use crate::{Exit, Experiment, Session, Store, data};
+
+/// How often each search is begun, with other seeds.
+pub const STARTS: u64 = 20;
+
+/// Searches for the mechanisms of the museum, in several ways.
+pub struct Strategies {
+    exhibits: Vec<Exhibit>,
+    /// Of each exhibit, a search in each way.
+    searches: Vec<Search>,
+    starts: u64,
+    limit: u64,
+}
+
+/// The starts of a search, by their number.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Starts(BTreeMap<u64, Start>);
+
+impl Part for Starts {
+    fn join(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+impl Strategies {
+    /// Plans to search for these exhibits; without any, for all that are found by a search. Each search is
+    /// begun so many times, and ends after `limit` runs.
+    ///
+    /// # Errors
+    ///
+    /// If an exhibit does not fit a workload.
+    pub fn plan(only: &[String], starts: u64, limit: u64) -> anyhow::Result<Strategies> {
+        let is_wanted = |exhibit: &Exhibit| {
+            exhibit.scenario.is_none() && (only.is_empty() || only.contains(&exhibit.name))
+        };
+        let mut exhibits = Data::shipped().exhibits;
+        exhibits.retain(is_wanted);
+        let mut searches = Vec::new();
+        for exhibit in &exhibits {
+            for way in Way::ALL {
+                searches.push(Search::of(way, exhibit).with_context(|| exhibit.name.clone())?);
+            }
+        }
+        Ok(Strategies {
+            exhibits,
+            searches,
+            starts,
+            limit,
+        })
+    }
+
+    fn property(&self, search: usize) -> Property {
+        self.exhibits[search / Way::ALL.len()].property
+    }
+}
+
+impl Experiment for Strategies {
+    const NAME: &'static str = "museum";
+    type Results = Vec<Made<Starts>>;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        store.below("search")
+    }
+
+    fn identity(&self) -> impl Serialize {
+        (&self.searches, self.starts, self.limit)
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let stage = Stage {
+            name: "starts",
+            doing: "searching",
+            by: By::Seeds,
+            rounds: Rounds::One,
+            part: 1,
+        };
+        let seeds = vec![0..self.starts; self.searches.len()];
+        let session = work.session();
+        let one = |place: usize, number: u64, starts: &mut Starts| {
+            let first = number * self.limit;
+            let seeds = first..first + self.limit;
+            let start = Start::of(&self.searches[place], self.property(place), seeds)?;
+            starts.0.insert(number, start);
+            anyhow::Ok(())
+        };
+        let bug = |broken: Broken| {
+            let exhibit = &self.exhibits[broken.job / Way::ALL.len()].name;
+            let command = session
+                .program
+                .line(&["museum", "--strategies", exhibit.as_str()]);
+            Bug::or_usage(broken, exhibit, command)
+        };
+        work.runs(&stage, &seeds, session.threads, one, &bug)
+    }
+
+    fn report(
+        &self,
+        results: Self::Results,
+        _: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let rows: Vec<tables::Row> = { self.exhibits.iter() }
+            .zip(results.chunks(Way::ALL.len()))
+            .map(|(exhibit, made)| tables::Row::of(exhibit, made))
+            .collect();
+        let runs = tables::runs(&rows, self.limit, folder);
+        let times = tables::times(&rows, self.limit, folder);
+        let document = data::document(
+            Self::NAME,
+            json!({ "limit": self.limit, "starts": self.starts, "exhibits": rows }),
+        );
+        let is_whole = results.iter().all(Made::is_whole);
+        Ok(Report {
+            sections: vec![runs, times],
+            closing: String::new(),
+            document,
+            exit: match is_whole {
+                true => Exit::AsPredicted,
+                false => Exit::Inconclusive,
+            },
+        })
+    }
+}
