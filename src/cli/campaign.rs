@@ -2,7 +2,6 @@
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::json;
 
 use super::many::Many;
 use super::matrix::lock_completer;
@@ -48,8 +47,7 @@ pub(super) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// How the faults of a seed are chosen: uniform (as the scenario describes them), swarm (each
-    /// seed leaves kinds out), hazard (more often while a client holds the lock; the rate is still
-    /// that of uniform) or steps (one to three faults at steps of a run without faults)
+    /// seed leaves kinds out) or steps (one to three faults at steps of a short run of two clients)
     #[arg(long, value_name = "STRATEGY", default_value = "uniform", hide_possible_values = true,
           value_parser = strategy_parser())]
     strategy: String,
@@ -65,20 +63,15 @@ fn fault_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }
 
-impl Options {
-    /// The overrides of the scenario.
-    fn overrides(&self) -> Vec<String> {
-        let mut sets = self.sets.clone();
-        if !self.faults.is_empty() {
-            sets.push(format!("campaign.faults={}", json!(self.faults)));
-        }
-        sets
-    }
-}
-
 pub(super) fn campaign(options: &Options, context: &Context) -> anyhow::Result<Exit> {
     let strategy = Strategy::of_name(&options.strategy).unwrap_or_default();
     let seeds = options.seeds.range();
-    let campaign = Campaign::plan(&options.locks, options.overrides(), seeds, strategy)?;
+    let faults = options
+        .faults
+        .iter()
+        .filter_map(|name| FaultKind::of_name(name));
+    let faults: Vec<FaultKind> = faults.collect();
+    let sets = options.sets.clone();
+    let campaign = Campaign::plan(&options.locks, sets, &faults, seeds, strategy)?;
     conduct(&campaign, &options.many.session(context)?)
 }

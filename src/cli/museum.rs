@@ -38,7 +38,7 @@ pub(super) struct Options {
     #[arg(long)]
     strategies: bool,
     /// The runs after which a strategy has not found a mechanism
-    #[arg(long, value_name = "RUNS", default_value = "500", requires = "strategies",
+    #[arg(long, value_name = "RUNS", default_value = "2000", requires = "strategies",
           value_parser = whole::<u64>(1..=1_000_000))]
     limit: u64,
     #[command(flatten)]

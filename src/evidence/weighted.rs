@@ -26,16 +26,6 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    /// So many runs, of which so many violate the property; the sum of their weights, and that of the squares.
-    pub fn of_sums(runs: u64, violated: u64, [sum, squares]: [f64; 2]) -> Weighted {
-        Weighted {
-            runs,
-            violated,
-            sum,
-            squares,
-        }
-    }
-
     /// Adds a run: its weight if it violates the property.
     pub fn add(&mut self, violating: Option<f64>) {
         self.runs += 1;

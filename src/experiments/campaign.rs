@@ -1,25 +1,27 @@
 //! Every lock under random faults.
 
-mod part;
 mod searched;
+mod tables;
 
 use std::ops::Range;
 
-use anyhow::anyhow;
+use anyhow::{anyhow, ensure};
 use serde::Serialize;
 use serde_json::json;
 
-use self::part::{LIVENESS, Measure, Number, SAFETY, as_list};
 use self::searched::{Searched, WouldMiss};
+use self::tables::{LIVENESS, Measure, Number, SAFETY, as_list};
 use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
+use super::place::{STANDARD, standard_sets};
 use super::report::Report;
 use super::section::Section;
-use super::strategy::Strategy;
+use super::strategy::{Chosen, Kinds, Strategy};
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Reports, Session, Store, data, pictures};
 use locklab_evidence::thousands;
+use locklab_history::FaultKind;
 use locklab_matrix::{Row, Setting, put_in};
 use locklab_model::scenario::Scenario;
 use locklab_report::Provenance;
@@ -33,6 +35,15 @@ use locklab_runner::simulate::Keep;
 /// The scenario of which every seed draws another.
 const SCENARIO: &str = "problems/campaign";
 
+/// What a strategy runs locks in: a scenario, and what is changed there.
+fn workload(strategy: Strategy) -> (&'static str, Vec<String>) {
+    match strategy {
+        Strategy::Uniform | Strategy::Swarm => (SCENARIO, vec![]),
+        // One round is as good as a hundred for faults at steps, and takes a hundredth of the time.
+        Strategy::Steps => (STANDARD, standard_sets()),
+    }
+}
+
 /// Locks under random faults.
 pub struct Campaign {
     rows: Vec<Row>,
@@ -42,22 +53,39 @@ pub struct Campaign {
     scenarios: Vec<Scenario>,
     seeds: Range<u64>,
     strategy: Strategy,
+    kinds: Kinds,
 }
 
 impl Campaign {
     /// Plans a campaign of these locks, or single forms of one; without any, of all. `overrides`
-    /// are those of the scenario, and `strategy` chooses the runs.
+    /// are those of the scenario, and `strategy` chooses the runs, with these kinds of fault, or all.
     ///
     /// # Errors
     ///
-    /// If an override does not fit.
+    /// If an override does not fit, or the strategy has no such faults.
     pub fn plan(
         locks: &[String],
-        overrides: Vec<String>,
+        mut overrides: Vec<String>,
+        faults: &[FaultKind],
         seeds: Range<u64>,
         strategy: Strategy,
     ) -> anyhow::Result<Self> {
-        let (rows, scenarios) = put_in_campaign(locks, &overrides)?;
+        let mut kinds = Kinds::All;
+        if !faults.is_empty() {
+            match strategy {
+                Strategy::Uniform | Strategy::Swarm => {
+                    overrides.push(format!("campaign.faults={}", json!(faults)));
+                }
+                Strategy::Steps => {
+                    kinds = Kinds::Of(faults.to_vec());
+                    ensure!(
+                        kinds.exist(),
+                        "no fault of these kinds is placed at steps; `locklab help place` has those that are"
+                    );
+                }
+            }
+        }
+        let (rows, scenarios) = put_in_campaign(locks, strategy, &overrides)?;
         let is_chosen = !locks.is_empty();
         Ok(Self {
             rows,
@@ -66,6 +94,7 @@ impl Campaign {
             scenarios,
             seeds,
             strategy,
+            kinds,
         })
     }
 }
@@ -76,12 +105,13 @@ impl Campaign {
 ///
 /// If a lock does not fit.
 pub(crate) fn scenarios(locks: &[String]) -> anyhow::Result<Vec<(Row, Scenario)>> {
-    let (rows, scenarios) = put_in_campaign(locks, &[])?;
+    let (rows, scenarios) = put_in_campaign(locks, Strategy::Uniform, &[])?;
     Ok(rows.into_iter().zip(scenarios).collect())
 }
 
 fn put_in_campaign(
     locks: &[String],
+    strategy: Strategy,
     overrides: &[String],
 ) -> anyhow::Result<(Vec<Row>, Vec<Scenario>)> {
     let rows = chosen_rows(locks);
@@ -89,9 +119,9 @@ fn put_in_campaign(
         lease_ms: 1000,
         parameters: toml::Table::new(),
     };
-    let scenarios = rows
-        .iter()
-        .map(|row| put_in(row, SCENARIO, overrides, &setting));
+    let (name, mut sets) = workload(strategy);
+    sets.extend_from_slice(overrides);
+    let scenarios = rows.iter().map(|row| put_in(row, name, &sets, &setting));
     let scenarios: Result<Vec<Scenario>, String> = scenarios.collect();
     Ok((rows, scenarios.map_err(|error| anyhow!(error))?))
 }
@@ -110,16 +140,21 @@ impl Experiment for Campaign {
     }
 
     fn identity(&self) -> impl Serialize {
-        (&self.scenarios, self.seeds.clone(), self.strategy)
+        (
+            &self.scenarios,
+            self.seeds.clone(),
+            self.strategy,
+            &self.kinds,
+        )
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
         let seeds = vec![self.seeds.clone(); self.scenarios.len()];
         let session = work.session();
         let run = |place: usize, seed, searched: &mut Searched| -> Result<(), RunError> {
-            let chosen = self.strategy.choose(&self.scenarios[place], seed)?;
+            let chosen = self.choose(&self.scenarios[place], seed)?;
             let run = chosen.run(seed, Keep::default())?;
-            searched.add(seed, &run, &chosen, self.strategy);
+            searched.add(seed, &run, &chosen);
             Ok(())
         };
         work.runs(&Stage::SIMULATED, &seeds, session.threads, run, &|broken| {
@@ -155,12 +190,12 @@ impl Experiment for Campaign {
         let mut every = Vec::new();
         let mut sections = Vec::new();
         for part in [&SAFETY, &LIVENESS] {
-            let numbers = part.numbers(&self.rows, &all, by);
+            let numbers = part.numbers(&self.rows, &all);
             let table = part.table(runs, &self.rows, &all, by);
             let data = document(&numbers);
             let end = self.seeds.start + runs;
             let provenance = Provenance {
-                subject: format!("{} of locks in {SCENARIO}", part.stem),
+                subject: format!("{} of locks in {}", part.stem, workload(by).0),
                 overrides: self.overrides.clone(),
                 seeds: format!("seeds {}..{end} of each lock", self.seeds.start),
                 environment: "simulated world".into(),
@@ -174,7 +209,7 @@ impl Experiment for Campaign {
         if self.is_chosen {
             for ((row, scenario), searched) in self.rows.iter().zip(&self.scenarios).zip(&all) {
                 let cell = &searched.cell;
-                closing += &show(row, scenario, cell, by, folder, &session.program)?;
+                closing += &self.show(row, scenario, cell, folder, &session.program)?;
             }
         }
         Ok(Report {
@@ -187,6 +222,46 @@ impl Experiment for Campaign {
 }
 
 impl Campaign {
+    /// The run of a seed.
+    fn choose<'s>(&self, scenario: &'s Scenario, seed: u64) -> Result<Chosen<'s>, RunError> {
+        self.strategy.choose(scenario, seed, &self.kinds)
+    }
+
+    /// Records the first run that violates each property.
+    fn show(
+        &self,
+        row: &Row,
+        scenario: &Scenario,
+        cell: &Cell,
+        folder: &Store,
+        program: &Program,
+    ) -> anyhow::Result<String> {
+        let mut text = String::new();
+        let measures = SAFETY.measures.iter().chain(LIVENESS.measures);
+        for (measure, _) in measures {
+            let Measure::Violations(property) = *measure else {
+                continue;
+            };
+            let Some(shortest) = cell.shortest.get(&property) else {
+                continue;
+            };
+            let chosen = self.choose(scenario, shortest.seed)?;
+            let run = chosen.run(shortest.seed, Keep::MESSAGES)?;
+            let drawn = &chosen.drawn.scenario;
+            let recording = judged::recording(drawn, shortest.seed, run, Environment::World);
+            let folder = folder.of_scenario(&row.label, &scenario.overrides)?;
+            let stem = format!("{property}-seed-{}", shortest.seed);
+            let kept = pictures::keep(&folder, &stem, scenario, &recording, property)?;
+            text += &format!(
+                "  {} violates {property} with seed {}\n{}\n",
+                row.label,
+                shortest.seed,
+                kept.describe(program)
+            );
+        }
+        Ok(text)
+    }
+
     /// The error for a run without a result.
     fn bug(&self, broken: Broken, program: &Program) -> anyhow::Error {
         let row = &self.rows[broken.job].label;
@@ -228,39 +303,4 @@ fn percent(probability: f64) -> String {
         it if it > 0.9999 => "> 99.99 %".into(),
         it => format!("{:.2} %", it * 100.0),
     }
-}
-
-/// Records the first run that violates each property.
-fn show(
-    row: &Row,
-    scenario: &Scenario,
-    cell: &Cell,
-    by: Strategy,
-    folder: &Store,
-    program: &Program,
-) -> anyhow::Result<String> {
-    let mut text = String::new();
-    let measures = SAFETY.measures.iter().chain(LIVENESS.measures);
-    for (measure, _) in measures {
-        let Measure::Violations(property) = *measure else {
-            continue;
-        };
-        let Some(shortest) = cell.shortest.get(&property) else {
-            continue;
-        };
-        let chosen = by.choose(scenario, shortest.seed)?;
-        let run = chosen.run(shortest.seed, Keep::MESSAGES)?;
-        let drawn = &chosen.drawn.scenario;
-        let recording = judged::recording(drawn, shortest.seed, run, Environment::World);
-        let folder = folder.of_scenario(&row.label, &scenario.overrides)?;
-        let stem = format!("{property}-seed-{}", shortest.seed);
-        let kept = pictures::keep(&folder, &stem, scenario, &recording, property)?;
-        text += &format!(
-            "  {} violates {property} with seed {}\n{}\n",
-            row.label,
-            shortest.seed,
-            kept.describe(program)
-        );
-    }
-    Ok(text)
 }

@@ -4,13 +4,11 @@
 //! its own (`search/…`), and nothing is remembered from one seed to the next. So a seed is the same run on
 //! any number of threads.
 
-mod hazard;
 mod missed;
 mod steps;
 mod swarm;
 #[cfg(test)]
 mod tests;
-mod weights;
 
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_runner::RunError;
@@ -19,8 +17,7 @@ use locklab_runner::simulate::Keep;
 use serde::Serialize;
 
 pub(crate) use self::missed::missed;
-pub(crate) use self::steps::{Kinds, choose as choose_steps};
-pub(crate) use self::weights::Weights;
+pub(crate) use self::steps::Kinds;
 
 /// How a seed becomes a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -31,27 +28,19 @@ pub enum Strategy {
     Uniform,
     /// Each seed first draws which kinds of fault may occur, and how densely.
     Swarm,
-    /// Half of the seeds draw the times of all faults from those at which a client holds the lock.
-    Hazard,
     /// One to three faults at steps of a run without faults.
     Steps,
 }
 
 impl Strategy {
     /// All of them, in the order of tables.
-    pub const ALL: [Strategy; 4] = [
-        Strategy::Uniform,
-        Strategy::Swarm,
-        Strategy::Hazard,
-        Strategy::Steps,
-    ];
+    pub const ALL: [Strategy; 3] = [Strategy::Uniform, Strategy::Swarm, Strategy::Steps];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::Uniform => "uniform",
             Strategy::Swarm => "swarm",
-            Strategy::Hazard => "hazard",
             Strategy::Steps => "steps",
         }
     }
@@ -61,30 +50,22 @@ impl Strategy {
         Strategy::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// Whether its runs have weights, so that its rates are those of [`Strategy::Uniform`].
-    pub(crate) fn has_weights(self) -> bool {
-        self == Strategy::Hazard
-    }
-
-    /// The largest weight of a run: a rate is at most so many times the share of the violating runs.
-    pub(crate) fn heaviest(self) -> f64 {
-        match self {
-            Strategy::Hazard => hazard::HEAVIEST,
-            Strategy::Uniform | Strategy::Swarm | Strategy::Steps => 1.0,
-        }
-    }
-
-    /// The run that this seed makes of the scenario.
+    /// The run that this seed makes of the scenario. `kinds` are those that are placed at steps; what a
+    /// campaign draws is in the scenario.
     ///
     /// # Errors
     ///
     /// If the run without faults, from which it is chosen, has no result.
-    pub(crate) fn choose(self, scenario: &Scenario, seed: u64) -> Result<Chosen<'_>, RunError> {
+    pub(crate) fn choose<'s>(
+        self,
+        scenario: &'s Scenario,
+        seed: u64,
+        kinds: &Kinds,
+    ) -> Result<Chosen<'s>, RunError> {
         match self {
             Strategy::Uniform => Ok(Chosen::as_drawn(scenario.drawn(seed))),
             Strategy::Swarm => Ok(swarm::choose(scenario, seed)),
-            Strategy::Hazard => hazard::choose(scenario, seed),
-            Strategy::Steps => steps::choose(scenario, seed, Kinds::All),
+            Strategy::Steps => steps::choose(scenario, seed, kinds),
         }
     }
 }
@@ -94,8 +75,6 @@ impl Strategy {
 pub(crate) struct Chosen<'s> {
     /// The scenario, and its faults.
     pub(crate) drawn: Drawn<'s>,
-    /// How much likelier the run is as the scenario describes it; 1 where the strategy draws something else.
-    pub(crate) weight: f64,
     /// From how many steps and placements it was chosen; 0 if from none.
     pub(crate) space: Space,
     /// How many other runs it took to choose it.
@@ -115,7 +94,6 @@ impl<'s> Chosen<'s> {
     fn as_drawn(drawn: Drawn<'s>) -> Chosen<'s> {
         Chosen {
             drawn,
-            weight: 1.0,
             space: Space::default(),
             rehearsals: 0,
         }

@@ -38,7 +38,7 @@ mod time_scale;
 mod type_errors;
 mod validate;
 
-pub use campaign::{Campaign, Drawn, Quiet};
+pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError, did_you_mean, nearest};
 pub use load::{check, load, parse, read};

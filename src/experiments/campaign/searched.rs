@@ -1,24 +1,17 @@
 //! What the runs of one lock come to, and from what they were chosen.
 
-use std::collections::BTreeMap;
-
-use locklab_check::{Property, Verdict};
-use locklab_evidence::Weighted;
 use locklab_results::Cell;
 use locklab_runner::batch::Part;
 use locklab_runner::judged::JudgedRun;
 use serde::{Deserialize, Serialize};
 
-use crate::strategy::{Chosen, Strategy, Weights, missed};
+use crate::strategy::{Chosen, missed};
 
 /// The runs of one lock.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Searched {
     /// Their counts.
     pub(super) cell: Cell,
-    /// The weights of those that violate a property, if the strategy has weights.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    weights: BTreeMap<Property, Weights>,
     /// The steps of all runs from which these were chosen, and the faults that can be placed there.
     #[serde(default, skip_serializing_if = "is_zero")]
     steps: u64,
@@ -45,26 +38,10 @@ pub(super) struct WouldMiss {
 
 impl Searched {
     /// Adds a run.
-    pub(super) fn add(&mut self, seed: u64, run: &JudgedRun, chosen: &Chosen<'_>, by: Strategy) {
+    pub(super) fn add(&mut self, seed: u64, run: &JudgedRun, chosen: &Chosen<'_>) {
         self.cell.add(seed, &run.judged());
         self.steps += chosen.space.steps;
         self.placements += chosen.space.placements;
-        if by.has_weights() {
-            for (property, verdict) in &run.verdicts {
-                if let Verdict::Violated(_) = verdict {
-                    let weights = self.weights.entry(*property).or_default();
-                    weights.add(chosen.weight);
-                }
-            }
-        }
-    }
-
-    /// The weighted rate of a property.
-    pub(super) fn weighted(&self, property: Property) -> Weighted {
-        let tally = self.cell.tallies.get(&property).copied();
-        let runs = tally.unwrap_or_default().runs();
-        let weights = self.weights.get(&property).copied();
-        weights.unwrap_or_default().of(runs)
     }
 
     /// What so many runs would miss; `None` if they were not chosen from placements.
@@ -83,22 +60,11 @@ impl Searched {
 impl Part for Searched {
     fn join(&mut self, other: Self) {
         self.cell.merge(other.cell);
-        for (property, weights) in other.weights {
-            self.weights.entry(property).or_default().join(weights);
-        }
         self.steps += other.steps;
         self.placements += other.placements;
     }
 
     fn why_not(&self, runs: u64) -> Option<String> {
-        let violated = |property| {
-            let tally = self.cell.tallies.get(property).copied();
-            tally.unwrap_or_default().violated
-        };
-        let mut weights = self.weights.iter();
-        let wrong = weights.find(|(property, weights)| weights.violated() != violated(property));
-        let wrong =
-            wrong.map(|(property, _)| format!("its weights of {property} are of other runs"));
-        self.cell.why_not(runs).or(wrong)
+        self.cell.why_not(runs)
     }
 }

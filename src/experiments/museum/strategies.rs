@@ -12,7 +12,7 @@ mod way;
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use locklab_check::Property;
 use locklab_museum::{Exhibit, Museum as Data};
 use locklab_runner::batch::Part;
@@ -56,13 +56,19 @@ impl Strategies {
     ///
     /// # Errors
     ///
-    /// If an exhibit does not fit a workload.
+    /// If an exhibit is shown by a scenario, or does not fit a workload.
     pub fn plan(only: &[String], starts: u64, limit: u64) -> anyhow::Result<Strategies> {
-        let is_wanted = |exhibit: &Exhibit| {
-            exhibit.scenario.is_none() && (only.is_empty() || only.contains(&exhibit.name))
-        };
         let mut exhibits = Data::shipped().exhibits;
-        exhibits.retain(is_wanted);
+        exhibits.retain(|exhibit| match only.contains(&exhibit.name) {
+            true => true,
+            false => only.is_empty() && exhibit.scenario.is_none(),
+        });
+        if let Some(scenario) = exhibits.iter().find(|exhibit| exhibit.scenario.is_some()) {
+            bail!(
+                "{}: a scenario shows it, so no strategy searches for it; leave it out",
+                scenario.name
+            );
+        }
         let mut searches = Vec::new();
         for exhibit in &exhibits {
             for way in Way::ALL {

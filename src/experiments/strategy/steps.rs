@@ -3,49 +3,54 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use locklab_history::{Fault, Name, Schedule};
+use locklab_history::{Fault, FaultKind, Name, Schedule};
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_runner::RunError;
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use locklab_runner::steps::SeenStep;
 use locklab_values::random::Stream;
-use locklab_values::units::ns_from_ms;
+use serde::Serialize;
 
 use super::{Chosen, Space};
 use crate::place::{Class, KINDS, Kind, Setting, Target, schedule, without_faults};
 
 /// The kinds of fault that are placed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kinds<'k> {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Kinds {
     /// All of them.
     All,
-    /// That with this name.
-    Only(&'k str),
+    /// Those that are of these kinds in scenarios.
+    Of(Vec<FaultKind>),
+    /// The one with this name.
+    Named(String),
 }
 
-impl Kinds<'_> {
-    fn have(self, kind: &Kind) -> bool {
+impl Kinds {
+    /// Whether there is any.
+    pub(crate) fn exist(&self) -> bool {
+        KINDS.iter().any(|kind| self.have(kind))
+    }
+
+    fn have(&self, kind: &Kind) -> bool {
         match self {
             Kinds::All => true,
-            Kinds::Only(name) => kind.name == name,
+            Kinds::Of(kinds) => kinds.contains(&kind.fault_kind()),
+            Kinds::Named(name) => kind.name == name,
         }
     }
 }
 
 /// The run of this seed.
-pub(crate) fn choose<'s>(
+pub(super) fn choose<'s>(
     scenario: &'s Scenario,
     seed: u64,
-    kinds: Kinds<'_>,
+    kinds: &Kinds,
 ) -> Result<Chosen<'s>, RunError> {
     let bare = without_faults(scenario, seed);
     let run = judged::run_schedule(&bare, seed, Schedule::default(), Keep::STEPS)?;
-    let mut steps = run.steps.unwrap_or_default().steps;
-    if let Some(campaign) = &scenario.campaign {
-        let faults = ns_from_ms(campaign.begins_ms)..ns_from_ms(campaign.heals_ms);
-        steps.retain(|seen| faults.contains(&seen.at_ns));
-    }
+    let steps = run.steps.unwrap_or_default().steps;
     let setting = Setting::of(&bare);
     let placements = Placements::of(&steps, &setting, kinds);
     let mut stream = Stream::new(seed, "search/steps");
@@ -74,13 +79,13 @@ fn number(stream: &mut Stream) -> usize {
 struct Placements<'a> {
     steps: &'a [SeenStep],
     setting: &'a Setting,
-    kinds: Kinds<'a>,
+    kinds: &'a Kinds,
     /// How many placements there are before the end of each step.
     until: Vec<u64>,
 }
 
 impl<'a> Placements<'a> {
-    fn of(steps: &'a [SeenStep], setting: &'a Setting, kinds: Kinds<'a>) -> Placements<'a> {
+    fn of(steps: &'a [SeenStep], setting: &'a Setting, kinds: &'a Kinds) -> Placements<'a> {
         let mut placements = Placements {
             steps,
             setting,

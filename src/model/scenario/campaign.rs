@@ -102,15 +102,6 @@ pub(super) fn can_be_drawn(kind: FaultKind) -> bool {
     }
 }
 
-/// Draws the quiet time before a fault, in nanoseconds: from its distribution in the campaign, and the time
-/// at which it begins, in nanoseconds since the run began.
-pub type Quiet<'q> = &'q mut dyn FnMut(&Dist, u64, &mut Stream) -> u64;
-
-/// As the campaign describes it.
-fn as_described(quiet: &Dist, _: u64, stream: &mut Stream) -> u64 {
-    quiet.sample_ns(stream)
-}
-
 /// A scenario as drawn from a seed.
 #[derive(Debug, Clone)]
 pub struct Drawn<'s> {
@@ -124,13 +115,8 @@ impl Scenario {
     /// Draws everything random before a run: the choices of a campaign, and the numbers of the
     /// faults.
     pub fn drawn(&self, seed: u64) -> Drawn<'_> {
-        self.drawn_after(seed, &mut as_described)
-    }
-
-    /// The same, but the quiet times between the faults of a campaign are drawn by `quiet`.
-    pub fn drawn_after(&self, seed: u64, quiet: Quiet<'_>) -> Drawn<'_> {
         let scenario = match &self.campaign {
-            Some(campaign) => Cow::Owned(campaign.draw(self, seed, quiet)),
+            Some(campaign) => Cow::Owned(campaign.draw(self, seed)),
             None => Cow::Borrowed(self),
         };
         Drawn {
@@ -141,7 +127,7 @@ impl Scenario {
 }
 
 impl Campaign {
-    fn draw(&self, scenario: &Scenario, seed: u64, quiet: Quiet<'_>) -> Scenario {
+    fn draw(&self, scenario: &Scenario, seed: u64) -> Scenario {
         let mut drawn = scenario.clone();
         drawn.campaign = None;
         topology(&mut drawn, &mut Stream::new(seed, "campaign/topology"));
@@ -149,7 +135,7 @@ impl Campaign {
             drawn.topology = scenario.topology.clone();
         }
         drawn.network.latency_ms = self.latency(&mut Stream::new(seed, "campaign/network"));
-        drawn.fault = self.faults(&drawn, seed, quiet);
+        drawn.fault = self.faults(&drawn, seed);
         drawn
     }
 
@@ -162,12 +148,7 @@ impl Campaign {
         }
     }
 
-    fn faults(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        quiet: Quiet<'_>,
-    ) -> BTreeMap<String, FaultSpec> {
+    fn faults(&self, scenario: &Scenario, seed: u64) -> BTreeMap<String, FaultSpec> {
         let hosts = Hosts::of(scenario);
         let mut stream = Stream::new(seed, "campaign/families");
         let mut families: Vec<Family> = self.faults.iter().map(FaultKind::family).collect();
@@ -183,7 +164,7 @@ impl Campaign {
             .filter(|(_, strikes)| *strikes);
         let of_family = |(family, _)| {
             let mut stream = Stream::new(seed, &format!("campaign/faults/{family:?}"));
-            self.of_family(family, &hosts, &mut stream, quiet)
+            self.of_family(family, &hosts, &mut stream)
         };
         struck.flat_map(of_family).collect()
     }
@@ -194,7 +175,6 @@ impl Campaign {
         family: Family,
         hosts: &Hosts,
         stream: &mut Stream,
-        quiet: Quiet<'_>,
     ) -> Vec<(String, FaultSpec)> {
         let kinds = self.faults.iter().filter(|kind| kind.family() == family);
         let kinds: Vec<&FaultKind> = kinds.collect();
@@ -202,7 +182,7 @@ impl Campaign {
         let mut faults = Vec::new();
         let mut at_ns = ns_from_ms(self.begins_ms);
         loop {
-            at_ns += quiet(&self.quiet_ms, at_ns, stream).max(MIN_QUIET_NS);
+            at_ns += self.quiet_ms.sample_ns(stream).max(MIN_QUIET_NS);
             let kind = kinds[stream.below(kinds.len() as u64) as usize];
             let lasts_ns = self.duration_ms.sample_ns(stream);
             let spec = FaultSpec {

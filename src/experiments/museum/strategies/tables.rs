@@ -128,7 +128,7 @@ impl Measure {
         let best = least(medians.iter().copied());
         let field = |median: &Option<f64>| match median {
             None => Field::plain(beyond(limit), Look::Inconclusive),
-            Some(it) => Field::plain((self.say)(*it), look(Some(*it) == best)),
+            Some(it) => marked((self.say)(*it), Some(*it) == best),
         };
         all.push(TableRow {
             label: "median of the mechanisms".into(),
@@ -137,7 +137,7 @@ impl Measure {
         let found = (0..Way::ALL.len()).map(|way| {
             let is_found = |row: &&Row| (self.of)(&row.searches[way]).is_some();
             let (found, of) = (rows.iter().filter(is_found).count(), rows.len());
-            Field::plain(format!("{found} of {of}"), look(found == of))
+            Field::plain(format!("{found} of {of}"), Look::Silent)
         });
         all.push(TableRow {
             label: "mechanisms found".into(),
@@ -158,13 +158,10 @@ impl Measure {
                 true => text,
                 false => format!("{text} ({} of {})", found.found, found.starts),
             };
-            Field::plain(
-                text,
-                match value {
-                    None => Look::Inconclusive,
-                    value => look(value == best),
-                },
-            )
+            match value {
+                None => Field::plain(text, Look::Inconclusive),
+                value => marked(text, value == best),
+            }
         };
         row.searches.iter().map(field).collect()
     }
@@ -174,10 +171,11 @@ fn beyond(limit: u64) -> String {
     format!("> {} runs", thousands(limit))
 }
 
-fn look(is_best: bool) -> Look {
+/// A number, with a mark if it is the best of its row.
+fn marked(text: String, is_best: bool) -> Field {
     match is_best {
-        true => Look::Holds,
-        false => Look::Silent,
+        true => Field::plain(format!("{text} *"), Look::Holds),
+        false => Field::plain(text, Look::Silent),
     }
 }
 
@@ -257,6 +255,7 @@ pub(super) fn times(rows: &[Row], limit: u64, folder: &Store) -> Section {
         rows: TIME.rows(rows, limit),
         legend: legend("least time"),
         notes: vec![
+            "* the least of its row.".into(),
             "The time of the thread that searches. It depends on the machine, and on what else the \
              machine does; the numbers of runs do not."
                 .into(),
@@ -279,13 +278,14 @@ fn legend(best: &'static str) -> Vec<(Look, &'static str)> {
 
 fn notes(limit: u64) -> Vec<String> {
     vec![
+        "* the fewest of its row.".into(),
         format!(
             "Each number is the median of {STARTS} starts, each with seeds of its own; a start ends \
              after {} runs. In brackets: how many starts found it, if not all did.",
             thousands(limit)
         ),
         "A run shows a mechanism if it violates the property, and the same run of the mended lock \
-         does not. The runs that hazard and steps make to choose others are counted."
+         does not. The runs without faults that steps makes are counted."
             .into(),
     ]
 }

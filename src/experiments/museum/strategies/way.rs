@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::museum::trial::Trial;
 use crate::museum::upper;
 use crate::place::{KINDS, STANDARD, standard_sets};
-use crate::strategy::{Chosen, Kinds, Strategy, choose_steps};
+use crate::strategy::{Chosen, Kinds, Strategy};
 
 /// What `locklab campaign` runs.
 const CAMPAIGN: &str = "problems/campaign";
@@ -41,11 +41,10 @@ pub(super) enum Way {
 
 impl Way {
     /// All ways, in the order of columns.
-    pub(super) const ALL: [Way; 5] = [
+    pub(super) const ALL: [Way; 4] = [
         Way::Campaign,
         Way::Place(Strategy::Uniform),
         Way::Place(Strategy::Swarm),
-        Way::Place(Strategy::Hazard),
         Way::Place(Strategy::Steps),
     ];
 
@@ -79,7 +78,7 @@ impl Way {
             Way::Campaign => vec![],
             Way::Place(_) => standard_sets(),
         };
-        if let Way::Place(Strategy::Uniform | Strategy::Swarm | Strategy::Hazard) = self {
+        if let Way::Place(Strategy::Uniform | Strategy::Swarm) = self {
             base.retain(|set| !set.starts_with("workload.rounds="));
             base.extend(REPEATED.map(String::from));
         }
@@ -112,8 +111,8 @@ fn drawn_kinds(placed: &str) -> Vec<FaultKind> {
 #[derive(Serialize)]
 pub(super) struct Search {
     way: Way,
-    /// The only kind of fault that is placed.
-    fault: Option<String>,
+    /// The kinds of fault that are placed.
+    kinds: Kinds,
     sick: Scenario,
     mended: Scenario,
 }
@@ -122,7 +121,7 @@ impl Search {
     pub(super) fn of(way: Way, exhibit: &Exhibit) -> anyhow::Result<Search> {
         Ok(Search {
             way,
-            fault: exhibit.fault.clone(),
+            kinds: exhibit.fault.clone().map_or(Kinds::All, Kinds::Named),
             sick: way.scenario(exhibit, &[&exhibit.sets])?,
             mended: way.scenario(exhibit, &[&exhibit.sets, &exhibit.mended])?,
         })
@@ -130,10 +129,7 @@ impl Search {
 
     /// The run of a seed.
     pub(super) fn choose(&self, seed: u64) -> Result<Chosen<'_>, RunError> {
-        match (self.way.strategy(), self.fault.as_deref()) {
-            (Strategy::Steps, Some(only)) => choose_steps(&self.sick, seed, Kinds::Only(only)),
-            (strategy, _) => strategy.choose(&self.sick, seed),
-        }
+        self.way.strategy().choose(&self.sick, seed, &self.kinds)
     }
 
     /// What comes of a violating run with the mended lock: with the same faults, or at the same times if it

@@ -1,8 +1,9 @@
 //! The tables of a campaign: what is measured of each lock.
 
 use locklab_check::Property;
-use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, Tally, thousands};
+use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
 use locklab_matrix::Row;
+use locklab_results::Cell;
 use locklab_results::csv::{self, Csv};
 use locklab_results::pace::{GrantRate, PaceCounts};
 use locklab_results::table::{Field, Look, Table, TableRow};
@@ -96,12 +97,13 @@ pub(super) struct Number {
 }
 
 impl Part {
-    pub(super) fn numbers(&self, rows: &[Row], all: &[Searched], by: Strategy) -> Vec<Number> {
-        let of_row = |(row, searched)| {
-            let number = move |(measure, _): &(Measure, _)| measure.number(row, searched, by);
-            self.measures.iter().map(number)
-        };
-        rows.iter().zip(all).flat_map(of_row).collect()
+    pub(super) fn numbers(&self, rows: &[Row], all: &[Searched]) -> Vec<Number> {
+        let mut numbers = Vec::new();
+        for (row, searched) in rows.iter().zip(all) {
+            let measures = self.measures.iter();
+            numbers.extend(measures.map(|(measure, _)| measure.number(row, &searched.cell)));
+        }
+        numbers
     }
 
     pub(super) fn table(&self, seeds: u64, rows: &[Row], all: &[Searched], by: Strategy) -> Table {
@@ -110,7 +112,7 @@ impl Part {
             fields: self
                 .measures
                 .iter()
-                .map(|(measure, _)| measure.field(searched, by))
+                .map(|(measure, _)| measure.field(&searched.cell))
                 .collect(),
         };
         Table {
@@ -145,8 +147,7 @@ impl Part {
 }
 
 impl Measure {
-    fn number(self, row: &Row, searched: &Searched, by: Strategy) -> Number {
-        let cell = &searched.cell;
+    fn number(self, row: &Row, cell: &Cell) -> Number {
         let number = Number {
             lock: row.entry.name,
             row: row.label.clone(),
@@ -161,21 +162,15 @@ impl Measure {
         match self {
             Measure::Violations(property) => {
                 let tally = cell.tallies.get(&property).copied().unwrap_or_default();
-                let (value, interval) = match by.has_weights() {
-                    true => {
-                        let weighted = searched.weighted(property);
-                        (Some(weighted.rate()), weighted.interval())
-                    }
-                    false => (tally.rate().share(), Some(tally.rate().interval())),
-                };
+                let interval = tally.rate().interval();
                 Number {
                     measure: property.to_string(),
                     runs: tally.runs(),
                     violated: Some(tally.violated),
                     inconclusive: Some(tally.inconclusive),
-                    value,
-                    low: interval.map(|interval| interval.low),
-                    high: interval.map(|interval| interval.high),
+                    value: tally.rate().share(),
+                    low: Some(interval.low),
+                    high: Some(interval.high),
                     ..number
                 }
             }
@@ -194,16 +189,12 @@ impl Measure {
         }
     }
 
-    fn field(self, searched: &Searched, by: Strategy) -> Field {
-        let cell = &searched.cell;
+    fn field(self, cell: &Cell) -> Field {
         match self {
             Measure::Violations(property) => {
                 let tally = cell.tallies.get(&property).copied().unwrap_or_default();
-                if by.has_weights() && tally.violated > 0 {
-                    return weighted_field(searched, property, &tally);
-                }
                 let share = tally.rate().share().unwrap_or_default();
-                let at_most = DEFAULT_AT_MOST / by.heaviest();
+                let at_most = DEFAULT_AT_MOST;
                 let (text, look) = match (Prediction::Holds { at_most }).finding(&tally) {
                     Finding::Violated => (format!("{:.1} %", share * 100.0), Look::Violated(share)),
                     Finding::Holds => ("holds".into(), Look::Holds),
@@ -232,22 +223,6 @@ impl Measure {
     }
 }
 
-/// The rate of a property that some runs violate, by their weights.
-fn weighted_field(searched: &Searched, property: Property, tally: &Tally) -> Field {
-    let weighted = searched.weighted(property);
-    let percent = |share: f64| format!("{:.1}", share * 100.0);
-    let text = format!("{} %", percent(weighted.rate()));
-    let interval = weighted.interval().map_or(String::new(), |interval| {
-        format!(" ({}–{} %)", percent(interval.low), percent(interval.high))
-    });
-    let (violated, runs) = (thousands(tally.violated), thousands(tally.runs()));
-    Field {
-        detail: format!("{text}{interval}, by the weights of {violated} of {runs} runs"),
-        text,
-        look: Look::Violated(weighted.rate().min(1.0)),
-    }
-}
-
 /// What the faults of two locks have in common, and what the rates are rates of.
 fn note(by: Strategy) -> &'static str {
     match by {
@@ -257,10 +232,6 @@ fn note(by: Strategy) -> &'static str {
         Strategy::Swarm => {
             "The rates are those of this strategy. Every lock meets the same faults if it has the \
              same hosts (common random numbers)."
-        }
-        Strategy::Hazard => {
-            "The rates are those of the strategy uniform, since each run is weighed. There is an \
-             interval if the violating runs are worth a hundred of equal weight."
         }
         Strategy::Steps => {
             "The rates are those of this strategy. The faults are placed at the steps of each lock \
