@@ -48,3 +48,79 @@ fn only_the_chosen_faults_are_drawn() {
     assert_eq!(wrong.code, Some(1));
     assert_snapshot!("campaign_of_failovers", wrong.told());
 }
+
+#[test]
+fn faults_at_steps_say_what_they_would_miss() {
+    let bench = Bench::new("campaign-at-steps");
+    let arguments = [
+        "campaign",
+        "--lock",
+        "set-nx-px",
+        "--strategy",
+        "steps",
+        "--seeds",
+        "20",
+    ];
+    let campaign = bench.locklab(&arguments);
+    let told = campaign.in_one_line();
+    assert_eq!(campaign.code, Some(0), "{told}");
+    assert!(
+        told.contains("The probability that 20 runs miss a violation"),
+        "{told}"
+    );
+    assert!(told.contains("placements at"), "{told}");
+    let data = bench
+        .locklab(&[&arguments[..], &["--json"]].concat())
+        .json();
+    assert_eq!(data["strategy"], "steps");
+    let miss = &data["missed"][0]["would_miss"];
+    let number = |what: &str| miss[what].as_f64().expect("a number");
+    let hit = 20.0 * 5.0 / 3.0 / number("placements");
+    // Of so few runs hardly two have the same placement.
+    assert!((1.0 - number("one") - hit).abs() < 0.01, "{miss}");
+    assert!(number("two") > 0.999, "{miss}");
+    let files = bench.files();
+    assert!(
+        files
+            .iter()
+            .any(|name| name.ends_with("campaign/steps/safety.csv")),
+        "{files:?}"
+    );
+}
+
+#[test]
+fn a_strategy_finds_the_same_on_any_number_of_threads() {
+    for strategy in ["swarm", "steps"] {
+        let found = |jobs: &str| {
+            let bench = Bench::new(&format!("campaign-{strategy}-{jobs}"));
+            let lock = "set-nx-px (release del)";
+            let arguments = ["campaign", "--lock", lock, "--strategy", strategy];
+            let more = ["--seeds", "40", "--jobs", jobs, "--json"];
+            bench.locklab(&[&arguments[..], &more[..]].concat()).json()
+        };
+        let one = found("1");
+        let violated = |it: &serde_json::Value| it["violated"].as_u64().unwrap_or(0);
+        let results = one["results"].as_array().expect("a list");
+        assert!(
+            results.iter().any(|it| violated(it) > 0),
+            "{strategy}: {one}"
+        );
+        assert_eq!(found("3"), one, "{strategy}");
+    }
+}
+
+#[test]
+fn strategies_and_faults_that_do_not_exist_are_refused() {
+    let bench = Bench::new("campaign-strategies");
+    let unknown = bench.locklab(&["campaign", "--strategy", "random"]);
+    assert_eq!(unknown.code, Some(1));
+    let told = unknown.in_one_line();
+    assert!(told.contains("uniform, swarm, steps"), "{told}");
+    let loss = bench.locklab(&["campaign", "--strategy", "steps", "--fault", "loss"]);
+    assert_eq!(loss.code, Some(1));
+    let told = loss.in_one_line();
+    assert!(
+        told.contains("no fault of these kinds is placed at steps"),
+        "{told}"
+    );
+}

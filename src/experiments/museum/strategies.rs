@@ -155,3 +155,6 @@ impl Experiment for Strategies {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Searches for mechanisms that are easy to find.
+
+use locklab_museum::{Exhibit, Museum as Data};
+
+use super::Strategies;
+use super::start::Start;
+use super::way::{Search, Way};
+use crate::strategy::Strategy;
+
+fn exhibit(name: &str) -> Exhibit {
+    let mut exhibits = Data::shipped().exhibits.into_iter();
+    exhibits.find(|it| it.name == name).expect("it ships")
+}
+
+fn start(name: &str, way: Way, seeds: std::ops::Range<u64>) -> Start {
+    let exhibit = exhibit(name);
+    let search = Search::of(way, &exhibit).expect("it fits");
+    Start::of(&search, exhibit.property, seeds).expect("each run ends")
+}
+
+#[test]
+fn every_search_fits_its_workload() {
+    let strategies = Strategies::plan(&[], 1, 1).expect("they fit");
+    assert_eq!(
+        strategies.searches.len(),
+        Way::ALL.len() * strategies.exhibits.len()
+    );
+    assert!(strategies.exhibits.len() > 10);
+}
+
+#[test]
+fn an_exhibit_with_a_scenario_is_refused() {
+    let refused = Strategies::plan(&["wrong-lease".into()], 1, 1).err();
+    let refused = refused.expect("no search finds it").to_string();
+    assert!(
+        refused.starts_with("wrong-lease: a scenario shows it"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_lock_without_a_lease_is_found_in_every_way() {
+    for way in Way::ALL {
+        let found = start("no-lease", way, 0..80);
+        let (violated, shown) = (
+            found.violated.expect("violated"),
+            found.shown.expect("shown"),
+        );
+        assert!(
+            violated.runs <= shown.runs && shown.runs <= 80,
+            "{way:?}: {found:?}"
+        );
+    }
+}
+
+/// Of ten, each run at steps takes another one without faults.
+#[test]
+fn runs_that_choose_others_are_counted() {
+    for first in 0..3 {
+        let at_steps = start(
+            "no-lease",
+            Way::Place(Strategy::Steps),
+            first * 80..(first + 1) * 80,
+        );
+        let found = at_steps.violated.expect("within 80 runs");
+        assert_eq!(found.runs % 2, 0, "{found:?}");
+    }
+}
+
+/// A suspension longer than the lease violates it too, whether or not the lock subtracts the time it waited.
+#[test]
+fn a_violation_of_the_mended_lock_shows_no_mechanism() {
+    let of = |first: u64| {
+        start(
+            "late-reply",
+            Way::Place(Strategy::Steps),
+            first * 60..(first + 1) * 60,
+        )
+    };
+    let starts: Vec<Start> = (0..4).map(of).collect();
+    let violated = starts.iter().filter(|it| it.violated.is_some()).count();
+    let shown = starts.iter().filter(|it| it.shown.is_some()).count();
+    assert!(violated > shown, "{starts:?}");
+}
