@@ -29,6 +29,7 @@ const UNTESTED: &[(&str, &str)] = &[
     ("cost", "takes minutes"),
     ("--all", "takes half a minute"),
     ("--pairs", "takes minutes"),
+    ("--strategies", "takes minutes"),
     ("--campaign", "takes half a minute"),
 ];
 

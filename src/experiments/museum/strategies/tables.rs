@@ -5,6 +5,7 @@ use locklab_museum::Exhibit;
 use locklab_report::Provenance;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_values::units::fractional_ms_from_ns;
 use serde::Serialize;
 use serde_json::json;
 
@@ -64,7 +65,7 @@ impl Found {
             violated: violated.clone().flatten().count() as u64,
             runs: median(shown.clone().map(runs)),
             runs_to_violation: median(violated.map(runs)),
-            cpu_ms: median(shown.map(cpu_ns)).map(|ns| ns / 1e6),
+            cpu_ms: median(shown.map(cpu_ns)).map(|ns| fractional_ms_from_ns(ns as u64)),
         }
     }
 }
