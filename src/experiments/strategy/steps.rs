@@ -75,6 +75,9 @@ fn number(stream: &mut Stream) -> usize {
     [1, 1, 1, 2, 2, 3][stream.below(6) as usize]
 }
 
+/// The host of a step, and the message that leaves there.
+type At<'s> = (&'s Name, Option<(&'s Name, &'s Name)>);
+
 /// Every kind of fault on every target, at every step.
 struct Placements<'a> {
     steps: &'a [SeenStep],
@@ -93,7 +96,7 @@ impl<'a> Placements<'a> {
             until: Vec::with_capacity(steps.len()),
         };
         // What can be struck depends on nothing else of a step.
-        let mut known: BTreeMap<(&Name, Option<(&Name, &Name)>), u64> = BTreeMap::new();
+        let mut known: BTreeMap<At<'_>, u64> = BTreeMap::new();
         let mut sum = 0;
         for seen in steps {
             let key = (seen.step.host(), seen.step.departure());
