@@ -23,6 +23,10 @@ repeated with the mended lock, under the same fault. The result is a table of
 mechanisms, one of bugs with the threads that report them, and for each
 exhibit the picture of a run.
 
+With --strategies the strategies of locklab campaign search for the same
+mechanisms. The result is a table of the runs that each takes, and one of its
+processor time. It takes several minutes.
+
 Exit codes: 0 each exhibit is shown: a run violates its property, and the same
 run of the mended lock does not; 1 usage; 2 one is not shown; 3 not finished;
 70 a bug in Locklab; 130 interrupted.";
