@@ -112,11 +112,11 @@ fn runs_in_words(runs: f64) -> String {
 
 impl Measure {
     /// The rows of a table: each exhibit with the best marked, then the medians over exhibits.
-    fn rows(self, rows: &[Row], limit: u64) -> Vec<TableRow> {
+    fn rows(self, rows: &[Row]) -> Vec<TableRow> {
         let mut all: Vec<TableRow> = { rows.iter() }
             .map(|row| TableRow {
                 label: row.exhibit.clone(),
-                fields: self.fields(row, limit),
+                fields: self.fields(row),
             })
             .collect();
         let medians = (0..Way::ALL.len()).map(|way| {
@@ -128,7 +128,7 @@ impl Measure {
         let medians: Vec<Option<f64>> = medians.collect();
         let best = least(medians.iter().copied());
         let field = |median: &Option<f64>| match median {
-            None => Field::plain(beyond(limit), Look::Inconclusive),
+            None => Field::plain(BEYOND, Look::Inconclusive),
             Some(it) => marked((self.say)(*it), Some(*it) == best),
         };
         all.push(TableRow {
@@ -147,13 +147,13 @@ impl Measure {
         all
     }
 
-    fn fields(self, row: &Row, limit: u64) -> Vec<Field> {
+    fn fields(self, row: &Row) -> Vec<Field> {
         let best = least(row.searches.iter().map(self.of));
         let field = |found: &Found| {
             let value = (self.of)(found);
             let text = match value {
                 Some(it) => (self.say)(it),
-                None => beyond(limit),
+                None => BEYOND.into(),
             };
             let text = match found.found == found.starts {
                 true => text,
@@ -168,9 +168,8 @@ impl Measure {
     }
 }
 
-fn beyond(limit: u64) -> String {
-    format!("> {} runs", thousands(limit))
-}
+/// In the place of a median that is beyond the limit.
+const BEYOND: &str = "–";
 
 /// A number, with a mark if it is the best of its row.
 fn marked(text: String, is_best: bool) -> Field {
@@ -221,7 +220,7 @@ pub(super) fn runs(rows: &[Row], limit: u64, folder: &Store) -> Section {
         title: "Runs until a mechanism is shown".into(),
         rows_are: "mechanism",
         columns: columns(),
-        rows: RUNS.rows(rows, limit),
+        rows: RUNS.rows(rows),
         legend: legend("fewest runs"),
         notes: notes(limit),
     };
@@ -253,7 +252,7 @@ pub(super) fn times(rows: &[Row], limit: u64, folder: &Store) -> Section {
         title: "Processor time until a mechanism is shown".into(),
         rows_are: "mechanism",
         columns: columns(),
-        rows: TIME.rows(rows, limit),
+        rows: TIME.rows(rows),
         legend: legend("least time"),
         notes: vec![
             "* the least of its row.".into(),
