@@ -1,25 +1,59 @@
 //! Violations a year are those that were calculated, where a calculation is possible.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab_risk::{ByCause, Change};
-use locklab_risk::{Demand, Effort, Environment, Number, Setup, Time, by_cause, variants, whole};
+use locklab_risk::{ByCause, Causes, Change, Runs, Sampling, Series, Variant, Variants, Whole};
+use locklab_risk::{Demand, Environment, Number, Setup, Time};
+use locklab_runner::batch;
+use locklab_runner::pool::lock;
 use locklab_values::dist::Dist;
 
 /// The place of `resource` in the answers.
 const RESOURCE: usize = 1;
 
-fn effort(runs: u64, seed: u64) -> Effort<'static> {
-    static STOP: AtomicBool = AtomicBool::new(false);
-    Effort {
+fn sampling(runs: u64, seed: u64) -> Sampling {
+    Sampling {
         runs,
         until: 1e-9,
         seed,
-        threads: 2,
-        stop: &STOP,
-        progress: &|_| (),
     }
+}
+
+/// The runs of some series.
+fn made(series: &[&Series], threads: usize) -> Vec<Runs> {
+    let numbers: Vec<_> = series.iter().map(|it| it.numbers()).collect();
+    let all = Mutex::new(BTreeMap::new());
+    let keep = |place: usize, runs: Runs| {
+        lock(&all).insert(place, runs);
+    };
+    let run = |place: usize, number: u64, runs: &mut Runs| series[place].add(number, runs);
+    let stop = AtomicBool::new(false);
+    batch::collect(&numbers, threads, &stop, &|_| (), &keep, run).expect("every run has a result");
+    lock(&all).values().cloned().collect()
+}
+
+fn by_cause(setup: &Setup, sampling: Sampling) -> ByCause {
+    by_cause_on(setup, sampling, 2)
+}
+
+fn by_cause_on(setup: &Setup, sampling: Sampling, threads: usize) -> ByCause {
+    let causes = Causes::plan(setup, sampling).expect("it can be set up");
+    let series: Vec<&Series> = causes.series().iter().collect();
+    causes.answer(&made(&series, threads))
+}
+
+fn whole(setup: &Setup, answer: &ByCause, sampling: Sampling, threads: usize) -> [Number; 2] {
+    let causes = Causes::plan(setup, sampling).expect("it can be set up");
+    let whole = Whole::plan(setup, &causes, sampling).expect("it can be set up");
+    whole.answer(answer, &made(&[whole.series()], threads)[0])
+}
+
+fn variants(setup: &Setup, answer: &ByCause, sampling: Sampling) -> Vec<Variant> {
+    let variants = Variants::plan(setup, sampling).expect("it can be set up");
+    variants.answer(answer, &made(&variants.series(), 2))
 }
 
 /// An environment with the given causes.
@@ -120,7 +154,7 @@ fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
             lease: Time(lease_ms),
             ..contended(environment(&format!("cut-{lease_ms}"), cut))
         };
-        let answer = by_cause(&setup, effort(3000, 0)).expect("an answer");
+        let answer = by_cause(&setup, sampling(3000, 0));
         let ratio = number(&answer).mean / expected;
         assert!((ratio - 1.0).abs() < 0.12, "{lease_ms}: {ratio}");
     }
@@ -133,7 +167,7 @@ fn pauses_have_the_rates_that_paper_says() {
     let mut missed = Vec::new();
     for mean in [3000.0, 1700.0, 1150.0, 850.0, 700.0, 600.0, 530.0] {
         let setup = contended(pauses(mean));
-        let answer = by_cause(&setup, effort(10_000, 1)).expect("it has an answer");
+        let answer = by_cause(&setup, sampling(10_000, 1));
         let (found, expected) = (number(&answer), on_paper(mean));
         let interval = found.interval().expect("there are violations");
         let told = format!(
@@ -154,12 +188,8 @@ fn pauses_have_the_rates_that_paper_says() {
 fn answers_are_the_same_on_any_number_of_threads() {
     let setup = contended(pauses(3000.0));
     let [one, three] = [1, 3].map(|threads| {
-        let effort = Effort {
-            threads,
-            ..effort(300, 0)
-        };
-        let answer = by_cause(&setup, effort).expect("it has an answer");
-        let together = whole(&setup, &answer, effort).expect("it has an answer");
+        let answer = by_cause_on(&setup, sampling(300, 0), threads);
+        let together = whole(&setup, &answer, sampling(300, 0), threads);
         (answer, together)
     });
     assert_eq!(one, three);
@@ -173,7 +203,7 @@ fn rarer_requests_have_proportionally_fewer_violations() {
     let asked_each = |every_ms: f64| {
         let mut setup = contended(pauses(3000.0));
         setup.demand = Demand::Poisson { every_ms };
-        let answer = by_cause(&setup, effort(10_000, 2)).expect("it has an answer");
+        let answer = by_cause(&setup, sampling(10_000, 2));
         number(&answer)
     };
     let [hour, year] = [3.6e6, 8766.0 * 3.6e6].map(asked_each);
@@ -191,7 +221,7 @@ fn rarer_requests_have_proportionally_fewer_violations() {
 fn violation_without_a_cause_is_not_counted_as_the_causes() {
     let mut setup = contended(pauses(1000.0));
     setup.work_ms = Dist::Constant(12_000.0);
-    let answer = by_cause(&setup, effort(300, 0)).expect("it has an answer");
+    let answer = by_cause(&setup, sampling(300, 0));
     let [undisturbed, paused] = &answer.shares[..] else {
         panic!("{answer:?}");
     };
@@ -210,10 +240,10 @@ fn causes_together_come_to_their_sum() {
     };
     let two = environment("two", &(cause("one", "100 s") + &cause("other", "50 s")));
     let setup = contended(two);
-    let answer = by_cause(&setup, effort(6000, 3)).expect("it has an answer");
+    let answer = by_cause(&setup, sampling(6000, 3));
     let [one, other] = [1, 2].map(|nth: usize| answer.shares[nth].per_grant(RESOURCE));
     assert!(other.agrees(&one.times(2.0)), "{one:?} {other:?}");
-    let together = whole(&setup, &answer, effort(6000, 4)).expect("it has an answer");
+    let together = whole(&setup, &answer, sampling(6000, 4), 2);
     let (sum, together) = (number(&answer), together[RESOURCE]);
     assert!(sum.agrees(&together), "{sum:?} {together:?}");
     let ratio = together.mean / sum.mean;
@@ -228,12 +258,12 @@ fn hosts_that_are_struck_together_are_one_group() {
                  [cause.lag]\ntitle = \"a replica\"\nfault = \"failover\"\non = [\"replica\"]\n\
                  every = \"100 s\"\nguess = [\"how often\"]\nwhy = \"simple\"\n";
     let mut setup = contended(environment("rack", cause));
-    let answer = by_cause(&setup, effort(100, 0)).expect("it has an answer");
+    let answer = by_cause(&setup, sampling(100, 0));
     assert_eq!(answer.left_out, ["lag"]);
     assert!((answer.shares[1].rate - 1e-5).abs() < 1e-18);
     setup.lock = "redlock".into();
     setup.sets.clear();
-    let answer = by_cause(&setup, effort(100, 0)).expect("it has an answer");
+    let answer = by_cause(&setup, sampling(100, 0));
     assert!(
         (answer.shares[1].rate - 2e-5).abs() < 1e-18,
         "two clients, and five nodes"
@@ -243,8 +273,8 @@ fn hosts_that_are_struck_together_are_one_group() {
 #[test]
 fn fencing_token_and_a_longer_lease_change_the_answer_as_they_should() {
     let setup = contended(pauses(2000.0));
-    let answer = by_cause(&setup, effort(4000, 5)).expect("it has an answer");
-    let changed = variants(&setup, &answer, effort(4000, 5)).expect("it has an answer");
+    let answer = by_cause(&setup, sampling(4000, 5));
+    let changed = variants(&setup, &answer, sampling(4000, 5));
     let effect = |change: Change| {
         let found = changed.iter().find(|it| it.change == change);
         let found = found.unwrap_or_else(|| panic!("{change:?} was not tried"));

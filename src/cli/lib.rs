@@ -197,6 +197,7 @@ impl Command {
             Command::Cost(options) => Some(&mut options.many),
             Command::Place(options) => Some(&mut options.many),
             Command::Museum(options) => Some(&mut options.many),
+            Command::Risk(options) => Some(&mut options.many),
             Command::Confirm(options) => Some(&mut options.many),
             Command::Reproduce(options) => Some(&mut options.many),
             _ => None,

@@ -1,28 +1,16 @@
 //! `locklab risk`: how often a lock fails in an environment.
 
-mod answer;
-mod leases;
-mod words;
-
-use std::sync::atomic::Ordering;
-
 use anyhow::bail;
 use clap::Args;
-use locklab_experiments::progress::Progress;
-use locklab_experiments::report::Report;
-use locklab_experiments::section::{Form, Section};
-use locklab_experiments::{Store, layout};
+use locklab_experiments::risk::{Depth, Leases, One};
+use locklab_experiments::{conduct, layout};
 use locklab_model::scenario;
-use locklab_risk::{
-    Demand, Effort, Environment, RiskError, SHIPPED, Setup, Time, by_cause, variants, whole,
-};
+use locklab_risk::{Demand, Environment, SHIPPED, Sampling, Setup, Time};
 use locklab_values::dist::Dist;
 
-use self::answer::Answer;
-use self::leases::Leases;
-use super::many::Basics;
-use super::number::whole as whole_number;
-use super::{Context, Exit, interrupt, seeds};
+use super::many::Many;
+use super::number::whole;
+use super::{Context, Exit, seeds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +31,8 @@ is a table and a chart of several leases and locks.
 --set lock.…, workload.…, resource.…, topology.… and so on change the scenario
 of the grant; --set environment.… changes the environment.
 
-Exit codes: 0 an answer; 1 usage; 70 a bug in Locklab; 130 interrupted.";
+Exit codes: 0 an answer; 1 usage; 3 not finished; 70 a bug in Locklab; 130
+interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -74,7 +63,7 @@ pub(super) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// Runs for each cause
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole_number::<u64>(100..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u64>(100..=100_000_000))]
     runs: u64,
     /// Lengths that are exceeded less often than this are not looked for
     #[arg(long, value_name = "PROBABILITY", default_value_t = 1e-9, value_parser = probability)]
@@ -86,7 +75,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = seeds::one, default_value = "0")]
     seed: u64,
     #[command(flatten)]
-    basics: Basics,
+    pub(super) many: Many,
 }
 
 /// A time with a unit, or a distribution of milliseconds.
@@ -124,7 +113,7 @@ fn quoted(set: &str) -> String {
 }
 
 pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit> {
-    let session = options.basics.session(context)?;
+    let session = options.many.session(context)?;
     let environment = options.environment()?;
     let setup = |lock: &String, lease: Time| Setup {
         lock: lock.clone(),
@@ -139,21 +128,20 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
         sets: options.of_scenario().cloned().collect(),
         environment: environment.clone(),
     };
-    let stop = interrupt::flag()?;
-    let progress = Progress::counting("simulating grants");
-    let effort = Effort {
+    let sampling = Sampling {
         runs: options.runs,
         until: options.until,
         seed: options.seed,
-        threads: session.threads,
-        stop,
-        progress: &|runs| progress.add(runs),
     };
-    let made = match (options.lease, &options.locks[..]) {
+    let (every, sets) = (options.every, &options.sets[..]);
+    match (options.lease, &options.locks[..]) {
         (Some(lease), [lock]) => {
-            let setup = setup(lock, lease);
-            answer(&setup, options, effort)
-                .map(|answer| one(&answer, &folder(&session.store, options)?))
+            let depth = match options.quick {
+                true => Depth::Quick,
+                false => Depth::Full,
+            };
+            let one = One::plan(setup(lock, lease), every, sets, sampling, depth)?;
+            conduct(&one, &session)
         }
         (Some(_), _) => bail!("several locks need several leases: write --leases 1s,3s,10s,30s"),
         (None, locks) => {
@@ -161,17 +149,10 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 let of_lock = options.leases.iter().map(|lease| setup(lock, *lease));
                 (lock.clone(), of_lock.collect())
             });
-            let setups: Vec<(String, Vec<Setup>)> = setups.collect();
-            Leases::estimate(&setups, options.every, effort)
-                .map(|it| it.report(&folder(&session.store, options)?))
+            let leases = Leases::plan(setups.collect(), every, sets, sampling)?;
+            conduct(&leases, &session)
         }
-    };
-    progress.clear();
-    if stop.load(Ordering::Relaxed) {
-        return Ok(Exit::Interrupted);
     }
-    made??.publish(session.stdout)?;
-    Ok(Exit::AsPredicted)
 }
 
 impl Options {
@@ -187,46 +168,6 @@ impl Options {
     fn of_scenario(&self) -> impl Iterator<Item = &String> {
         { self.sets.iter() }.filter(|set| !set.starts_with(Self::PREFIX))
     }
-}
-
-/// The folder of what is true in an environment, with these overrides.
-fn folder(store: &Store, options: &Options) -> anyhow::Result<Store> {
-    store
-        .below("risk")?
-        .of_scenario(&options.environment, &options.sets)
-}
-
-/// The report on one lock with one lease.
-fn one(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Report> {
-    let document = answer.json();
-    let section = Section {
-        forms: vec![Form::List(answer.csv()), Form::Data(document.clone())],
-        ..Section::of(answer.text(), folder, "risk")
-    };
-    Ok(Report::of(section, document, Exit::AsPredicted))
-}
-
-fn answer<'s>(
-    setup: &'s Setup,
-    options: &Options,
-    effort: Effort<'_>,
-) -> Result<Answer<'s>, RiskError> {
-    let by_cause = by_cause(setup, effort)?;
-    let (together, variants) = match options.quick {
-        true => (None, Vec::new()),
-        false => (
-            Some(whole(setup, &by_cause, effort)?),
-            variants(setup, &by_cause, effort)?,
-        ),
-    };
-    Ok(Answer {
-        setup,
-        every: options.every,
-        runs: options.runs,
-        by_cause,
-        together,
-        variants,
-    })
 }
 
 /// The environments that ship, for `locklab list`.

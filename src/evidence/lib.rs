@@ -13,7 +13,7 @@
 //! - Smirnov's test says whether one duration tends to be shorter than another; see [`smaller`]. The
 //!   sign test does so for pairs; see [`heads`].
 //! - A rate that is too rare to count is estimated from [`Weighted`] runs, or is the mean of independent
-//!   estimates ([`replicated`]).
+//!   estimates ([`replicated`]). A [`Sum`] of their weights does not depend on the order of the runs.
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
@@ -26,6 +26,7 @@ mod prediction;
 mod rate;
 mod same;
 mod smirnov;
+mod sum;
 mod tally;
 mod weighted;
 mod words;
@@ -37,6 +38,7 @@ pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
 pub use same::same_rate;
 pub use smirnov::smaller;
+pub use sum::Sum;
 pub use tally::Tally;
 pub use weighted::{LEAST_EFFECTIVE, REPLICATIONS, Weighted, replicated};
 pub use words::{p_equals, p_value, thousands};

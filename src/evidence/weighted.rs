@@ -1,7 +1,9 @@
 //! Rates of rare violations: the mean of runs with weights, and of independent estimates.
 
-use super::Interval;
+use serde::{Deserialize, Serialize};
+
 use super::interval::of_quantity;
+use super::{Interval, Sum};
 
 /// With fewer violating runs than this, counted by [`Weighted::effective`], there is no interval: the
 /// normal distribution would be a bad approximation of so few.
@@ -15,14 +17,14 @@ const T_24: f64 = 2.063_898_561_628_02;
 
 /// Runs that were drawn from another distribution than the one of interest, each with the ratio of the two
 /// densities as its weight. The mean of the weights of violating runs, over all runs, is the rate.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Weighted {
     /// All runs.
     pub runs: u64,
     /// Those that violate the property.
     pub violated: u64,
-    sum: f64,
-    squares: f64,
+    sum: Sum,
+    squares: Sum,
 }
 
 impl Weighted {
@@ -31,14 +33,43 @@ impl Weighted {
         self.runs += 1;
         if let Some(weight) = violating {
             self.violated += 1;
-            self.sum += weight;
-            self.squares += weight * weight;
+            self.sum.add(weight);
+            self.squares.add(weight * weight);
+        }
+    }
+
+    /// Adds other runs.
+    pub fn join(&mut self, other: &Weighted) {
+        self.runs += other.runs;
+        self.violated += other.violated;
+        self.sum.join(&other.sum);
+        self.squares.join(&other.squares);
+    }
+
+    /// Why these cannot be so many runs; `None` if they can.
+    pub fn why_not(&self, runs: u64) -> Option<String> {
+        let Weighted {
+            violated,
+            sum,
+            squares,
+            ..
+        } = self;
+        let (sum, squares) = (sum.value(), squares.value());
+        // Cauchy's inequality, but for rounding.
+        let most = (*violated as f64 * squares).sqrt() * (1.0 + 1e-9);
+        match () {
+            () if self.runs != runs => Some(format!("it has {} runs of {runs}", self.runs)),
+            () if *violated > runs => Some(format!("{violated} of {runs} runs are violated")),
+            () if !(0.0..=most).contains(&sum) => Some(format!(
+                "{violated} weights have the sum {sum} and the squares {squares}"
+            )),
+            () => None,
         }
     }
 
     /// The rate; 0 without runs.
     pub fn rate(&self) -> f64 {
-        self.sum / self.runs.max(1) as f64
+        self.sum.value() / self.runs.max(1) as f64
     }
 
     /// The variance of the rate, as an estimate; 0 with fewer than two runs.
@@ -48,20 +79,21 @@ impl Weighted {
         }
         let n = self.runs as f64;
         let rate = self.rate();
-        ((self.squares / n - rate * rate) / (n - 1.0)).max(0.0)
+        ((self.squares.value() / n - rate * rate) / (n - 1.0)).max(0.0)
     }
 
     /// How many violating runs of equal weight would be as good: L. Kish, "Survey Sampling" (1965).
     pub fn effective(&self) -> f64 {
-        match self.squares > 0.0 {
-            true => self.sum * self.sum / self.squares,
+        let (sum, squares) = (self.sum.value(), self.squares.value());
+        match squares > 0.0 {
+            true => sum * sum / squares,
             false => 0.0,
         }
     }
 
     /// The interval of the true rate, at 95 % confidence; `None` if too few runs are effective.
     pub fn interval(&self) -> Option<Interval> {
-        let interval = of_quantity(self.runs, self.sum, self.squares);
+        let interval = of_quantity(self.runs, self.sum.value(), self.squares.value());
         interval.filter(|_| self.effective() >= LEAST_EFFECTIVE)
     }
 }
@@ -112,6 +144,22 @@ mod tests {
         assert!(of.effective() < 1.1);
         assert_eq!(of.interval(), None);
         assert_eq!(Weighted::default().interval(), None);
+    }
+
+    #[test]
+    fn runs_that_cannot_be_are_refused() {
+        let mut of = Weighted::default();
+        (0..10).for_each(|number| of.add((number > 2).then_some(0.5)));
+        assert_eq!(of.why_not(10), None);
+        assert!(of.why_not(9).is_some());
+        for (from, to) in [
+            ("\"violated\":7", "\"violated\":3"),
+            ("\"violated\":7", "\"violated\":11"),
+        ] {
+            let text = serde_json::to_string(&of).expect("it can be written");
+            let edited: Weighted = serde_json::from_str(&text.replace(from, to)).expect(&text);
+            assert!(edited.why_not(10).is_some(), "{to}");
+        }
     }
 
     #[test]

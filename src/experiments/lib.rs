@@ -34,6 +34,7 @@ mod program;
 pub mod progress;
 pub mod report;
 pub mod reproduce;
+pub mod risk;
 pub mod run;
 pub mod section;
 mod session;

@@ -15,7 +15,7 @@ use crate::error::RareError;
 /// # Errors
 ///
 /// If a run fails, or `stop` was set.
-pub fn each<T: Send>(
+pub(crate) fn each<T: Send>(
     numbers: Range<u64>,
     threads: usize,
     stop: &AtomicBool,

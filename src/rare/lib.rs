@@ -13,7 +13,6 @@ pub mod sampling;
 pub mod splitting;
 pub mod tail;
 
-pub use each::each;
 pub use error::RareError;
 pub use lengths::Lengths;
 pub use question::Question;

@@ -6,6 +6,7 @@
 
 use locklab_rare::tail::Tail;
 use locklab_values::random::Stream;
+use serde::Serialize;
 
 /// The share of the arrivals that are drawn early.
 const SHARE: f64 = 0.7;
@@ -15,7 +16,7 @@ const SHARE: f64 = 0.7;
 const WAITS_MS: [f64; 2] = [50.0, 250.0];
 
 /// Whether another client waits.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Demand {
     /// Clients ask at random, in the mean so many milliseconds apart.
     Poisson {

@@ -9,7 +9,7 @@ use locklab_history::{FaultKind, Span};
 use locklab_model::fault::amount_key;
 use locklab_model::scenario::{Clocks, NodeSpec, Place, ScenarioError, did_you_mean, read};
 use locklab_values::dist::Dist;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
 
@@ -24,7 +24,7 @@ pub const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// One environment file.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Its name: of the shipped one, or the path of its file.
@@ -49,7 +49,7 @@ pub struct Environment {
 }
 
 /// The network of an environment.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// The one-way delay of a packet, in milliseconds.
@@ -66,7 +66,7 @@ pub struct Network {
 }
 
 /// One thing that goes wrong: a fault, whom it strikes, how often and for how long.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
     /// A few words: "a garbage collection stops a client".
@@ -107,7 +107,7 @@ pub struct Cause {
 }
 
 /// The hosts of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The clients.
@@ -121,7 +121,7 @@ pub enum Role {
 }
 
 /// The direction in which a clock jumps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// One or the other, equally likely.
@@ -134,7 +134,7 @@ pub enum Direction {
 }
 
 /// A number that was guessed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Guess {
     /// How often a cause strikes.
     #[serde(rename = "how often")]

@@ -1,6 +1,8 @@
 //! From weighted runs to violations per grant, and their sum over causes.
 
-use locklab_evidence::{Interval, LEAST_EFFECTIVE, Weighted};
+use locklab_evidence::{Interval, LEAST_EFFECTIVE, Sum, Weighted};
+use locklab_runner::batch::Part;
+use serde::{Deserialize, Serialize};
 
 use crate::grant::Outcome;
 
@@ -18,12 +20,12 @@ const Z_ROUGH: f64 = 3.0;
 const NOT_SEEN: f64 = 3.0;
 
 /// The runs of one cause.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
     /// By the properties of [`PROPERTIES`](crate::PROPERTIES).
     pub weighted: [Weighted; 2],
     /// The sum of the weights of all runs.
-    all: f64,
+    all: Sum,
 }
 
 impl Runs {
@@ -31,12 +33,12 @@ impl Runs {
         for (weighted, violates) in self.weighted.iter_mut().zip(outcome.violates) {
             weighted.add(violates.then_some(outcome.weight));
         }
-        self.all += outcome.weight;
+        self.all.add(outcome.weight);
     }
 
     /// The mean weight: 1 without a cause, and else the mean exposure to its strikes, in milliseconds.
     pub(crate) fn exposure_ms(&self) -> f64 {
-        self.all / self.weighted[0].runs.max(1) as f64
+        self.all.value() / self.weighted[0].runs.max(1) as f64
     }
 
     /// How often a property is violated per grant, if the cause strikes at this rate: strikes per
@@ -53,6 +55,20 @@ impl Runs {
             is_rough: weighted.violated > 0 && weighted.effective() < LEAST_EFFECTIVE,
             violated: weighted.violated,
         }
+    }
+}
+
+impl Part for Runs {
+    fn join(&mut self, other: Self) {
+        for (weighted, others) in self.weighted.iter_mut().zip(&other.weighted) {
+            weighted.join(others);
+        }
+        self.all.join(&other.all);
+    }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let mut wrong = self.weighted.iter().filter_map(|it| it.why_not(runs));
+        wrong.next()
     }
 }
 
@@ -145,6 +161,27 @@ mod tests {
         // 4 √(0.25 · 0.75 / 999)
         assert!((number.variance.sqrt() - 0.0548).abs() < 1e-4, "{number:?}");
         assert!(runs(|nth| nth < 10, 8.0).per_grant(0, 0.5).is_rough);
+    }
+
+    #[test]
+    fn parts_of_runs_join_to_the_whole_in_any_order() {
+        let weight = |nth: u64| 1.0 / (nth + 3) as f64;
+        let part = |numbers: std::ops::Range<u64>| {
+            let mut runs = Runs::default();
+            for nth in numbers {
+                runs.add(Outcome {
+                    violates: [nth % 3 == 0, nth % 5 == 0],
+                    weight: weight(nth),
+                });
+            }
+            runs
+        };
+        let mut joined = part(600..1000);
+        joined.join(part(0..250));
+        joined.join(part(250..600));
+        assert_eq!(joined, part(0..1000));
+        assert_eq!(joined.why_not(1000), None);
+        assert!(joined.why_not(999).is_some());
     }
 
     #[test]

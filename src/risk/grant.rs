@@ -16,6 +16,7 @@ use locklab_runner::simulate::Keep;
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use locklab_values::units::ns_from_fractional_ms;
+use serde::Serialize;
 
 use crate::environment::{Cause, Direction, Role};
 use crate::setup::Setup;
@@ -46,10 +47,11 @@ pub(crate) struct Outcome {
 }
 
 /// Runs of grants in one setup.
-pub(crate) struct Grants<'s> {
-    pub setup: &'s Setup,
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Grants {
+    pub setup: Setup,
     /// Of the setup.
-    pub scenario: &'s Scenario,
+    pub scenario: Scenario,
     /// Tails of lengths below this are not drawn more often than they happen.
     pub until: f64,
 }
@@ -69,7 +71,7 @@ struct Struck {
     effect: Effect,
 }
 
-impl Grants<'_> {
+impl Grants {
     /// A run without any cause.
     pub fn undisturbed(&self, seed: u64) -> Result<Outcome, RunError> {
         self.together(&[], seed)

@@ -3,16 +3,21 @@
 //! An [`Environment`] says what goes wrong, how often and for how long. One run is one grant of the lock:
 //! a client takes it and works, another client asks for it. For each cause, one fault strikes at a time
 //! that is uniform over the grant (`strike`), and the mean of the violations gives those per grant
-//! ([`by_cause`]). [`whole`] lets all causes strike together.
+//! ([`Causes`]). [`Whole`] lets all causes strike together, and [`Variants`] change something.
+//!
+//! Nothing here makes many runs. Each of the three plans [`Series`] of runs, and has the answer once somebody
+//! has made them.
 
 mod arrival;
 mod environment;
 mod estimate;
 mod grant;
 mod question;
+mod series;
 mod setup;
 mod strike;
 mod time;
+mod together;
 mod variants;
 mod whole;
 
@@ -20,8 +25,9 @@ pub use arrival::Demand;
 pub use environment::{Cause, Environment, Guess, Role, SHIPPED};
 pub use estimate::{Number, Runs};
 pub use grant::PROPERTIES;
-pub use question::{ByCause, Effort, RiskError, Share, by_cause};
+pub use question::{ByCause, Causes, Share};
+pub use series::{Sampling, Series};
 pub use setup::{Setup, SetupError, inline};
 pub use time::{Time, YEAR_MS};
-pub use variants::{Change, Variant, variants};
-pub use whole::whole;
+pub use variants::{Change, Variant, Variants};
+pub use whole::Whole;

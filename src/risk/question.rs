@@ -1,44 +1,74 @@
-//! What is asked, and the answer by cause.
+//! The series of one setup, one for each cause, and the answer from their runs.
 
-use std::ops::Range;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
-use locklab_model::scenario::Scenario;
-use locklab_rare::{RareError, each};
-use locklab_runner::RunError;
-use locklab_values::random::{Rng, Stream};
+use serde::Serialize;
 
 use crate::environment::Cause;
 use crate::estimate::{Number, Runs};
-use crate::grant::{Grants, Outcome};
+use crate::grant::Grants;
+use crate::series::{Of, Sampling, Series, grants};
 use crate::setup::{Setup, SetupError};
 
-/// How the runs are made.
-#[derive(Clone, Copy)]
-pub struct Effort<'a> {
-    /// Runs for each cause.
-    pub runs: u64,
-    /// Lengths that are exceeded less often than this are drawn only as often as they happen.
-    pub until: f64,
-    /// The seed from which the seeds of all runs follow.
-    pub seed: u64,
-    /// Threads to run on. The answer does not depend on them.
-    pub threads: usize,
-    /// Once it is set, no further run is made.
-    pub stop: &'a AtomicBool,
-    /// Is called with the number of runs that were just made.
-    pub progress: &'a (dyn Fn(u64) + Sync),
+/// What is to be estimated in one setup: a series without any cause, and one for each cause that can strike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Causes {
+    series: Vec<Series>,
+    /// Of each series, the name of its cause, and the strikes per millisecond.
+    strikes: Vec<(String, f64)>,
+    left_out: Vec<String>,
 }
 
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum RiskError {
-    /// The lock or the environment is not valid.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// A run failed, or the user stopped it.
-    #[error(transparent)]
-    Runs(#[from] RareError),
+impl Causes {
+    /// Plans the runs.
+    ///
+    /// # Errors
+    ///
+    /// If the lock cannot be set up.
+    pub fn plan(setup: &Setup, sampling: Sampling) -> Result<Causes, SetupError> {
+        let grants = grants(setup, sampling)?;
+        let mut series = vec![Series::new(&grants, Of::Nothing, sampling)];
+        let mut strikes = vec![(String::new(), 1.0)];
+        let mut left_out = Vec::new();
+        for (name, cause) in &setup.environment.cause {
+            match rate(&grants, cause) {
+                Some(rate) => {
+                    let of = Of::Cause(name.clone(), Box::new(cause.clone()));
+                    series.push(Series::new(&grants, of, sampling));
+                    strikes.push((name.clone(), rate));
+                }
+                None => left_out.push(name.clone()),
+            }
+        }
+        Ok(Causes {
+            series,
+            strikes,
+            left_out,
+        })
+    }
+
+    /// The series, in the order in which [`Causes::answer`] wants their runs.
+    pub fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    /// The names of the causes that can strike, each with its strikes per millisecond.
+    pub(crate) fn strikes(&self) -> &[(String, f64)] {
+        &self.strikes[1..]
+    }
+
+    /// The answer from the runs of each series.
+    pub fn answer(&self, made: &[Runs]) -> ByCause {
+        let share = |((cause, rate), runs): (&(String, f64), &Runs)| Share {
+            cause: cause.clone(),
+            rate: *rate,
+            runs: runs.clone(),
+        };
+        ByCause {
+            shares: self.strikes.iter().zip(made).map(share).collect(),
+            left_out: self.left_out.clone(),
+        }
+    }
 }
 
 /// What a cause brings to a grant.
@@ -75,66 +105,42 @@ impl ByCause {
     }
 }
 
-/// Estimates what each cause brings to a grant.
-///
-/// # Errors
-///
-/// If the lock cannot be set up, or a run fails.
-pub fn by_cause(setup: &Setup, effort: Effort<'_>) -> Result<ByCause, RiskError> {
-    let scenario = setup.scenario()?;
-    let grants = grants(setup, &scenario, effort);
-    let (mut shares, mut left_out) = (Vec::new(), Vec::new());
-    let undisturbed = runs(effort, "", |seed| grants.undisturbed(seed))?;
-    shares.push(Share {
-        cause: String::new(),
-        rate: 1.0,
-        runs: undisturbed,
-    });
-    for (name, cause) in &setup.environment.cause {
-        match rate(&grants, cause) {
-            Some(rate) => shares.push(Share {
-                cause: name.clone(),
-                rate,
-                runs: runs(effort, name, |seed| grants.struck(&[cause], seed))?,
-            }),
-            None => left_out.push(name.clone()),
-        }
-    }
-    Ok(ByCause { shares, left_out })
-}
-
-pub(crate) fn grants<'s>(
-    setup: &'s Setup,
-    scenario: &'s Scenario,
-    effort: Effort<'_>,
-) -> Grants<'s> {
-    Grants {
-        setup,
-        scenario,
-        until: effort.until,
-    }
-}
-
 /// Strikes of a cause per millisecond, on all its hosts together; `None` if there are none.
-pub(crate) fn rate(grants: &Grants<'_>, cause: &Cause) -> Option<f64> {
+pub(crate) fn rate(grants: &Arc<Grants>, cause: &Cause) -> Option<f64> {
     let groups = grants.groups(cause);
     (groups > 0).then(|| groups as f64 / cause.every.0)
 }
 
-/// Makes the runs of a cause.
-pub(crate) fn runs(
-    effort: Effort<'_>,
-    of: &str,
-    one: impl Fn(u64) -> Result<Outcome, RunError> + Sync,
-) -> Result<Runs, RareError> {
-    let numbers: Range<u64> = 0..effort.runs;
-    let made = each(numbers, effort.threads, effort.stop, |number| {
-        let seed = Stream::new(effort.seed, &format!("risk/{of}/{number}")).next_u64();
-        let outcome = one(seed)?;
-        (effort.progress)(1);
-        Ok(outcome)
-    })?;
-    let mut runs = Runs::default();
-    made.into_iter().for_each(|outcome| runs.add(outcome));
-    Ok(runs)
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use locklab_values::dist::Dist;
+
+    use super::*;
+    use crate::arrival::Demand;
+    use crate::environment::Environment;
+    use crate::time::Time;
+
+    #[test]
+    fn no_two_runs_of_an_answer_have_the_same_seed() {
+        let setup = Setup {
+            lock: "set-nx-px".into(),
+            lease: Time(10_000.0),
+            work_ms: Dist::Constant(2000.0),
+            demand: Demand::Contended,
+            sets: vec![],
+            environment: Environment::load("jvm-on-vms", &[]).expect("it ships"),
+        };
+        let sampling = Sampling {
+            runs: 1000,
+            until: 1e-9,
+            seed: 0,
+        };
+        let causes = Causes::plan(&setup, sampling).expect("it can be set up");
+        let seeds = causes.series().iter();
+        let seeds = seeds.flat_map(|series| series.numbers().map(|number| series.seed_of(number)));
+        let seeds: BTreeSet<u64> = seeds.collect();
+        assert_eq!(seeds.len(), 1000 * causes.series().len());
+    }
 }

@@ -18,7 +18,7 @@ const GIVES_UP_LEASES: f64 = 2.0;
 const GIVES_UP_MS: f64 = 10_000.0;
 
 /// What is asked: which lock, held how long, asked for how often, and where.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setup {
     /// The lock's name in the catalogue.
     pub lock: String,

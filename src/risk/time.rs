@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::de::{Error, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// A year of 365.25 days, in milliseconds.
 pub const YEAR_MS: f64 = 365.25 * DAY_MS;
@@ -24,7 +24,7 @@ const UNITS: [(&[&str], f64); 8] = [
 ];
 
 /// A time above 0, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 pub struct Time(pub f64);
 
 impl Time {

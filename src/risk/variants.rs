@@ -1,15 +1,19 @@
 //! What would change the answer most: another lease, another use of the lock, another guess.
 
-use std::collections::BTreeMap;
+use serde::Serialize;
 
 use crate::environment::{Cause, Guess};
-use crate::estimate::Number;
-use crate::question::{ByCause, Effort, RiskError, Share, by_cause, grants, rate, runs};
+use crate::estimate::{Number, Runs};
+use crate::question::{ByCause, Causes, Share};
+use crate::series::{Of, Sampling, Series, grants};
 use crate::setup::{Setup, SetupError};
 use crate::time::Time;
 
 /// A quarter of the runs is enough to say by how much something changes.
 const SHARE_OF_RUNS: u64 = 4;
+
+/// What was guessed may be so many times as much.
+const FACTORS: [f64; 2] = [10.0, 0.1];
 
 /// One change, and what comes of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +40,7 @@ impl Variant {
 }
 
 /// A change of the setup.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub enum Change {
     /// So many times the lease.
     Lease(f64),
@@ -52,68 +56,118 @@ pub enum Change {
     Long(String, f64),
 }
 
-/// Makes the same estimate with each change that makes sense, except for those of frequencies, which follow
-/// from the answer by cause.
-///
-/// # Errors
-///
-/// If the lock cannot be set up, or a run fails.
-pub fn variants(
-    setup: &Setup,
-    answer: &ByCause,
-    effort: Effort<'_>,
-) -> Result<Vec<Variant>, RiskError> {
-    let effort = Effort {
-        runs: (effort.runs / SHARE_OF_RUNS).max(1),
-        ..effort
-    };
-    // The same seeds with and without a change, so that less of a difference is chance.
-    let same_seeds = by_cause(setup, effort)?;
-    let before = sums(&same_seeds, Share::clone);
-    let mut variants = Vec::new();
-    for (change, setup) in of_lock(setup)? {
-        let changed = by_cause(&setup, effort)?;
-        variants.push(Variant {
-            change,
-            per_grant: sums(&changed, Share::clone),
-            before,
-        });
-    }
-    for (name, _) in guessed(setup, answer, Guess::HowOften) {
-        for factor in [10.0, 0.1] {
-            let often = |share: &Share| Share {
-                rate: share.rate * if share.cause == *name { factor } else { 1.0 },
-                ..share.clone()
-            };
-            variants.push(Variant {
-                change: Change::Often(name.to_owned(), factor),
-                per_grant: sums(answer, often),
-                before: sums(answer, Share::clone),
-            });
+/// The series of each change that makes sense, except for those of frequencies, which follow from the answer
+/// by cause.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Variants {
+    /// Without a change.
+    before: Causes,
+    lock: Vec<(Change, Causes)>,
+    /// The causes whose frequencies were guessed.
+    often: Vec<String>,
+    long: Vec<(Change, Longer)>,
+}
+
+/// A cause that lasts, or goes, further.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Longer {
+    cause: String,
+    rate: f64,
+    series: Series,
+}
+
+impl Variants {
+    /// Plans the runs.
+    ///
+    /// # Errors
+    ///
+    /// If the lock cannot be set up.
+    pub fn plan(setup: &Setup, sampling: Sampling) -> Result<Variants, SetupError> {
+        let sampling = Sampling {
+            runs: (sampling.runs / SHARE_OF_RUNS).max(1),
+            ..sampling
+        };
+        let before = Causes::plan(setup, sampling)?;
+        let mut lock = Vec::new();
+        for (change, setup) in of_lock(setup)? {
+            lock.push((change, Causes::plan(&setup, sampling)?));
         }
+        let often = guessed(setup, &before, Guess::HowOften);
+        let often = often.map(|(name, ..)| name.clone()).collect();
+        let grants = grants(setup, sampling)?;
+        let mut long = Vec::new();
+        for (name, rate, cause) in guessed(setup, &before, Guess::HowLong) {
+            for factor in FACTORS {
+                let of = Of::Cause(name.clone(), Box::new(lasting(cause, factor)));
+                let longer = Longer {
+                    cause: name.clone(),
+                    rate,
+                    series: Series::new(&grants, of, sampling),
+                };
+                long.push((Change::Long(name.clone(), factor), longer));
+            }
+        }
+        Ok(Variants {
+            before,
+            lock,
+            often,
+            long,
+        })
     }
-    let scenario = setup.scenario()?;
-    let grants = grants(setup, &scenario, effort);
-    for (name, cause) in guessed(setup, answer, Guess::HowLong) {
-        for factor in [10.0, 0.1] {
-            let cause = lasting(cause, factor);
-            let made = Share {
-                cause: name.to_owned(),
-                rate: rate(&grants, &cause).unwrap_or(0.0),
-                runs: runs(effort, name, |seed| grants.struck(&[&cause], seed))?,
-            };
-            let other = |share: &Share| match share.cause == *name {
-                true => made.clone(),
-                false => share.clone(),
-            };
+
+    /// The series, in the order in which [`Variants::answer`] wants their runs.
+    pub fn series(&self) -> Vec<&Series> {
+        let of_lock = self.lock.iter().flat_map(|(_, causes)| causes.series());
+        let long = self.long.iter().map(|(_, longer)| &longer.series);
+        let all = self.before.series().iter().chain(of_lock).chain(long);
+        all.collect()
+    }
+
+    /// What comes of each change, from the runs of each series and the answer without a change.
+    pub fn answer(&self, answer: &ByCause, made: &[Runs]) -> Vec<Variant> {
+        let (of_before, mut made) = made.split_at(self.before.series().len());
+        let before_by_cause = self.before.answer(of_before);
+        let before = sums(&before_by_cause, Share::clone);
+        let mut variants = Vec::new();
+        for (change, causes) in &self.lock {
+            let (of_change, others) = made.split_at(causes.series().len());
+            made = others;
             variants.push(Variant {
-                change: Change::Long(name.to_owned(), factor),
-                per_grant: sums(&same_seeds, other),
+                change: change.clone(),
+                per_grant: sums(&causes.answer(of_change), Share::clone),
                 before,
             });
         }
+        for name in &self.often {
+            for factor in FACTORS {
+                let often = |share: &Share| Share {
+                    rate: share.rate * if share.cause == *name { factor } else { 1.0 },
+                    ..share.clone()
+                };
+                variants.push(Variant {
+                    change: Change::Often(name.clone(), factor),
+                    per_grant: sums(answer, often),
+                    before: sums(answer, Share::clone),
+                });
+            }
+        }
+        for ((change, longer), runs) in self.long.iter().zip(made) {
+            let other = |share: &Share| match share.cause == longer.cause {
+                true => Share {
+                    cause: longer.cause.clone(),
+                    rate: longer.rate,
+                    runs: runs.clone(),
+                },
+                false => share.clone(),
+            };
+            variants.push(Variant {
+                change: change.clone(),
+                per_grant: sums(&before_by_cause, other),
+                before,
+            });
+        }
+        variants
     }
-    Ok(variants)
 }
 
 /// The sums with changed shares.
@@ -125,16 +179,18 @@ fn sums(answer: &ByCause, change: impl Fn(&Share) -> Share) -> [Number; 2] {
     [0, 1].map(|property| changed.sum(property))
 }
 
-/// The causes that can strike and of which this was guessed.
+/// The causes that can strike and of which this was guessed, each with its strikes per millisecond.
 fn guessed<'s>(
     setup: &'s Setup,
-    answer: &'s ByCause,
+    causes: &'s Causes,
     what: Guess,
-) -> impl Iterator<Item = (&'s str, &'s Cause)> {
-    let causes: &BTreeMap<String, Cause> = &setup.environment.cause;
-    let strikes = |name: &str| answer.shares.iter().any(|share| share.cause == name);
-    let causes = causes.iter().map(|(name, cause)| (&**name, cause));
-    causes.filter(move |(name, cause)| cause.guess.contains(&what) && strikes(name))
+) -> impl Iterator<Item = (&'s String, f64, &'s Cause)> {
+    let strikes = causes.strikes().iter();
+    let with_cause = strikes.filter_map(|(name, rate)| {
+        let cause = setup.environment.cause.get(name)?;
+        Some((name, *rate, cause))
+    });
+    with_cause.filter(move |(.., cause)| cause.guess.contains(&what))
 }
 
 /// The same cause, so many times as long or as far.

@@ -1,5 +1,6 @@
 //! `locklab risk`: how often a lock fails in an environment.
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -7,6 +8,15 @@ use crate::bench::Bench;
 const ASKED: [&str; 8] = [
     "risk", "--lease", "10s", "--work", "2s", "--runs", "300", "--quick",
 ];
+
+/// An environment in which clients pause, so often and for so many milliseconds on average.
+fn pauses(every: &str, mean_ms: u64) -> String {
+    format!(
+        "title = \"T\"\n[network]\nlatency_ms = 2\nguess = \"g\"\n[cause.gc]\ntitle = \"a pause\"\n\
+         fault = \"pause\"\non = [\"client\"]\nevery = \"{every}\"\nduration_ms = {{ exponential = {mean_ms} }}\n\
+         guess = [\"how often\"]\nwhy = \"w\"\n"
+    )
+}
 
 #[test]
 fn no_number_is_printed_without_lock_and_environment() {
@@ -57,10 +67,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
         "--contended",
     ];
     let locks = ["risk", "set-nx-px", "getset", "--environment", "ours.toml"];
-    let pauses = "title = \"T\"\n[network]\nlatency_ms = 2\nguess = \"g\"\n[cause.gc]\ntitle = \"a pause\"\n\
-                  fault = \"pause\"\non = [\"client\"]\nevery = \"1 h\"\nduration_ms = { exponential = 500 }\n\
-                  guess = [\"how often\"]\nwhy = \"w\"\n";
-    bench.write("ours.toml", pauses);
+    bench.write("ours.toml", &pauses("1 h", 500));
     let done = bench.locklab(&[&locks[..], &leases].concat());
     assert_eq!(done.code, Some(0), "{}", done.told());
     let told = done.in_one_line();
@@ -120,10 +127,7 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
 #[test]
 fn everything_is_said_unless_it_has_to_be_quick() {
     let bench = Bench::new("risk-all");
-    let pauses = "title = \"T\"\n[network]\nlatency_ms = 2\nguess = \"g\"\n[cause.gc]\ntitle = \"a pause\"\n\
-                  fault = \"pause\"\non = [\"client\"]\nevery = \"10 s\"\nduration_ms = { exponential = 4000 }\n\
-                  guess = [\"how often\"]\nwhy = \"w\"\n";
-    bench.write("ours.toml", pauses);
+    bench.write("ours.toml", &pauses("10 s", 4000));
     let done = bench.locklab(&[
         "risk",
         "--lease",
@@ -147,6 +151,39 @@ fn everything_is_said_unless_it_has_to_be_quick() {
     ] {
         assert!(told.contains(expected), "{expected}: {}", done.told());
     }
+}
+
+#[test]
+fn an_interrupted_answer_is_resumed_and_is_that_of_the_whole() {
+    let bench = Bench::new("risk-interrupted");
+    bench.write("ours.toml", &pauses("1 h", 3000));
+    let asked = [
+        "risk",
+        "--lease",
+        "10s",
+        "--work",
+        "2s",
+        "--contended",
+        "--environment",
+        "ours.toml",
+        "--runs",
+        "4000",
+        "--quick",
+        "--json",
+    ];
+    let interrupted = bench.interrupt(&[&asked[..], &["--jobs", "1"]].concat(), Signal::SIGINT);
+    assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
+    // Causes without runs would bring nothing.
+    assert_eq!(interrupted.out, "", "{}", interrupted.told());
+    let advice = "runs; run it again to resume";
+    assert!(interrupted.err.contains(advice), "{}", interrupted.told());
+    let resumed = bench.locklab(&asked);
+    assert_eq!(resumed.code, Some(0), "{}", resumed.told());
+    let told = &resumed.err;
+    assert!(told.contains("runs were already done"), "{told}");
+    let whole = bench.locklab(&[&asked[..], &["--fresh", "--jobs", "3"]].concat());
+    assert!(!whole.err.contains("already done"), "{}", whole.told());
+    assert_eq!(resumed.out, whole.out);
 }
 
 #[test]

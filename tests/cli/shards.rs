@@ -77,6 +77,21 @@ fn the_shards_of_cost_join_to_the_whole() {
 }
 
 #[test]
+fn the_shards_of_risk_join_to_the_whole() {
+    check(
+        "shards-risk",
+        "risk --lease 10s --work 2s --runs 100 --set environment.cause.partition.duration_ms=3000 \
+         --set environment.cause.rack.duration_ms=3000",
+        &[],
+    );
+    check(
+        "shards-risk-leases",
+        "risk set-nx-px getset --leases 1s,5s --work 500ms --runs 100 --environment go-on-bare-metal",
+        &[],
+    );
+}
+
+#[test]
 fn the_shards_of_a_map_of_faults_join_to_the_whole() {
     check("shards-place", "place kleppmann/k1", &[]);
 }

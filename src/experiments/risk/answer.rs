@@ -1,7 +1,6 @@
 //! The answer of `locklab risk` in words, as JSON and as a table.
 
 use locklab_evidence::thousands;
-use locklab_experiments::layout;
 use locklab_results::csv::Csv;
 use locklab_risk::{
     ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant,
@@ -9,6 +8,7 @@ use locklab_risk::{
 use serde_json::{Value, json};
 
 use super::words::{cell, count, data, figures, overrides, range, work};
+use crate::layout;
 
 /// Everything that is known.
 pub(super) struct Answer<'s> {
