@@ -287,3 +287,92 @@ fn fencing_token_and_a_longer_lease_change_the_answer_as_they_should() {
     let often = effect(Change::Often("gc".into(), 10.0));
     assert!((often - 10.0).abs() < 1e-9, "{often}");
 }
+
+/// Pauses of clients that all last so long, one in 10 s.
+fn pauses_of(ms: u64) -> Environment {
+    let cause = format!(
+        "[cause.gc]\ntitle = \"a pause\"\nfault = \"pause\"\non = [\"client\"]\nevery = \"10 s\"\n\
+         duration_ms = {ms}\nguess = [\"how often\"]\nwhy = \"simple\"\n"
+    );
+    environment(&format!("pauses-of-{ms}"), &cause)
+}
+
+/// The violations of `lease` and of `resource` per grant, with a lock of 10 s, work of 2 s, and pauses of this
+/// length.
+fn with_pauses(lock: &str, ms: u64) -> [Number; 2] {
+    let setup = Setup {
+        lock: lock.into(),
+        sets: vec![],
+        ..contended(pauses_of(ms))
+    };
+    let answer = by_cause(&setup, sampling(600, 0));
+    [0, RESOURCE].map(|property| answer.sum(property))
+}
+
+/// A holder that stands still from some moment of its work until after its lease does harm: its write comes when
+/// another has the lock. Before its grant and after its write it does none.
+#[track_caller]
+fn every_pause_during_the_work_does_harm(number: Number) {
+    let expected = WORK / 10_000.0;
+    let ratio = number.mean / expected;
+    assert!((ratio - 1.0).abs() < 0.15, "{ratio}: {number:?}");
+}
+
+/// A watchdog renews the lease at each third of it, so at least two thirds are left when its process stops, and
+/// work may take any time as long as the process runs.
+#[test]
+fn watchdog_fails_in_pauses_that_are_longer_than_what_is_left_of_the_lease() {
+    assert_eq!(with_pauses("redisson", 6500)[RESOURCE].violated, 0);
+    every_pause_during_the_work_does_harm(with_pauses("redisson", 12_000)[RESOURCE]);
+    let of_12_s = |lock: &str| {
+        let setup = Setup {
+            lock: lock.into(),
+            sets: vec![],
+            work_ms: Dist::Constant(12_000.0),
+            ..contended(pauses_of(1))
+        };
+        by_cause(&setup, sampling(100, 0)).shares[0].per_grant(RESOURCE)
+    };
+    assert_eq!(of_12_s("redisson").violated, 0);
+    assert_eq!(of_12_s("set-nx-px").mean, 1.0);
+}
+
+/// A resource that compares tokens refuses the late write, however late it is, although two clients hold the
+/// lock. The client that came later still writes: without it there would be nobody to compare with.
+#[test]
+fn resource_that_compares_tokens_is_never_corrupted() {
+    for lock in ["set-nx-px (with token)", "consensus", "redisson-fenced"] {
+        let [lease, resource] = with_pauses(lock, 14_000);
+        assert_eq!(resource.violated, 0, "{lock}");
+        if lock != "set-nx-px (with token)" {
+            // Its holders look at no deadline.
+            assert!(lease.violated > 100, "{lock}: {lease:?}");
+        }
+    }
+    for lock in ["set-nx-px", "consensus (no token)"] {
+        every_pause_during_the_work_does_harm(with_pauses(lock, 14_000)[RESOURCE]);
+    }
+}
+
+/// A sentinel promotes the replica, sees that in an INFO up to a second later, and then tells the clients. A lock that
+/// the old master grants in this gap is lost. One that it granted before has reached the replica, and one after is
+/// granted by the new master. Without a sentinel nobody tells the clients of a new master.
+#[test]
+fn failover_loses_the_locks_that_the_old_master_grants_in_the_gap() {
+    let cause = "[cause.over]\ntitle = \"a failover\"\nfault = \"failover\"\non = [\"replica\"]\n\
+                 every = \"100 s\"\nguess = [\"how often\"]\nwhy = \"simple\"\n";
+    let of = |lock: &str, sets: &[&str]| {
+        let setup = Setup {
+            lock: lock.into(),
+            sets: sets.iter().map(|set| (*set).to_owned()).collect(),
+            ..contended(environment("failover", cause))
+        };
+        let answer = by_cause(&setup, sampling(1000, 0));
+        assert!(answer.left_out.is_empty(), "{lock}");
+        number(&answer)
+    };
+    let gap_ms = of("set-nx-px+replica", &[]).mean * 100_000.0;
+    println!("a gap of {gap_ms} ms");
+    assert!((200.0..2000.0).contains(&gap_ms), "{gap_ms}");
+    assert_eq!(of("set-nx-px", &["topology.replicas=1"]).violated, 0);
+}

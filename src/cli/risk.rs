@@ -9,6 +9,7 @@ use locklab_risk::{Demand, Environment, SHIPPED, Sampling, Setup, Time};
 use locklab_values::dist::Dist;
 
 use super::many::Many;
+use super::matrix::lock_completer;
 use super::number::whole;
 use super::{Context, Exit, seeds};
 
@@ -19,6 +20,8 @@ Examples:
   locklab risk --lease 30s --work '{ log_normal = { median = 2000, sigma = 1 } }'
                --set environment.cause.gc.every='1 min' --quick
   locklab risk set-nx-px redlock --leases 1s,3s,10s,30s --work 500ms
+  locklab risk 'set-nx-px (with token)' set-nx-px+replica redisson consensus
+               --leases 3s,30s --work 500ms --runs 300
 
 An environment says what goes wrong, how often and for how long: `locklab list
 environments`, or a TOML file of your own. For each cause, runs of one grant of
@@ -27,6 +30,9 @@ clients hold the lock at once, and that the resource is corrupted. With the
 cause's frequency this is a number a year. The answer names the environment and
 the source of each number; see docs/risk.md for what it means. With --leases it
 is a table and a chart of several leases and locks.
+
+What the lock calls its lease is set to it: the lease, the session, the time of
+a watchdog. The resource compares tokens if the lock gives any.
 
 --set lock.…, workload.…, resource.…, topology.… and so on change the scenario
 of the grant; --set environment.… changes the environment.
@@ -37,8 +43,9 @@ interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// The lock, of `locklab list locks`; several with --leases
-    #[arg(value_name = "LOCK", default_value = "set-nx-px")]
+    /// The lock, or one of its forms, as `locklab cost` names them; several with --leases.
+    /// With +replica its node has a replica, and a sentinel that promotes it
+    #[arg(value_name = "LOCK", default_value = "set-nx-px", add = lock_completer())]
     locks: Vec<String>,
     /// Its lease, such as 10s
     #[arg(long, value_name = "TIME", value_parser = Time::parse, required_unless_present = "leases")]

@@ -45,7 +45,8 @@ impl Sum {
         // The smallest first.
         let parts = self.0.iter();
         let parts = parts.map(|(place, whole)| times_power_of_two(*whole as f64, place * STEP));
-        parts.sum()
+        // Not `sum`, which is -0 for nothing.
+        parts.fold(0.0, |sum, part| sum + part)
     }
 }
 
@@ -104,6 +105,7 @@ mod tests {
         for number in [0.0, 1.0, -3.75, 0.1, 5e-324, 1e-310, f64::MAX, 1e300, -1e-9] {
             assert_eq!(of([number]).value(), number);
         }
+        assert!(Sum::default().value().is_sign_positive());
         assert_eq!(of([f64::NAN, f64::INFINITY, 2.0]).value(), 2.0);
     }
 

@@ -2,6 +2,9 @@
 
 use locklab_locks::{CatalogueEntry, LockSpec, catalogue};
 
+/// What stands for the lease, in milliseconds, in the parameters of a form.
+const LEASE: &str = "LEASE";
+
 /// The setting of all locks in one column of the matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
@@ -29,24 +32,39 @@ impl Row {
     ///
     /// If its parameters are invalid; a test ensures that they are valid.
     pub fn lock(&self, setting: &Setting) -> Result<LockSpec, String> {
-        let parameters = self
-            .parameters
-            .replace("LEASE", &setting.lease_ms.to_string());
-        let text = format!("name = \"{}\"\n{parameters}", self.entry.name);
-        let lock = text.parse::<toml::Table>().and_then(|mut lock| {
-            for (name, value) in &setting.parameters {
-                if self
-                    .entry
-                    .parameters
-                    .iter()
-                    .any(|(known, ..)| known == name)
-                {
-                    lock.insert(name.clone(), value.clone());
-                }
+        let wrong = |error: toml::de::Error| format!("{}: {error}", self.label);
+        let mut lock = self.table(setting.lease_ms)?;
+        for (name, value) in &setting.parameters {
+            if self
+                .entry
+                .parameters
+                .iter()
+                .any(|(known, ..)| known == name)
+            {
+                lock.insert(name.clone(), value.clone());
             }
-            lock.try_into()
-        });
-        lock.map_err(|error| format!("{}: {error}", self.label))
+        }
+        lock.try_into().map_err(wrong)
+    }
+
+    /// The lock with this lease, as a scenario has it.
+    ///
+    /// # Errors
+    ///
+    /// If its parameters are no TOML; a test ensures that they are.
+    pub fn table(&self, lease_ms: u64) -> Result<toml::Table, String> {
+        let parameters = self.parameters.replace(LEASE, &lease_ms.to_string());
+        let text = format!("name = \"{}\"\n{parameters}", self.entry.name);
+        text.parse()
+            .map_err(|error| format!("{}: {error}", self.label))
+    }
+
+    /// The parameter that is its lease; `None` for a lock without one.
+    pub fn lease_parameter(&self) -> Option<&'static str> {
+        let mut lines = self.parameters.lines();
+        lines
+            .find_map(|line| line.strip_suffix(LEASE)?.trim_end().strip_suffix('='))
+            .map(str::trim_end)
     }
 
     /// Whether `name` selects this row: by its label, or by its lock's name, which selects all
@@ -69,4 +87,26 @@ pub fn rows() -> Vec<Row> {
         })
     };
     catalogue().into_iter().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_lock_has_its_lease_under_its_own_name() {
+        let parameter = |label: &str| {
+            let row = rows().into_iter().find(|row| row.label == label);
+            row.expect(label).lease_parameter()
+        };
+        for (label, expected) in [
+            ("set-nx-px (with token)", Some("ttl_ms")),
+            ("redisson", Some("watchdog_ms")),
+            ("redisson (lease given)", Some("lease_ms")),
+            ("consensus", Some("session_ms")),
+            ("setnx", None),
+        ] {
+            assert_eq!(parameter(label), expected, "{label}");
+        }
+    }
 }

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 
 use locklab_check::Property;
 use locklab_history::{
-    Aim, Effect, Fault, HostFault, LinkFault, Links, Name, RESOURCE, Role as ServerRole, Schedule,
-    Span, Start,
+    Aim, Effect, Fault, FaultKind, HostFault, LinkFault, Links, Name, RESOURCE, Role as ServerRole,
+    Schedule, Span, Start,
 };
 use locklab_model::scenario::Scenario;
 use locklab_model::workload::ClientOverride;
@@ -20,7 +20,9 @@ use serde::Serialize;
 
 use crate::environment::{Cause, Direction, Role};
 use crate::setup::Setup;
-use crate::strike::{HOST_UNDER_WAY, LINK_UNDER_WAY, RUN_IN_MS, strike};
+use crate::strike::{
+    FAILOVER_RUN_IN_MS, HOST_UNDER_WAY, LINK_UNDER_WAY, RUN_IN_MS, Window, strike,
+};
 
 /// What is judged of each run.
 pub const PROPERTIES: [Property; 2] = [Property::Lease, Property::Resource];
@@ -28,8 +30,19 @@ pub const PROPERTIES: [Property; 2] = [Property::Lease, Property::Resource];
 /// A fault that lasts longer is cut to this: whatever it does to a lock, it has done by then.
 const LONGEST_MS: f64 = 3_600_000.0;
 
+/// In a run a fault lasts at most this much longer: a connection that is cut off is dead after 15.4 minutes
+/// (Linux, `tcp_retries2`), and every lease is over. Servers that talk to each other all the time would take
+/// long to simulate.
+const LONGEST_IN_RUN_MS: f64 = 1_200_000.0;
+
 /// The clients connect before anything strikes.
 const CONNECTING_MS: f64 = 200.0;
+
+/// With sentinels: these have learned of the replica and of each other by then.
+const MEETING_MS: f64 = 5000.0;
+
+/// With sentinels: a master that is gone has been replaced after this long.
+const REPLACED_MS: f64 = 15_000.0;
 
 /// The run goes on for this long after all has ended, and for three leases.
 const AFTERWARDS_MS: f64 = 10_000.0;
@@ -163,18 +176,35 @@ impl Grants {
             Direction::Either => stream.chance(0.5),
         };
         let step_ms = if is_back { -step_ms } else { step_ms };
-        let earliest_ms = RUN_IN_MS + self.lease_ms() + 1000.0;
-        let under_way = match cause.fault.aim() {
-            Aim::Links(_) => LINK_UNDER_WAY,
-            Aim::Processes(_) | Aim::Machines(_) | Aim::Servers(_) => HOST_UNDER_WAY,
+        let replaced_ms = if self.sentinel().is_some() {
+            REPLACED_MS
+        } else {
+            0.0
         };
-        let strike = strike(work_ms, duration_ms, earliest_ms, under_way, stream);
+        let window = Window {
+            work_ms,
+            run_in_ms: match (cause.fault, self.sentinel()) {
+                (FaultKind::Failover, Some(_)) => FAILOVER_RUN_IN_MS,
+                _ => RUN_IN_MS,
+            },
+            earliest_ms: RUN_IN_MS + self.lease_ms() + 1000.0 + replaced_ms,
+            under_way: match cause.fault.aim() {
+                Aim::Links(_) => LINK_UNDER_WAY,
+                Aim::Processes(_) | Aim::Machines(_) | Aim::Servers(_) => HOST_UNDER_WAY,
+            },
+        };
+        let strike = strike(window, duration_ms, stream);
         weight *= strike.exposure_ms;
         let mut hosts: Vec<Name> = Vec::new();
         for role in &cause.on {
             let (host, of_host) = choose(self.hosts(*role), stream);
             weight *= of_host;
             hosts.extend(host);
+        }
+        if let (FaultKind::Failover, Some(sentinel)) = (cause.fault, self.sentinel()) {
+            // Where there are sentinels, an operator asks them. They would turn a replica back that is
+            // promoted without them.
+            hosts = vec![sentinel];
         }
         let amounts = Amounts {
             step_ns: ns_from_fractional_ms(step_ms) as i64,
@@ -185,7 +215,9 @@ impl Grants {
         let lasts = cause.fault.span() != Span::Momentary;
         let struck = Struck {
             at_ms: strike.at_ms,
-            duration_ms: strike.duration_ms.filter(|_| lasts),
+            duration_ms: { strike.duration_ms }
+                .filter(|_| lasts)
+                .map(|lasts_ms| lasts_ms.min(LONGEST_IN_RUN_MS)),
             effect: self.effect(cause, hosts, amounts),
         };
         (struck, weight)
@@ -235,6 +267,13 @@ impl Grants {
         }
     }
 
+    /// The sentinel that an operator asks for a failover, if there are any.
+    fn sentinel(&self) -> Option<Name> {
+        let servers = self.scenario.topology.servers().into_iter();
+        let mut sentinels = servers.filter(|server| server.role == ServerRole::Sentinel);
+        sentinels.next().map(|server| server.name.into())
+    }
+
     fn lease_ms(&self) -> f64 {
         self.scenario.lock.lease_ms().unwrap_or(0) as f64
     }
@@ -245,7 +284,12 @@ impl Grants {
             .iter()
             .map(|fault| -fault.at_ms)
             .fold(RUN_IN_MS, f64::max);
-        let request_ms = CONNECTING_MS + first_ms;
+        let meeting_ms = if self.sentinel().is_some() {
+            MEETING_MS
+        } else {
+            0.0
+        };
+        let request_ms = CONNECTING_MS + meeting_ms + first_ms;
         let longest_ms = faults.iter().filter_map(|fault| fault.duration_ms);
         let longest_ms = longest_ms.fold(0.0, f64::max);
         let horizon_ms = request_ms

@@ -8,7 +8,8 @@ use crate::environment::Cause;
 use crate::estimate::{Number, Runs};
 use crate::grant::Grants;
 use crate::series::{Of, Sampling, Series, grants};
-use crate::setup::{Setup, SetupError};
+use crate::setup::Setup;
+use crate::setup_error::SetupError;
 
 /// What is to be estimated in one setup: a series without any cause, and one for each cause that can strike.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::environment::Cause;
 use crate::estimate::Runs;
 use crate::grant::Grants;
-use crate::setup::{Setup, SetupError};
+use crate::setup::Setup;
+use crate::setup_error::SetupError;
 use crate::together::Together;
 
 /// How many runs are made, and how they are drawn.

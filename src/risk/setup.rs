@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use locklab_locks::{CatalogueEntry, LockSpec, catalogue};
-use locklab_model::scenario::{self, Network, Scenario, ScenarioError, did_you_mean};
+use locklab_locks::LockSpec;
+use locklab_model::scenario::{self, Network, Scenario};
 use locklab_values::dist::Dist;
 use serde::Serialize;
 use toml::{Table, Value};
 
 use crate::arrival::Demand;
 use crate::environment::Environment;
+use crate::row::{LockRow, Term};
+use crate::setup_error::SetupError;
 use crate::time::Time;
 
 /// A client stops trying after so many leases, and not before so many milliseconds. If it never did, it would
@@ -20,7 +22,8 @@ const GIVES_UP_MS: f64 = 10_000.0;
 /// What is asked: which lock, held how long, asked for how often, and where.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Setup {
-    /// The lock's name in the catalogue.
+    /// The lock: its name, or that of one of its forms, `set-nx-px (with token)`. With `+replica` its node has a
+    /// replica, and a sentinel that promotes it.
     pub lock: String,
     /// Its lease.
     pub lease: Time,
@@ -34,30 +37,6 @@ pub struct Setup {
     pub environment: Environment,
 }
 
-/// Why a lock cannot be set up.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// There is no such lock.
-    #[error("unknown lock \"{name}\"{meant}")]
-    Unknown {
-        /// As it was written.
-        name: String,
-        /// The nearest name.
-        meant: String,
-    },
-    /// The lock's lease has a name or a form that is not known here.
-    #[error("the parameters of \"{name}\" are not valid: {what}")]
-    Parameters {
-        /// The lock.
-        name: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// The scenario is not valid.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-}
-
 impl Setup {
     /// The scenario, without faults and times.
     ///
@@ -69,12 +48,26 @@ impl Setup {
             name: self.lock.clone(),
             what,
         };
-        let lock = self.lock_table()?;
+        let row = self.row()?;
+        // Leases are whole milliseconds.
+        let lock = row.table(self.lease.0.round() as u64).map_err(wrong)?;
         let spec: LockSpec = lock
             .clone()
             .try_into()
             .map_err(|error: toml::de::Error| wrong(error.to_string()))?;
-        let topology = BTreeMap::from([("nodes", spec.nodes()), ("clients", 2)]);
+        let [replicas, sentinels] = row.replicas_and_sentinels();
+        let topology = BTreeMap::from([
+            ("nodes", spec.nodes()),
+            ("replicas", replicas),
+            ("sentinels", sentinels),
+            ("clients", 2),
+        ]);
+        // A token is worth something only if the resource compares it.
+        let fencing = match spec.gives_tokens() {
+            true => "reads-and-writes",
+            false => "none",
+        };
+        let resource = BTreeMap::from([("fencing", fencing)]);
         let network = Network {
             latency_ms: self.environment.network.latency_ms.clone(),
             loss: self.environment.network.loss,
@@ -88,6 +81,7 @@ impl Setup {
             ("title", value(Value::try_from("One grant"))?),
             ("topology", value(Value::try_from(topology))?),
             ("lock", Value::Table(lock)),
+            ("resource", value(Value::try_from(resource))?),
             ("workload", value(Value::try_from(workload))?),
             ("network", value(Value::try_from(network))?),
             ("clocks", value(Value::try_from(&self.environment.clocks))?),
@@ -100,37 +94,18 @@ impl Setup {
         Ok(scenario::parse("risk.toml", &text, &self.sets)?)
     }
 
-    /// The lock in its most common form, with the lease.
-    fn lock_table(&self) -> Result<Table, SetupError> {
-        let entry = self.entry()?;
-        let form = entry.forms.first().map_or("", |(_, form)| form);
-        // Leases are whole milliseconds.
-        let lease = format!("{:.0}", self.lease.0);
-        let text = format!(
-            "name = \"{}\"\n{}",
-            entry.name,
-            form.replace("LEASE", &lease)
-        );
-        text.parse()
-            .map_err(|error: toml::de::Error| SetupError::Parameters {
-                name: self.lock.clone(),
-                what: error.to_string(),
-            })
+    /// The row of the lock.
+    pub(crate) fn row(&self) -> Result<LockRow, SetupError> {
+        LockRow::called(&self.lock)
     }
 
-    /// The lock in the catalogue.
+    /// What the lock calls its lease.
     ///
     /// # Errors
     ///
-    /// If it is not there.
-    pub fn entry(&self) -> Result<&'static CatalogueEntry, SetupError> {
-        let all = catalogue();
-        let names: Vec<String> = all.iter().map(|entry| entry.name.to_owned()).collect();
-        let mut called = all.into_iter().filter(|entry| entry.name == self.lock);
-        called.next().ok_or_else(|| SetupError::Unknown {
-            name: self.lock.clone(),
-            meant: did_you_mean(&self.lock, &names),
-        })
+    /// If the lock is unknown.
+    pub fn term(&self) -> Result<Term, SetupError> {
+        Ok(self.row()?.term())
     }
 }
 

@@ -5,8 +5,10 @@ use serde::Serialize;
 use crate::environment::{Cause, Guess};
 use crate::estimate::{Number, Runs};
 use crate::question::{ByCause, Causes, Share};
+use crate::row::Term;
 use crate::series::{Of, Sampling, Series, grants};
-use crate::setup::{Setup, SetupError};
+use crate::setup::Setup;
+use crate::setup_error::SetupError;
 use crate::time::Time;
 
 /// A quarter of the runs is enough to say by how much something changes.
@@ -208,7 +210,7 @@ fn lasting(cause: &Cause, factor: f64) -> Cause {
 
 /// The changes of the lock and its use that are possible, each with its setup.
 fn of_lock(setup: &Setup) -> Result<Vec<(Change, Setup)>, SetupError> {
-    let entry = setup.entry()?;
+    let row = setup.row()?;
     let with = |sets: &[&str]| {
         let mut changed = setup.clone();
         changed
@@ -224,7 +226,7 @@ fn of_lock(setup: &Setup) -> Result<Vec<(Change, Setup)>, SetupError> {
     }
     let is_off =
         |(name, default, _): &(&str, &str, &str)| *name == "fencing_token" && *default == "false";
-    if entry.parameters.iter().any(is_off) {
+    if row.parameters().iter().any(is_off) && !setup.scenario()?.lock.gives_tokens() {
         let fenced = with(&[
             "lock.fencing_token=true",
             "resource.fencing=reads-and-writes",
@@ -232,9 +234,12 @@ fn of_lock(setup: &Setup) -> Result<Vec<(Change, Setup)>, SetupError> {
         found.push((Change::Fencing, fenced));
     }
     found.push((Change::Deadline, with(&["workload.check=deadline"])));
-    let every_ms = (setup.lease.0 / 3.0).max(1.0);
-    let renewed = with(&[&format!("workload.extend_every_ms={every_ms:.0}")]);
-    found.push((Change::Renewal, renewed));
+    // A watchdog and the pings of a session renew it already.
+    if row.term() == Term::Lease {
+        let every_ms = (setup.lease.0 / 3.0).max(1.0);
+        let renewed = with(&[&format!("workload.extend_every_ms={every_ms:.0}")]);
+        found.push((Change::Renewal, renewed));
+    }
     // One that the lock or the user's own overrides do not admit is left out.
     found.retain(|(_, changed)| changed.scenario().is_ok());
     Ok(found)

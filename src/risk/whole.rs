@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::estimate::{Number, Runs};
 use crate::question::{ByCause, Causes};
 use crate::series::{Of, Sampling, Series, grants};
-use crate::setup::{Setup, SetupError};
+use crate::setup::Setup;
+use crate::setup_error::SetupError;
 use crate::together::{Together, here};
 
 /// So many times the runs of a single cause, since each cause strikes in a part of the runs only.

@@ -81,9 +81,9 @@ fn several_leases_and_locks_are_a_table_and_a_chart() {
     }
     let csv = bench.read("target/locklab/risk/ours.toml/leases.csv");
     let per_year = |lease: &str| {
-        let begins = |line: &&str| line.contains(&format!(",set-nx-px,{lease},resource,"));
+        let begins = |line: &&str| line.contains(&format!(",set-nx-px,{lease},lease,resource,"));
         let row = csv.lines().find(begins).expect("a row");
-        let mean = row.split(',').nth(5).expect("a mean");
+        let mean = row.split(',').nth(6).expect("a mean");
         mean.parse::<f64>().expect("a number")
     };
     // Of exponential pauses with a mean of 0.5 s, e^9 times as many last 0.5 s as last 5 s.

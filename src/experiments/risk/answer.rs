@@ -7,7 +7,7 @@ use locklab_risk::{
 };
 use serde_json::{Value, json};
 
-use super::words::{cell, count, data, figures, overrides, range, work};
+use super::words::{cell, count, data, figures, overrides, range, term, work};
 use crate::layout;
 
 /// Everything that is known.
@@ -68,7 +68,13 @@ impl Answer<'_> {
         let rows = [
             [
                 "lock",
-                &format!("{}, lease {}{}", setup.lock, setup.lease, overrides(setup)),
+                &format!(
+                    "{}, {} {}{}",
+                    setup.lock,
+                    term(setup),
+                    setup.lease,
+                    overrides(setup)
+                ),
             ],
             ["work", &work(setup)],
             [
@@ -230,7 +236,7 @@ impl Answer<'_> {
                 Some(effect) if size(effect) > LEAST_EFFECT.ln() => seen.push((effect, variant)),
                 Some(_) => {}
                 None if matches!(variant.change, Change::Often(..) | Change::Long(..)) => {}
-                None => unseen.push(change(&variant.change)),
+                None => unseen.push(self.change(&variant.change)),
             }
         }
         seen.sort_by(|a, b| size(b.0).total_cmp(&size(a.0)));
@@ -239,7 +245,7 @@ impl Answer<'_> {
                 0.0 => "none in these runs".to_owned(),
                 effect => format!("{} times as many", figures(*effect)),
             };
-            [change(&variant.change), times]
+            [self.change(&variant.change), times]
         };
         let subject = ["times at which two clients hold the lock", "corruptions"][property];
         let rows: Vec<[String; 2]> = seen.iter().map(line).collect();
@@ -253,6 +259,23 @@ impl Answer<'_> {
             text += &layout::fold(&unseen);
         }
         Some(text)
+    }
+
+    /// A change in words.
+    fn change(&self, change: &Change) -> String {
+        let by = |factor: f64| match factor > 1.0 {
+            true => format!("{factor} times as"),
+            false => format!("a {} as", if factor == 0.5 { "half" } else { "tenth" }),
+        };
+        match change {
+            Change::Lease(factor) if *factor > 1.0 => format!("twice the {}", term(self.setup)),
+            Change::Lease(_) => format!("half the {}", term(self.setup)),
+            Change::Fencing => "a fencing token, which the resource compares".into(),
+            Change::Deadline => "checking the clock before the write".into(),
+            Change::Renewal => "renewing the lease at each third of it".into(),
+            Change::Often(cause, factor) => format!("{cause} {} often (a guess)", by(*factor)),
+            Change::Long(cause, factor) => format!("{cause} {} long (a guess)", by(*factor)),
+        }
     }
 
     /// Where each number comes from.
@@ -295,11 +318,12 @@ impl Answer<'_> {
             })
         });
         let changes = self.variants.iter().map(|variant| {
-            json!({ "change": change(&variant.change), "violations": both(variant.per_grant) })
+            json!({ "change": self.change(&variant.change), "violations": both(variant.per_grant) })
         });
         json!({
             "lock": setup.lock,
             "lease_ms": setup.lease.0,
+            "term": term(setup),
             "work_ms": setup.work_ms,
             "every_ms": self.every.0,
             "contended": setup.demand == Demand::Contended,
@@ -372,22 +396,6 @@ fn guess(cause: &Cause) -> Option<String> {
         .map(|why| format!(" ({why})"))
         .unwrap_or_default();
     (!names.is_empty()).then(|| format!("a guess: {}{why}", names.join(" and ")))
-}
-
-fn change(change: &Change) -> String {
-    let by = |factor: f64| match factor > 1.0 {
-        true => format!("{factor} times as"),
-        false => format!("a {} as", if factor == 0.5 { "half" } else { "tenth" }),
-    };
-    match change {
-        Change::Lease(factor) if *factor > 1.0 => "twice the lease".into(),
-        Change::Lease(_) => "half the lease".into(),
-        Change::Fencing => "a fencing token, which the resource compares".into(),
-        Change::Deadline => "checking the clock before the write".into(),
-        Change::Renewal => "renewing the lease at each third of it".into(),
-        Change::Often(cause, factor) => format!("{cause} {} often (a guess)", by(*factor)),
-        Change::Long(cause, factor) => format!("{cause} {} long (a guess)", by(*factor)),
-    }
 }
 
 fn lower(sentence: &str) -> String {

@@ -1,9 +1,22 @@
 //! Numbers of violations, and what they are of, in words and for programs.
 
 use locklab_evidence::{Interval, thousands};
-use locklab_risk::{Number, Setup, Time, inline};
+use locklab_risk::{Number, Setup, Term, Time, inline};
 use locklab_values::dist::Dist;
 use serde_json::{Value, json};
+
+/// What the lock calls its lease: `lease`, `session`.
+pub(super) fn term(setup: &Setup) -> &'static str {
+    setup.term().unwrap_or(Term::Lease).name()
+}
+
+/// The lock, with what its lease is called where that is not a lease: `consensus, session`.
+pub(super) fn lock_and_term(lock: &str, setup: &Setup) -> String {
+    match setup.term() {
+        Ok(Term::Lease) | Err(_) => lock.to_owned(),
+        Ok(term) => format!("{lock}, {}", term.name()),
+    }
+}
 
 /// How long the work takes: `2 s`.
 pub(super) fn work(setup: &Setup) -> String {

@@ -2,6 +2,7 @@
 
 use locklab_report::chart::{self, Curves, Estimate};
 
+use super::super::words::lock_and_term;
 use super::answer::{Answer, Curve, Point, WHAT};
 
 /// The chart of the resource, or of the lease if the resource is never corrupted.
@@ -19,7 +20,9 @@ pub(super) fn chart(answer: &Answer<'_>) -> Curves {
             Some((setup.lease.0 / 1000.0, estimate))
         };
         chart::Curve {
-            name: (*lock).to_owned(),
+            name: points
+                .first()
+                .map_or_else(String::new, |point| lock_and_term(lock, point.setup)),
             points: points.iter().filter_map(point).collect(),
         }
     };

@@ -7,7 +7,7 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_risk::{Number, PROPERTIES};
 use serde_json::{Value, json};
 
-use super::super::words::{cell, data};
+use super::super::words::{cell, data, lock_and_term, term};
 use super::answer::{Answer, Point, WHAT};
 use super::chart::chart;
 use super::knee;
@@ -55,7 +55,11 @@ pub(super) fn report(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Repo
 fn table(answer: &Answer<'_>) -> Table {
     let field = |year: &Number| Field::plain(cell(year), Look::Silent);
     let rows = answer.all().map(|(lock, point)| TableRow {
-        label: format!("{lock}, {}", point.setup.lease),
+        label: format!(
+            "{}, {}",
+            lock_and_term(lock, point.setup),
+            point.setup.lease
+        ),
         fields: point.years.iter().map(field).collect(),
     });
     Table {
@@ -83,6 +87,7 @@ fn csv(answer: &Answer<'_>) -> Csv {
         "environment",
         "lock",
         "lease_ms",
+        "term",
         "property",
         "per_year",
         "low",
@@ -96,6 +101,7 @@ fn csv(answer: &Answer<'_>) -> Csv {
                 setup.environment.name.clone(),
                 lock.to_owned(),
                 setup.lease.0.to_string(),
+                term(setup).to_owned(),
                 property.name().to_owned(),
                 number.mean.to_string(),
                 interval.map(|it| it.low.to_string()).unwrap_or_default(),
@@ -115,6 +121,7 @@ fn json(answer: &Answer<'_>) -> Value {
             "environment": setup.environment.name,
             "lock": lock,
             "lease_ms": setup.lease.0,
+            "term": term(setup),
             "per_year": Value::Object(numbers.collect()),
         })
     });

@@ -1,0 +1,144 @@
+//! The lock that is asked about: a row of the matrix, perhaps with a replica.
+
+use locklab_matrix::{Row, rows};
+use locklab_model::scenario::did_you_mean;
+use toml::Table;
+
+use crate::setup_error::SetupError;
+
+/// What follows the name of a lock on a master with a replica: `set-nx-px+replica`.
+const WITH_REPLICA: &str = "+replica";
+
+/// One sentinel stands for whatever promotes a replica, since no cause strikes it. Three would take six times as
+/// many messages.
+const SENTINELS: u32 = 1;
+
+/// A lock with its parameters, and its servers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LockRow {
+    row: Row,
+    term: Term,
+    replicas: Replicas,
+}
+
+/// What a lock calls the time after which others get it from a holder that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Term {
+    /// A lease, which ends unless its holder extends it.
+    Lease,
+    /// A lease that a watchdog renews at each third of it, as long as the holder's process runs.
+    Watchdog,
+    /// The session of a coordination service, which the client's pings prolong.
+    Session,
+}
+
+impl Term {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Term::Lease => "lease",
+            Term::Watchdog => "watchdog",
+            Term::Session => "session",
+        }
+    }
+}
+
+/// The replicas of the lock's node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replicas {
+    None,
+    /// One, and a sentinel that promotes it.
+    One,
+}
+
+impl LockRow {
+    /// Finds the row of this name: of a lock, which is its most common form, or of one of its forms.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or the lock has no lease.
+    pub fn called(name: &str) -> Result<LockRow, SetupError> {
+        let (label, replicas) = match name.strip_suffix(WITH_REPLICA) {
+            Some(label) => (label, Replicas::One),
+            None => (name, Replicas::None),
+        };
+        let all = rows();
+        let by_label = all.iter().find(|row| row.label == label);
+        let found = by_label.or_else(|| all.iter().find(|row| row.entry.name == label));
+        let row = found.ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(|row| row.label.clone()).collect();
+            SetupError::Unknown {
+                name: label.to_owned(),
+                meant: did_you_mean(label, &names),
+            }
+        })?;
+        let term = match row.lease_parameter() {
+            Some("session_ms") => Term::Session,
+            Some("watchdog_ms") => Term::Watchdog,
+            Some(_) => Term::Lease,
+            None => {
+                return Err(SetupError::Parameters {
+                    name: name.to_owned(),
+                    what: "it has no lease, so a holder that dies keeps it for ever".into(),
+                });
+            }
+        };
+        Ok(LockRow {
+            row: row.clone(),
+            term,
+            replicas,
+        })
+    }
+
+    /// What its lease is called.
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// Its parameters in the catalogue.
+    pub fn parameters(&self) -> &'static [locklab_locks::Parameter] {
+        self.row.entry.parameters
+    }
+
+    /// The lock with this lease, as a scenario has it.
+    pub fn table(&self, lease_ms: u64) -> Result<Table, String> {
+        self.row.table(lease_ms)
+    }
+
+    /// How many replicas its node has, and how many sentinels there are.
+    pub fn replicas_and_sentinels(&self) -> [u32; 2] {
+        match self.replicas {
+            Replicas::None => [0, 0],
+            Replicas::One => [1, SENTINELS],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_found_by_its_label_or_its_lock() {
+        let found = |name: &str| {
+            let row = LockRow::called(name).expect(name);
+            (
+                row.row.label.clone(),
+                row.term,
+                row.replicas_and_sentinels(),
+            )
+        };
+        let redisson = ("redisson".to_owned(), Term::Watchdog, [0, 0]);
+        assert_eq!(found("redisson"), redisson);
+        let token = ("set-nx-px (with token)".to_owned(), Term::Lease, [1, 1]);
+        assert_eq!(found("set-nx-px (with token)+replica"), token);
+        assert_eq!(found("consensus").1, Term::Session);
+    }
+
+    #[test]
+    fn an_unknown_lock_and_one_without_a_lease_are_refused() {
+        let told = |name: &str| LockRow::called(name).expect_err(name).to_string();
+        assert!(told("redison").contains("did you mean \"redisson\"?"));
+        assert!(told("setnx").contains("has no lease"));
+    }
+}
