@@ -29,7 +29,8 @@ the lock, which a fault strikes at a random time, say how likely it is that two
 clients hold the lock at once, and that the resource is corrupted. With the
 cause's frequency this is a number a year. The answer names the environment and
 the source of each number; see docs/risk.md for what it means. With --leases it
-is a table and a chart of several leases and locks.
+is a table and a chart of several leases and locks, with what a lease costs and
+the knee, from which on a longer one is worth little.
 
 What the lock calls its lease is set to it: the lease, the session, the time of
 a watchdog. The resource compares tokens if the lock gives any.
@@ -69,7 +70,7 @@ pub(super) struct Options {
     /// Override a value of the scenario, or of the environment; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Runs for each cause
+    /// Runs for each cause; with --leases a tenth where servers talk to each other all the time
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u64>(100..=100_000_000))]
     runs: u64,
     /// Lengths that are exceeded less often than this are not looked for

@@ -21,6 +21,7 @@
 
 mod basis;
 mod interval;
+mod mean;
 mod pairs;
 mod prediction;
 mod rate;
@@ -33,6 +34,7 @@ mod words;
 
 pub use basis::Basis;
 pub use interval::{Interval, bootstrap, of_mean, of_quantity, wilson};
+pub use mean::Mean;
 pub use pairs::{Pairs, difference, heads};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;

@@ -10,29 +10,37 @@ pub use self::leases::Leases;
 pub use self::one::{Depth, One};
 
 use locklab_risk::{Environment, Runs, Series};
+use locklab_runner::pool::Broken;
 
-use super::Store;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
 use super::work::{Made, Work};
+use super::{Session, Store};
+
+/// Runs of grants, of which a shard has some of every cause.
+const STAGE: Stage = Stage {
+    name: "grants",
+    doing: "simulating grants",
+    by: By::Seeds,
+    rounds: Rounds::WhileThereIsTime,
+    part: 500,
+};
 
 /// Makes the runs of some series, in their order.
 fn made(work: &Work<'_>, series: &[&Series]) -> anyhow::Result<Vec<Made<Runs>>> {
-    let stage = Stage {
-        name: "grants",
-        doing: "simulating grants",
-        by: By::Seeds,
-        rounds: Rounds::WhileThereIsTime,
-        part: 500,
-    };
     let numbers: Vec<_> = series.iter().map(|series| series.numbers()).collect();
     let run = |place: usize, number: u64, runs: &mut Runs| series[place].add(number, runs);
     let session = work.session();
-    work.runs(&stage, &numbers, session.threads, run, &|broken| {
+    work.runs(&STAGE, &numbers, session.threads, run, &|broken| {
         let title = series[broken.job].title();
-        let words: Vec<&str> = session.words.iter().map(String::as_str).collect();
-        Bug::or_usage(broken, &title, session.program.line(&words))
+        bug(broken, &title, session)
     })
+}
+
+/// The error for a run without a result. The whole command repeats it.
+fn bug(broken: Broken, title: &str, session: &Session) -> anyhow::Error {
+    let words: Vec<&str> = session.words.iter().map(String::as_str).collect();
+    Bug::or_usage(broken, title, session.program.line(&words))
 }
 
 /// The folder of what is true in an environment, with these overrides.

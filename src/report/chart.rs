@@ -22,7 +22,7 @@ mod measure;
 mod pen;
 mod plot;
 
-pub use self::curves::{Curve, Curves, Estimate};
+pub use self::curves::{Curve, Curves, Estimate, Quantity};
 
 use super::{Drawing, Error, Sheet};
 use locklab_check::Property;

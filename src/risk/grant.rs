@@ -176,10 +176,9 @@ impl Grants {
             Direction::Either => stream.chance(0.5),
         };
         let step_ms = if is_back { -step_ms } else { step_ms };
-        let replaced_ms = if self.sentinel().is_some() {
-            REPLACED_MS
-        } else {
-            0.0
+        let replaced_ms = match self.sentinel() {
+            Some(_) => REPLACED_MS,
+            None => 0.0,
         };
         let window = Window {
             work_ms,
@@ -280,42 +279,19 @@ impl Grants {
 
     /// Makes a run with these faults, and says which properties it violates.
     fn violates(&self, drawn: &Drawn, faults: &[Struck], seed: u64) -> Result<[bool; 2], RunError> {
-        let first_ms = faults
-            .iter()
-            .map(|fault| -fault.at_ms)
-            .fold(RUN_IN_MS, f64::max);
-        let meeting_ms = if self.sentinel().is_some() {
-            MEETING_MS
-        } else {
-            0.0
-        };
-        let request_ms = CONNECTING_MS + meeting_ms + first_ms;
+        let first_ms = faults.iter().map(|fault| -fault.at_ms);
         let longest_ms = faults.iter().filter_map(|fault| fault.duration_ms);
-        let longest_ms = longest_ms.fold(0.0, f64::max);
-        let horizon_ms = request_ms
-            + drawn.work_ms
-            + longest_ms
-            + longest_ms.min(LATEST_AGAIN_MS)
-            + 3.0 * self.lease_ms()
-            + AFTERWARDS_MS;
-        let mut scenario = self.scenario.clone();
-        scenario.horizon_ms = horizon_ms.ceil() as u64;
-        let mut other = Stream::new(seed, "risk/other-work");
-        let other_work_ms = self.setup.work_ms.at_tail_ms(1.0 - other.uniform_f64());
-        let clients = [
-            ("c1", request_ms, drawn.work_ms),
-            ("c2", request_ms + drawn.arrival_ms, other_work_ms),
-        ];
-        for (client, start_ms, work_ms) in clients {
-            let own = scenario.workload.client.entry(client.to_owned());
-            let own: &mut ClientOverride = own.or_default();
-            own.start_ms = Some(Dist::Constant(start_ms));
-            own.hold_ms = Some(Dist::Constant(work_ms));
-        }
+        let times = Times {
+            request_ms: self.request_ms(first_ms.fold(RUN_IN_MS, f64::max)),
+            work_ms: drawn.work_ms,
+            arrival_ms: drawn.arrival_ms,
+            longest_ms: longest_ms.fold(0.0, f64::max),
+        };
+        let scenario = self.timed(&times, seed);
         let fault = |(nth, fault): (usize, &Struck)| Fault {
             name: format!("cause-{nth}").into(),
             start: Start::At {
-                at_ns: ns_from_fractional_ms(request_ms + fault.at_ms) as u64,
+                at_ns: ns_from_fractional_ms(times.request_ms + fault.at_ms) as u64,
             },
             duration_ns: fault.duration_ms.map(|ms| ns_from_fractional_ms(ms) as u64),
             effect: fault.effect.clone(),
@@ -326,6 +302,58 @@ impl Grants {
         let run = run_schedule(&scenario, seed, schedule, Keep::default())?;
         Ok(PROPERTIES.map(|property| run.violates(property)))
     }
+
+    /// When the first client asks for the lock, if the first fault begins so long before.
+    pub fn request_ms(&self, first_ms: f64) -> f64 {
+        let meeting_ms = match self.sentinel() {
+            Some(_) => MEETING_MS,
+            None => 0.0,
+        };
+        CONNECTING_MS + meeting_ms + first_ms
+    }
+
+    /// The scenario with these times.
+    pub fn timed(&self, times: &Times, seed: u64) -> Scenario {
+        let Times {
+            request_ms,
+            work_ms,
+            arrival_ms,
+            longest_ms,
+        } = *times;
+        let horizon_ms = request_ms
+            + work_ms
+            + longest_ms
+            + longest_ms.min(LATEST_AGAIN_MS)
+            + 3.0 * self.lease_ms()
+            + AFTERWARDS_MS;
+        let mut scenario = self.scenario.clone();
+        scenario.horizon_ms = horizon_ms.ceil() as u64;
+        let mut other = Stream::new(seed, "risk/other-work");
+        let other_work_ms = self.setup.work_ms.at_tail_ms(1.0 - other.uniform_f64());
+        let clients = [
+            ("c1", request_ms, work_ms),
+            ("c2", request_ms + arrival_ms, other_work_ms),
+        ];
+        for (client, start_ms, work_ms) in clients {
+            let own = scenario.workload.client.entry(client.to_owned());
+            let own: &mut ClientOverride = own.or_default();
+            own.start_ms = Some(Dist::Constant(start_ms));
+            own.hold_ms = Some(Dist::Constant(work_ms));
+        }
+        scenario
+    }
+}
+
+/// The times of a grant, in milliseconds.
+pub(crate) struct Times {
+    /// When the first client asks for the lock.
+    pub request_ms: f64,
+    /// How long its work takes.
+    pub work_ms: f64,
+    /// How long after the first client the second asks.
+    pub arrival_ms: f64,
+    /// How long the longest fault lasts.
+    pub longest_ms: f64,
 }
 
 /// One of these hosts, and how much likelier it is in the environment, where all are equally likely. The

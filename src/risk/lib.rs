@@ -5,10 +5,13 @@
 //! that is uniform over the grant (`strike`), and the mean of the violations gives those per grant
 //! ([`Causes`]). [`Whole`] lets all causes strike together, and [`Variants`] change something.
 //!
-//! Nothing here makes many runs. Each of the three plans [`Series`] of runs, and has the answer once somebody
+//! [`Cost`] measures what a lease costs when nothing goes wrong but the holder's death.
+//!
+//! Nothing here makes many runs. Each of these plans [`Series`] of runs, and has the answer once somebody
 //! has made them.
 
 mod arrival;
+mod cost;
 mod environment;
 mod estimate;
 mod grant;
@@ -24,6 +27,7 @@ mod variants;
 mod whole;
 
 pub use arrival::Demand;
+pub use cost::{Cost, Costs};
 pub use environment::{Cause, Environment, Guess, Role, SHIPPED};
 pub use estimate::{Number, Runs};
 pub use grant::PROPERTIES;

@@ -95,6 +95,11 @@ impl LockRow {
         self.term
     }
 
+    /// Whether its servers talk to each other all the time, which takes long to simulate.
+    pub fn has_talking_servers(&self) -> bool {
+        self.replicas == Replicas::One || self.term == Term::Session
+    }
+
     /// Its parameters in the catalogue.
     pub fn parameters(&self) -> &'static [locklab_locks::Parameter] {
         self.row.entry.parameters

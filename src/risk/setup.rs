@@ -99,6 +99,16 @@ impl Setup {
         LockRow::called(&self.lock)
     }
 
+    /// Whether the servers of the lock talk to each other all the time, so that each of its runs takes as long as
+    /// ten others.
+    ///
+    /// # Errors
+    ///
+    /// If the lock is unknown.
+    pub fn has_talking_servers(&self) -> Result<bool, SetupError> {
+        Ok(self.row()?.has_talking_servers())
+    }
+
     /// What the lock calls its lease.
     ///
     /// # Errors

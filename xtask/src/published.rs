@@ -41,9 +41,9 @@ pub fn run() -> Result<()> {
     for command in commands {
         println!("==> locklab {command}");
         let here = command.replace(&format!("--out {REPORTS}"), &format!("--out {ANEW}"));
-        perform(cargo(&format!(
-            "run --quiet --release --package locklab -- {here}"
-        )))?;
+        let mut program = cargo("run --quiet --release --package locklab --");
+        program.args(words(&here));
+        perform(program)?;
     }
     let differing = differing(&published()?)?;
     ensure!(
@@ -61,6 +61,16 @@ fn commands(text: &str) -> BTreeSet<&str> {
         last.contains(&format!("--out {REPORTS}")).then_some(last)
     });
     cells.collect()
+}
+
+/// The words of a command, of which those in single quotes may have spaces.
+fn words(command: &str) -> Vec<String> {
+    let parts = command.split('\'').enumerate();
+    let words = parts.flat_map(|(place, part)| match place % 2 {
+        0 => part.split_whitespace().collect::<Vec<_>>(),
+        _ => vec![part],
+    });
+    words.map(str::to_owned).collect()
 }
 
 /// The published files, by their paths within the folder.
@@ -107,6 +117,19 @@ mod tests {
                     | a number | 3 |\n";
         let expected = ["cost --out reports", "sweep a --out reports --seeds 20"];
         assert_eq!(commands(text), BTreeSet::from(expected));
+    }
+
+    #[test]
+    fn a_word_in_quotes_may_have_spaces() {
+        let found = words("risk redlock 'set-nx-px (with token)' --out reports");
+        let expected = [
+            "risk",
+            "redlock",
+            "set-nx-px (with token)",
+            "--out",
+            "reports",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -5,15 +5,22 @@ mod chart;
 mod knee;
 mod tell;
 
-use locklab_risk::{Causes, Runs, Sampling, Setup, Time};
+use locklab_risk::{Causes, Cost, Costs, Runs, Sampling, Setup, Time};
 use serde::Serialize;
 
 use self::answer::{Answer, Curve, Point};
-use super::{folder, made, results, runs_of_each};
+use super::{STAGE, bug, folder, made, results};
 use crate::experiment::{Experiment, Reports};
+use crate::parts::Stage;
 use crate::report::Report;
 use crate::work::{Made, Work};
 use crate::{Session, Store};
+
+/// Locks whose servers talk to each other all the time have this many times fewer runs.
+const TALKING: u64 = 10;
+
+/// But no fewer than these.
+const LEAST_RUNS: u64 = 100;
 
 /// Some locks, each with some leases, in one environment.
 pub struct Leases {
@@ -27,6 +34,15 @@ pub struct Leases {
 struct Asked {
     setup: Setup,
     causes: Causes,
+    cost: Cost,
+}
+
+/// What all runs come to.
+pub struct Done {
+    /// By cause, of one lock with one lease after the other.
+    grants: Vec<Made<Runs>>,
+    /// Of each lock with each lease.
+    costs: Vec<Made<Costs>>,
 }
 
 impl Leases {
@@ -42,8 +58,16 @@ impl Leases {
         sampling: Sampling,
     ) -> anyhow::Result<Leases> {
         let asked = |setup: Setup| -> anyhow::Result<Asked> {
+            let sampling = Sampling {
+                runs: match setup.has_talking_servers()? {
+                    true => (sampling.runs / TALKING).max(LEAST_RUNS),
+                    false => sampling.runs,
+                },
+                ..sampling
+            };
             Ok(Asked {
                 causes: Causes::plan(&setup, sampling)?,
+                cost: Cost::plan(&setup, sampling)?,
                 setup,
             })
         };
@@ -63,20 +87,41 @@ impl Leases {
         self.locks.iter().flat_map(|(_, asked)| asked)
     }
 
-    fn answer(&self, made: &[Made<Runs>]) -> Answer<'_> {
-        let results = results(made);
+    /// Measures what each lease costs.
+    fn costs(&self, work: &Work<'_>) -> anyhow::Result<Vec<Made<Costs>>> {
+        let stage = Stage {
+            name: "costs",
+            doing: "measuring what leases cost",
+            ..STAGE
+        };
+        let all: Vec<&Cost> = self.asked().map(|asked| &asked.cost).collect();
+        let numbers: Vec<_> = all.iter().map(|cost| cost.numbers()).collect();
+        let run = |place: usize, number: u64, costs: &mut Costs| all[place].add(number, costs);
+        let session = work.session();
+        work.runs(&stage, &numbers, session.threads, run, &|broken| {
+            bug(broken, "the cost of a lease", session)
+        })
+    }
+
+    fn answer<'d>(&'d self, done: &'d Done) -> Answer<'d> {
+        let results = results(&done.grants);
         let mut rest = &results[..];
+        let mut costs = done.costs.iter();
         let mut curves = Vec::new();
         for (lock, asked) in &self.locks {
             let mut points = Vec::new();
-            for Asked { setup, causes } in asked {
+            let zipped = asked.iter().zip(&mut costs);
+            for (Asked { setup, causes, .. }, costs) in zipped {
                 let (own, others) = rest.split_at(causes.series().len());
+                let runs = own.first().map_or(0, |runs| runs.weighted[0].runs);
                 rest = others;
                 let by_cause = causes.answer(own);
                 let year = |property| by_cause.sum(property).times(self.every.per_year());
                 points.push(Point {
                     setup,
+                    runs,
                     years: [0, 1].map(year),
+                    costs: &costs.result,
                 });
             }
             points.sort_by(|a, b| a.setup.lease.0.total_cmp(&b.setup.lease.0));
@@ -85,7 +130,6 @@ impl Leases {
         Answer {
             curves,
             every: self.every,
-            runs: runs_of_each(made),
         }
     }
 }
@@ -94,7 +138,7 @@ impl Experiment for Leases {
     const NAME: &'static str = "risk";
     /// Without the runs of a cause the answer would lack what it brings.
     const REPORTS: Reports = Reports::Whole;
-    type Results = Vec<Made<Runs>>;
+    type Results = Done;
 
     fn folder(&self, store: &Store) -> anyhow::Result<Store> {
         match self.asked().next() {
@@ -108,15 +152,19 @@ impl Experiment for Leases {
     }
 
     fn identity(&self) -> impl Serialize {
-        self.asked().map(|asked| &asked.causes).collect::<Vec<_>>()
+        let asked = self.asked().map(|asked| (&asked.causes, &asked.cost));
+        asked.collect::<Vec<_>>()
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
         let series = self.asked().flat_map(|asked| asked.causes.series());
-        made(work, &series.collect::<Vec<_>>())
+        Ok(Done {
+            grants: made(work, &series.collect::<Vec<_>>())?,
+            costs: self.costs(work)?,
+        })
     }
 
-    fn report(&self, made: Self::Results, _: &Session, folder: &Store) -> anyhow::Result<Report> {
-        tell::report(&self.answer(&made), folder)
+    fn report(&self, done: Done, _: &Session, folder: &Store) -> anyhow::Result<Report> {
+        tell::report(&self.answer(&done), folder)
     }
 }

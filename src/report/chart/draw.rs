@@ -7,7 +7,7 @@ use super::super::drawing::{Colour, Drawing};
 use super::super::{Error, Heading, Sheet, font, palette};
 use super::backend::Backend;
 use super::frame::{LEFT, RIGHT, axes, room};
-use super::pen::{Area, Pixel, failed, fitting, style, text};
+use super::pen::{Area, Pixel, failed, fitting, ring, style, text};
 use super::plot::{Body, Panel, Plot};
 use super::{heat, lines};
 
@@ -68,8 +68,13 @@ fn draw_panel(root: &Area, area: &Area, plot: &Plot, panel: &Panel) -> Result<()
     };
     match &panel.body {
         Body::Lines(lines) => {
-            let frame = axes(root, &area, &plot.x, &plot.y, &plot.rates)?;
-            lines::draw(root, &frame, plot, lines)
+            let of_plot = (&plot.y, &plot.rates);
+            let upright = panel.upright.as_ref();
+            let (y, title) = upright.map_or(of_plot, |(scale, title)| (scale, title));
+            let frame = axes(root, &area, &plot.x, y, title)?;
+            lines::draw(root, &frame, plot, lines)?;
+            let mut rings = panel.rings.iter();
+            rings.try_for_each(|(x, y)| ring(root, frame.at(*x, *y)))
         }
         Body::Heat(heat) => {
             let frame = axes(root, &area, &plot.x, &heat.y, &heat.y.label)?;

@@ -49,7 +49,18 @@ pub(super) fn marker(root: &Area, (x, y): Pixel, number: usize) -> Result<(), Er
         2 => polygon(&[(0, -5), (5, 4), (-5, 4)]),
         _ => polygon(&[(0, -6), (5, 0), (0, 6), (-5, 0)]),
     }
-    .map_err(failed)
+    .map_err(failed)?;
+    // Shapes repeat, with a hole.
+    match number / 4 % 2 {
+        0 => Ok(()),
+        _ => { root.draw(&Circle::new((x, y), 2, WHITE.filled())) }.map_err(failed),
+    }
+}
+
+/// A ring around a marker.
+pub(super) fn ring(root: &Area, at: Pixel) -> Result<(), Error> {
+    let look = ink(palette::INK).stroke_width(2);
+    root.draw(&Circle::new(at, 11, look)).map_err(failed)
 }
 
 /// A rectangle without an outline.

@@ -30,6 +30,22 @@ pub(super) struct Panel {
     /// Empty if there is only one.
     pub(super) heading: String,
     pub(super) body: Body,
+    /// Its vertical axis and the title of that, if they are not those of the plot.
+    pub(super) upright: Option<(Scale, String)>,
+    /// The points that have a ring, by positions on both axes.
+    pub(super) rings: Vec<(f64, f64)>,
+}
+
+impl Panel {
+    /// A panel with the axes of the plot.
+    pub(super) fn new(heading: String, body: Body) -> Panel {
+        Panel {
+            heading,
+            body,
+            upright: None,
+            rings: Vec::new(),
+        }
+    }
 }
 
 pub(super) enum Body {
@@ -224,10 +240,10 @@ fn heat_maps(
             if fields.iter().any(|(.., rate)| rate.inconclusive < 100.0) {
                 let parts = [measure.name(), &words].map(str::to_owned);
                 let y = y_scale.clone();
-                panels.push(Panel {
-                    heading: joined(parts.into()),
-                    body: Body::Heat(Heat { y, fields }),
-                });
+                panels.push(Panel::new(
+                    joined(parts.into()),
+                    Body::Heat(Heat { y, fields }),
+                ));
             }
         }
     }
@@ -299,13 +315,11 @@ fn lines(
             Some(Panel {
                 heading: same,
                 body: Body::Lines(lines),
+                ..
             }) if *same == heading => {
                 lines.push(line);
             }
-            _ => panels.push(Panel {
-                heading,
-                body: Body::Lines(vec![line]),
-            }),
+            _ => panels.push(Panel::new(heading, Body::Lines(vec![line]))),
         }
     }
     legend.retain(|label| !label.is_empty());

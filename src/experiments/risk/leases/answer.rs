@@ -1,18 +1,23 @@
 //! The numbers of all locks and leases.
 
-use locklab_risk::{Number, Setup, Time};
+use locklab_evidence::thousands;
+use locklab_risk::{Costs, Number, Setup, Time};
 
 use super::super::words::{overrides, work};
 
 /// What is estimated, as a column and as an axis.
 pub(super) const WHAT: [&str; 2] = ["both hold it, a year", "corrupted, a year"];
 
+/// The cost of a lease, as an axis.
+pub(super) const WAIT: &str = "wait after a holder died, s";
+
+/// The messages for a grant, as an axis.
+pub(super) const MESSAGES: &str = "messages for a grant";
+
 /// What all runs come to.
 pub(super) struct Answer<'s> {
     pub curves: Vec<Curve<'s>>,
     pub every: Time,
-    /// Runs for each cause.
-    pub runs: u64,
 }
 
 /// One lock.
@@ -25,8 +30,12 @@ pub(super) struct Curve<'s> {
 /// One lock with one lease.
 pub(super) struct Point<'s> {
     pub setup: &'s Setup,
+    /// Runs for each cause.
+    pub runs: u64,
     /// Violations a year, by the properties of [`PROPERTIES`](locklab_risk::PROPERTIES).
     pub years: [Number; 2],
+    /// What its lease costs.
+    pub costs: &'s Costs,
 }
 
 impl Answer<'_> {
@@ -48,6 +57,33 @@ impl Answer<'_> {
             overrides(setup),
             work(setup),
             self.every,
+        )
+    }
+
+    /// How many runs each cause has.
+    pub(super) fn runs(&self) -> String {
+        let runs = || self.all().map(|(_, point)| point.runs);
+        let (most, least) = (runs().max().unwrap_or(0), runs().min().unwrap_or(0));
+        match most == least {
+            true => format!("{} runs for each cause", thousands(most)),
+            false => format!(
+                "{} runs for each cause, {} where servers talk to each other",
+                thousands(most),
+                thousands(least)
+            ),
+        }
+    }
+
+    /// How many numbers of the environment were published.
+    pub(super) fn sources(&self) -> String {
+        let Some((_, Point { setup, .. })) = self.all().next() else {
+            return String::new();
+        };
+        let [published, guessed] = setup.environment.published_and_guessed();
+        format!(
+            "simulated; environment {}: {published} of {} numbers published, {guessed} guessed; see docs/risk.md",
+            setup.environment.name,
+            published + guessed,
         )
     }
 }

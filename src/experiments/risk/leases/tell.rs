@@ -1,14 +1,15 @@
 //! The numbers of all locks and leases as text, as a table and as data.
 
-use locklab_evidence::thousands;
+use locklab_evidence::Mean;
 use locklab_report::Provenance;
-use locklab_results::csv::Csv;
+use locklab_report::chart::Quantity;
+use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_risk::{Number, PROPERTIES};
 use serde_json::{Value, json};
 
-use super::super::words::{cell, data, lock_and_term, term};
-use super::answer::{Answer, Point, WHAT};
+use super::super::words::{cell, data, figures, lock_and_term, term};
+use super::answer::{Answer, MESSAGES, Point, WAIT, WHAT};
 use super::chart::chart;
 use super::knee;
 use crate::report::Report;
@@ -24,18 +25,18 @@ pub(super) fn report(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Repo
     let document = json(answer);
     let table = table(answer);
     let mut forms = vec![
-        Form::List(csv(answer)),
+        Form::List(list(answer)),
         Form::Data(document.clone()),
         Form::Table(table.clone()),
     ];
     let chart = chart(answer);
     // Where no run is violated there is nothing to draw.
-    if chart.curves.iter().any(|curve| !curve.points.is_empty()) {
+    if chart.panels.iter().any(Quantity::has_points) {
         let provenance = Provenance {
             subject: "violations a year against the lease".into(),
             overrides: vec![],
-            seeds: format!("{} runs for each cause", thousands(answer.runs)),
-            environment: "simulated world".into(),
+            seeds: answer.runs(),
+            environment: answer.sources(),
         };
         forms.push(Form::Chart(chart.draw(&folder.sheet)?, provenance));
     }
@@ -54,23 +55,34 @@ pub(super) fn report(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Repo
 
 fn table(answer: &Answer<'_>) -> Table {
     let field = |year: &Number| Field::plain(cell(year), Look::Silent);
-    let rows = answer.all().map(|(lock, point)| TableRow {
-        label: format!(
-            "{}, {}",
-            lock_and_term(lock, point.setup),
-            point.setup.lease
-        ),
-        fields: point.years.iter().map(field).collect(),
-    });
+    let cost =
+        |value: Option<f64>| Field::plain(value.map_or_else(|| "–".into(), figures), Look::Silent);
+    let row = |(lock, point): (&str, &Point<'_>)| {
+        let Point {
+            setup,
+            years,
+            costs,
+            ..
+        } = point;
+        let mut fields: Vec<Field> = years.iter().map(field).collect();
+        let wait_ms = costs.wait_ms.value();
+        fields.push(cost(wait_ms.map(|ms| ms / 1000.0)));
+        fields.push(cost(costs.messages.value()));
+        TableRow {
+            label: format!("{}, {}", lock_and_term(lock, setup), setup.lease),
+            fields,
+        }
+    };
     Table {
         title: format!("Violations a year against the lease. {}", answer.about()),
         rows_are: "lock",
-        columns: WHAT.map(String::from).into(),
-        rows: rows.collect(),
+        columns: [WHAT[0], WHAT[1], WAIT, MESSAGES].map(String::from).into(),
+        rows: answer.all().map(row).collect(),
         legend: vec![],
         notes: vec![
-            "≤ no violation in the runs; ~ few violations decide it. A holder that dies keeps the \
-             others waiting for the lease."
+            "≤ no violation in the runs; ~ few violations decide it. The wait is the mean of runs in which a holder \
+             dies at a random moment of its work and another client waits. Messages are those between a client \
+             and the servers, from the request to the end of the release, where no other client asks."
                 .into(),
         ],
     }
@@ -82,8 +94,8 @@ fn knees(answer: &Answer<'_>) -> String {
     knees.collect::<Vec<_>>().join("\n")
 }
 
-fn csv(answer: &Answer<'_>) -> Csv {
-    let mut csv = Csv::new([
+fn list(answer: &Answer<'_>) -> Csv {
+    let mut list = Csv::new([
         "environment",
         "lock",
         "lease_ms",
@@ -93,11 +105,24 @@ fn csv(answer: &Answer<'_>) -> Csv {
         "low",
         "high",
         "not_excluded",
+        "runs",
+        "wait_ms",
+        "wait_ms_low",
+        "wait_ms_high",
+        "messages",
+        "messages_low",
+        "messages_high",
     ]);
-    for (lock, Point { setup, years }) in answer.all() {
+    for (lock, point) in answer.all() {
+        let Point {
+            setup,
+            runs,
+            years,
+            costs,
+        } = point;
         for (property, number) in PROPERTIES.iter().zip(years) {
             let interval = number.interval();
-            csv.push(vec![
+            let mut row = vec![
                 setup.environment.name.clone(),
                 lock.to_owned(),
                 setup.lease.0.to_string(),
@@ -107,14 +132,24 @@ fn csv(answer: &Answer<'_>) -> Csv {
                 interval.map(|it| it.low.to_string()).unwrap_or_default(),
                 interval.map(|it| it.high.to_string()).unwrap_or_default(),
                 number.not_excluded.to_string(),
-            ]);
+                runs.to_string(),
+            ];
+            row.extend(of_mean(&costs.wait_ms));
+            row.extend(of_mean(&costs.messages));
+            list.push(row);
         }
     }
-    csv
+    list
 }
 
 fn json(answer: &Answer<'_>) -> Value {
-    let points = answer.all().map(|(lock, Point { setup, years })| {
+    let points = answer.all().map(|(lock, point)| {
+        let Point {
+            setup,
+            runs,
+            years,
+            costs,
+        } = point;
         let numbers = PROPERTIES.iter().zip(years);
         let numbers = numbers.map(|(property, year)| (property.name().to_owned(), data(year)));
         json!({
@@ -122,8 +157,37 @@ fn json(answer: &Answer<'_>) -> Value {
             "lock": lock,
             "lease_ms": setup.lease.0,
             "term": term(setup),
+            "runs_per_cause": runs,
             "per_year": Value::Object(numbers.collect()),
+            "wait_ms": mean_data(&costs.wait_ms),
+            "messages": mean_data(&costs.messages),
         })
     });
-    documents::document("risk", json!({ "leases": points.collect::<Vec<_>>() }))
+    let curves = answer.curves.iter();
+    let knees = curves.map(|curve| {
+        let lease_ms = knee::lease_ms(curve);
+        json!({ "lock": curve.lock, "lease_ms": lease_ms, "told": knee::sentence(curve) })
+    });
+    let contents = json!({
+        "leases": points.collect::<Vec<_>>(),
+        "knees": knees.collect::<Vec<_>>(),
+        "sources": answer.sources(),
+    });
+    documents::document("risk", contents)
+}
+
+/// A mean and the ends of its interval; empty where there is none.
+fn of_mean(mean: &Mean) -> [String; 3] {
+    let interval = mean.interval();
+    let low = interval.map(|it| it.low);
+    let high = interval.map(|it| it.high);
+    [mean.value(), low, high].map(csv::number)
+}
+
+fn mean_data(mean: &Mean) -> Value {
+    json!({
+        "mean": mean.value(),
+        "interval": mean.interval().map(|it| [it.low, it.high]),
+        "runs": mean.count,
+    })
 }
