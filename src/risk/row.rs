@@ -69,7 +69,10 @@ impl LockRow {
             let names: Vec<String> = all.iter().map(|row| row.label.clone()).collect();
             SetupError::Unknown {
                 name: label.to_owned(),
-                meant: did_you_mean(label, &names),
+                meant: match did_you_mean(label, &names) {
+                    none if none.is_empty() => "; `locklab cost` prints the names".into(),
+                    meant => meant,
+                },
             }
         })?;
         let term = match row.lease_parameter() {
@@ -144,6 +147,7 @@ mod tests {
     fn an_unknown_lock_and_one_without_a_lease_are_refused() {
         let told = |name: &str| LockRow::called(name).expect_err(name).to_string();
         assert!(told("redison").contains("did you mean \"redisson\"?"));
+        assert!(told("xyzzy").contains("`locklab cost` prints the names"));
         assert!(told("setnx").contains("has no lease"));
     }
 }

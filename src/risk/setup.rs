@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_locks::LockSpec;
+use locklab_locks::{LockSpec, Servers};
 use locklab_model::scenario::{self, Network, Scenario};
 use locklab_values::dist::Dist;
 use serde::Serialize;
@@ -56,6 +56,11 @@ impl Setup {
             .try_into()
             .map_err(|error: toml::de::Error| wrong(error.to_string()))?;
         let [replicas, sentinels] = row.replicas_and_sentinels();
+        if replicas > 0 && (spec.nodes() > 1 || spec.servers() != Servers::Redis) {
+            return Err(wrong(
+                "only a lock on one Redis node can have a replica; leave out +replica".into(),
+            ));
+        }
         let topology = BTreeMap::from([
             ("nodes", spec.nodes()),
             ("replicas", replicas),

@@ -12,7 +12,7 @@ pub enum SetupError {
     Unknown {
         /// As it was written.
         name: String,
-        /// The nearest name.
+        /// The nearest name, or where the names are.
         meant: String,
     },
     /// The lock's lease has a name or a form that is not known here.

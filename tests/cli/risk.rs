@@ -204,6 +204,14 @@ fn a_mistake_says_what_to_write() {
             "did you mean \"set-nx-px\"?",
         ),
         (
+            &["redlock+replica", "--lease", "10s", "--work", "2s"],
+            "leave out +replica",
+        ),
+        (
+            &["setnx", "--lease", "10s", "--work", "2s"],
+            "it has no lease",
+        ),
+        (
             &[
                 "--lease",
                 "10s",
