@@ -11,7 +11,7 @@ use serde::Serialize;
 use self::answer::{Answer, Curve, Point};
 use super::{STAGE, bug, folder, made, results};
 use crate::experiment::{Experiment, Reports};
-use crate::parts::Stage;
+use crate::parts::{Rounds, Stage};
 use crate::report::Report;
 use crate::work::{Made, Work};
 use crate::{Session, Store};
@@ -92,6 +92,7 @@ impl Leases {
         let stage = Stage {
             name: "costs",
             doing: "measuring what leases cost",
+            rounds: Rounds::One,
             ..STAGE
         };
         let all: Vec<&Cost> = self.asked().map(|asked| &asked.cost).collect();
@@ -158,9 +159,11 @@ impl Experiment for Leases {
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
         let series = self.asked().flat_map(|asked| asked.causes.series());
+        // The grants take all the time that is left.
+        let costs = self.costs(work)?;
         Ok(Done {
             grants: made(work, &series.collect::<Vec<_>>())?,
-            costs: self.costs(work)?,
+            costs,
         })
     }
 
