@@ -367,7 +367,7 @@ fn failover_loses_the_locks_that_the_old_master_grants_in_the_gap() {
             sets: sets.iter().map(|set| (*set).to_owned()).collect(),
             ..contended(environment("failover", cause))
         };
-        let answer = by_cause(&setup, sampling(1000, 0));
+        let answer = by_cause(&setup, sampling(300, 0));
         assert!(answer.left_out.is_empty(), "{lock}");
         number(&answer)
     };
