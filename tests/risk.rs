@@ -300,12 +300,16 @@ fn pauses_of(ms: u64) -> Environment {
 /// The violations of `lease` and of `resource` per grant, with a lock of 10 s, work of 2 s, and pauses of this
 /// length.
 fn with_pauses(lock: &str, ms: u64) -> [Number; 2] {
+    with_pauses_in(600, lock, ms)
+}
+
+fn with_pauses_in(runs: u64, lock: &str, ms: u64) -> [Number; 2] {
     let setup = Setup {
         lock: lock.into(),
         sets: vec![],
         ..contended(pauses_of(ms))
     };
-    let answer = by_cause(&setup, sampling(600, 0));
+    let answer = by_cause(&setup, sampling(runs, 0));
     [0, RESOURCE].map(|property| answer.sum(property))
 }
 
@@ -342,11 +346,11 @@ fn watchdog_fails_in_pauses_that_are_longer_than_what_is_left_of_the_lease() {
 #[test]
 fn resource_that_compares_tokens_is_never_corrupted() {
     for lock in ["set-nx-px (with token)", "consensus", "redisson-fenced"] {
-        let [lease, resource] = with_pauses(lock, 14_000);
+        let [lease, resource] = with_pauses_in(150, lock, 14_000);
         assert_eq!(resource.violated, 0, "{lock}");
         if lock != "set-nx-px (with token)" {
             // Its holders look at no deadline.
-            assert!(lease.violated > 100, "{lock}: {lease:?}");
+            assert!(lease.violated > 20, "{lock}: {lease:?}");
         }
     }
     for lock in ["set-nx-px", "consensus (no token)"] {
