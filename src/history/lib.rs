@@ -12,6 +12,7 @@ mod schedule;
 mod step;
 pub mod timeline;
 mod topology;
+pub mod wire;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,0 +1,29 @@
+//! Which keys were granted, as a lock is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Wire;
+use super::visits::visits;
+use crate::Name;
+
+/// The keys that were granted to two clients, or twice by one node; if there is none, those that were granted once.
+pub fn granted_keys(wire: &Wire) -> Vec<String> {
+    let executed = wire.exchanges.iter().filter_map(|it| it.executed.as_ref());
+    let changed = executed.flat_map(|it| &it.changed);
+    let keys: BTreeSet<&String> = changed.map(|change| &change.key).collect();
+    let (mut often, mut once) = (Vec::new(), Vec::new());
+    for key in keys {
+        let mut clients: BTreeSet<&Name> = BTreeSet::new();
+        let mut by_node: BTreeMap<&Name, u32> = BTreeMap::new();
+        for visit in visits(wire, key).iter().filter(|visit| visit.grants) {
+            clients.insert(&visit.exchange.client);
+            *by_node.entry(&visit.exchange.node).or_default() += 1;
+        }
+        if clients.len() > 1 || by_node.values().any(|grants| *grants > 1) {
+            often.push(key.clone());
+        } else if !clients.is_empty() {
+            once.push(key.clone());
+        }
+    }
+    if often.is_empty() { once } else { often }
+}

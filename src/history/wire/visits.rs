@@ -1,0 +1,180 @@
+//! What each request did to one key of its node.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Exchange, Executed, Wire};
+use crate::{ClockKind, Deadline, KeyState, Name};
+
+/// A request, as far as one key is concerned.
+#[derive(Debug, Clone)]
+pub(super) struct Visit<'a> {
+    pub(super) exchange: &'a Exchange,
+    /// Whether it asks for the key.
+    pub(super) asks: bool,
+    /// Whether it names the key.
+    pub(super) names: bool,
+    /// Whether it made the key exist, as a lock does.
+    pub(super) grants: bool,
+    /// The grant that the node held the key by afterwards: its place among the visits.
+    pub(super) holder: Option<usize>,
+    /// The time to live that it gave the key, in nanoseconds; the inner `None`: no end.
+    pub(super) set_ttl_ns: Option<Option<u64>>,
+    /// Whether it deleted the key, and the grant that it was held by.
+    pub(super) deleted: Option<Option<usize>>,
+}
+
+impl Visit<'_> {
+    /// Whether the node is known to have held the key by this grant when it had executed the request, which does
+    /// not ask for it.
+    pub(super) fn keeps(&self, grant: usize) -> bool {
+        self.holder == Some(grant) && !self.asks
+    }
+
+    /// When the whole reply had arrived.
+    pub(super) fn answered_ns(&self) -> Option<u64> {
+        self.exchange.executed.as_ref()?.answered_ns
+    }
+}
+
+/// The key on a node.
+#[derive(Default)]
+struct OnNode<'a> {
+    process: usize,
+    state: Option<&'a KeyState>,
+    holder: Option<usize>,
+}
+
+/// The requests of all clients, in the order of the wire, as far as this key is concerned.
+pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
+    let mut nodes: BTreeMap<&Name, OnNode> = BTreeMap::new();
+    let mut visits = Vec::new();
+    for (place, exchange) in wire.exchanges.iter().enumerate() {
+        let node = nodes.entry(&exchange.node).or_default();
+        let mut visit = Visit {
+            exchange,
+            asks: takes_if_absent(exchange, key),
+            names: names(exchange, key),
+            grants: false,
+            holder: None,
+            set_ttl_ns: None,
+            deleted: None,
+        };
+        if let Some(executed) = &exchange.executed {
+            execute(node, &mut visit, executed, place, key);
+            visit.holder = node.holder;
+        }
+        visits.push(visit);
+    }
+    // Whatever has the form of a request that was granted asks, too.
+    let granting = visits.iter().filter(|visit| visit.grants);
+    let forms: BTreeSet<_> = granting
+        .flat_map(|visit| forms(visit.exchange, key))
+        .collect();
+    for visit in &mut visits {
+        let mut own = forms_of(visit.exchange, key);
+        visit.asks |= own.any(|form| forms.contains(&form));
+    }
+    visits
+}
+
+fn execute<'a>(
+    node: &mut OnNode<'a>,
+    visit: &mut Visit,
+    executed: &'a Executed,
+    place: usize,
+    key: &str,
+) {
+    if executed.process != node.process {
+        *node = OnNode {
+            process: executed.process,
+            ..OnNode::default()
+        };
+    }
+    let is_alive = |state: &KeyState| {
+        let over = |end: Deadline| reading(executed, end.clock) >= end.at_ns;
+        !state.expires.is_some_and(over)
+    };
+    if node.state.is_some_and(|state| !is_alive(state)) {
+        (node.state, node.holder) = (None, None);
+    }
+    let Some(change) = executed.changed.iter().find(|change| change.key == key) else {
+        return;
+    };
+    let before = node.state;
+    node.state = change.now.as_ref().filter(|state| is_alive(state));
+    match (before, node.state) {
+        (_, None) => {
+            visit.deleted = before.map(|_| node.holder);
+            node.holder = None;
+        }
+        (None, Some(now)) => {
+            visit.grants = now.expires.is_some() || visit.asks;
+            visit.set_ttl_ns = Some(ttl_ns(executed, now));
+            node.holder = visit.grants.then_some(place);
+        }
+        (Some(before), Some(now)) if before.value == now.value => {
+            visit.set_ttl_ns = Some(ttl_ns(executed, now));
+        }
+        // Whose value this is, nobody knows.
+        (Some(_), Some(_)) => node.holder = None,
+    }
+}
+
+fn reading(executed: &Executed, clock: ClockKind) -> u64 {
+    match clock {
+        ClockKind::Wall => executed.wall_ns,
+        ClockKind::Monotonic => executed.mono_ns,
+    }
+}
+
+/// What is left of the time to live, in nanoseconds. A key expires one millisecond after its time is over.
+fn ttl_ns(executed: &Executed, state: &KeyState) -> Option<u64> {
+    const ROUNDED_NS: u64 = 1_000_000;
+    let end = state.expires?;
+    Some((end.at_ns - ROUNDED_NS).saturating_sub(reading(executed, end.clock)))
+}
+
+/// Whether the request sets this key only if it is absent.
+fn takes_if_absent(exchange: &Exchange, key: &str) -> bool {
+    exchange.commands.iter().any(|words| {
+        let of_key = words.get(1).is_some_and(|word| word == key.as_bytes());
+        of_key && takes(words)
+    })
+}
+
+fn takes(words: &[Vec<u8>]) -> bool {
+    let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
+    match words.first() {
+        Some(command) if is(command, "SETNX") => true,
+        Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
+        _ => false,
+    }
+}
+
+fn names(exchange: &Exchange, key: &str) -> bool {
+    let mut words = exchange.commands.iter().flatten();
+    words.any(|word| contains(word, key.as_bytes()))
+}
+
+fn contains(word: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && word.windows(part.len()).any(|place| place == part)
+}
+
+/// A command, whether it sets a key only if it is absent, and its script, if it has one.
+type Form<'a> = (Vec<u8>, bool, Option<&'a [u8]>);
+
+/// The forms of the commands that name the key.
+fn forms_of<'a>(exchange: &'a Exchange, key: &str) -> impl Iterator<Item = Form<'a>> {
+    let key = key.as_bytes();
+    let of_key = move |words: &&Vec<Vec<u8>>| words.iter().any(|word| contains(word, key));
+    { exchange.commands.iter().filter(of_key) }.filter_map(|words| {
+        let command = words.first()?.to_ascii_uppercase();
+        let has_script = command.starts_with(b"EVAL") || command.starts_with(b"FCALL");
+        let script = words.get(1).filter(|_| has_script).map(Vec::as_slice);
+        Some((command, takes(words), script))
+    })
+}
+
+fn forms<'a>(exchange: &'a Exchange, key: &str) -> Vec<Form<'a>> {
+    forms_of(exchange, key).collect()
+}
