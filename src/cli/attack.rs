@@ -22,11 +22,14 @@ Examples:
   locklab attack --scenario attack/pause --set fault.pause.after='c1 SET' -- ./worker
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
+  locklab attack --scenario attack/pause --set fault.pause.after='c1 holds' \
+    --key orders:lock -- ./worker
 
 Each client is a copy of the command, with the addresses of the servers in its
 environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST,
-LOCKLAB_RESOURCE. docs/attack.md says what a program has to do so that its lock
-can be judged.
+LOCKLAB_RESOURCE. A program that tells nothing is judged by what its nodes saw
+of one key, its lock. docs/attack.md says what a program can show and tell, so
+that more can be judged.
 
 Exit codes: 0 all predictions came true; 1 usage; 2 a violation that was not
 predicted; 3 none, and too few runs to show that there is none; 70 a bug in
@@ -58,6 +61,9 @@ pub(super) struct Options {
     /// Copies of the program
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=99))]
     clients: Option<u16>,
+    /// The key of the program's lock, if it neither shows nor tells anything and the wire shows several
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
     /// Run with this seed only
     #[arg(long, value_name = "N", conflicts_with = "seeds", value_parser = seeds::one)]
     seed: Option<u64>,
@@ -121,6 +127,7 @@ pub(super) fn attack(options: &Options, context: &Context) -> anyhow::Result<Exi
     let program = Program {
         name: name.clone(),
         arguments: arguments.to_vec(),
+        key: options.key.clone(),
     };
     let session = options.many.session(context)?;
     let run = Run::plan(scenarios, On::Redis, options.per_run.detail())?;

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::{Exit, Out};
-use locklab_check::{Property, judge};
+use locklab_check::Property;
 use locklab_experiments::output::{self, Stdout};
 use locklab_experiments::{data, describe, pictures};
 use locklab_model::scenario::Scenario;
@@ -94,7 +94,8 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunErro
         }
         Environment::Redis => {
             let mut again = recorded.clone();
-            again.footer.verdicts = judge(&recorded.history, &judged::bounds(scenario));
+            again.footer.verdicts =
+                judged::judge_as_shown(&recorded.history, scenario, &header.unshown);
             Ok(again)
         }
     }

@@ -46,12 +46,15 @@ impl Program {
         scenario: &str,
         sets: &[String],
         seed: u64,
-        words: &[String],
+        foreign: &locklab_real::Program,
     ) -> String {
-        let seed = seed.to_string();
+        let (seed, words) = (seed.to_string(), foreign.words());
         let mut arguments = vec!["attack", "--scenario", scenario];
         for set in sets {
             arguments.extend(["--set", set]);
+        }
+        if let Some(key) = &foreign.key {
+            arguments.extend(["--key", key]);
         }
         arguments.extend(["--seed", &seed, "--"]);
         arguments.extend(words.iter().map(String::as_str));

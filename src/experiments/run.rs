@@ -177,7 +177,8 @@ impl Experiment for Run {
 
     fn identity(&self) -> impl Serialize {
         let scenarios = self.scenarios.identity();
-        let program = self.clients.words();
+        let key = self.clients.key().map(|key| format!("--key={key}"));
+        let program: Vec<String> = self.clients.words().into_iter().chain(key).collect();
         (scenarios, self.on, self.detail, &self.version, program)
     }
 
@@ -306,9 +307,7 @@ impl Run {
         let sets = &self.scenarios.sets;
         match &self.clients {
             Clients::Own => program.run_line(scenario, sets, seed),
-            Clients::Foreign(foreign) => {
-                program.attack_line(scenario, sets, seed, &foreign.words())
-            }
+            Clients::Foreign(foreign) => program.attack_line(scenario, sets, seed, foreign),
         }
     }
 
@@ -375,6 +374,10 @@ impl Run {
         };
         runs.notes.extend(run.notes.iter().cloned());
         let run = JudgedRun::of(run, schedule, &scenario);
+        if is_first && let Some(why) = run.unshown.get(&Property::Belief) {
+            runs.notes
+                .insert(format!("belief, with seed {seed}: {why}"));
+        }
         runs.cell.add(seed, &run.judged());
         if self.clients != Clients::Own {
             let reactions = runs.reactions.get_or_insert_default();

@@ -30,6 +30,8 @@ mod grants;
 mod holds;
 mod keys;
 mod records;
+#[cfg(test)]
+mod tests;
 mod visits;
 
 use std::collections::BTreeSet;

@@ -17,6 +17,8 @@ pub struct Program {
     pub name: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// The key of its lock, if the user names it: a program that tells nothing is judged by it.
+    pub key: Option<String>,
 }
 
 impl Program {
@@ -33,6 +35,14 @@ impl Clients {
         match self {
             Clients::Own => vec![],
             Clients::Foreign(program) => program.words(),
+        }
+    }
+
+    /// The key of the lock of a foreign program, if the user names it.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Clients::Own => None,
+            Clients::Foreign(program) => program.key.as_deref(),
         }
     }
 }

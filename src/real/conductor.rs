@@ -11,9 +11,10 @@ use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
-use super::testbed::Testbed;
+use super::testbed::{Finished, Testbed};
+use locklab_check::Property;
 use locklab_history::{
-    Contents, Effect, Event, Failpoint, FaultyLinks, History, HostFault, Name, Record, Schedule,
+    Contents, Effect, Event, Failpoint, FaultyLinks, History, HostFault, Name, Schedule,
 };
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
@@ -41,6 +42,8 @@ pub(super) struct Conducted {
     pub(super) notes: Vec<String>,
     /// If they were kept.
     pub(super) contents: Option<Contents>,
+    /// Why the history does not show whether a property holds.
+    pub(super) unshown: BTreeMap<Property, String>,
 }
 
 /// Runs to the end of the last client's last round, or to the scenario's horizon.
@@ -156,22 +159,18 @@ impl Conductor<'_> {
             start_ns: latest_start_ns,
             ..testbed.lateness()
         };
-        let is_foreign = testbed.has_foreign_clients();
-        let (history, notes, contents) = testbed.finish(end_ns);
-        let is_of_lock = |record: &Record| {
-            matches!(
-                record.event,
-                Event::Access { .. } | Event::BeliefBegins { .. } | Event::Invoke { .. }
-            )
-        };
-        if is_foreign && !history.records.iter().any(is_of_lock) {
-            return Err(ConfirmError::Mute { notes });
-        }
+        let Finished {
+            history,
+            notes,
+            contents,
+            unshown,
+        } = testbed.finish(end_ns)?;
         Ok(Conducted {
             history,
             lateness,
             notes,
             contents,
+            unshown,
         })
     }
 

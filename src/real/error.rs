@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use locklab_history::Name;
 use locklab_redis::Imitated;
+use locklab_values::untrusted;
 
 /// Why a run on real Redis is impossible or failed, and what to do about it.
 #[derive(Debug, Error)]
@@ -124,13 +125,24 @@ pub enum ConfirmError {
     },
     /// Nothing can be judged of a program.
     #[error(
-        "the program neither used LOCKLAB_RESOURCE nor told when it holds the lock, so nothing can be judged; \
-         docs/attack.md says how to{}",
+        "the program neither used LOCKLAB_RESOURCE nor told when it holds the lock, and the wire shows nothing to \
+         judge either: {why}; docs/attack.md says what a program can show and tell{}",
         in_lines(notes)
     )]
     Mute {
+        /// Why nothing can be judged from the wire.
+        why: String,
         /// How its processes ended, if they failed.
         notes: Vec<String>,
+    },
+    /// Several keys may be the lock of a program that tells nothing.
+    #[error(
+        "the program tells nothing, and several keys may be its lock: {}; name one with --key",
+        in_ticks(keys)
+    )]
+    SeveralKeys {
+        /// The keys.
+        keys: Vec<String>,
     },
     /// The run was ended early.
     #[error("interrupted")]
@@ -167,6 +179,20 @@ pub enum ConfirmError {
         /// The end of its output.
         said: String,
     },
+}
+
+/// The most keys that an error names.
+const MOST_KEYS: usize = 10;
+
+fn in_ticks(keys: &[String]) -> String {
+    let named = keys.iter().take(MOST_KEYS);
+    let mut named: Vec<String> = named
+        .map(|key| format!("`{}`", untrusted::line(key)))
+        .collect();
+    if keys.len() > MOST_KEYS {
+        named.push(format!("and {} more", keys.len() - MOST_KEYS));
+    }
+    named.join(", ")
 }
 
 fn in_lines(notes: &[String]) -> String {

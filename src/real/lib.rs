@@ -286,6 +286,7 @@ pub fn run_with(
         contents: conducted.contents,
         program: real.clients.words(),
         notes: conducted.notes,
+        unshown: conducted.unshown,
         server_version: Some(version),
         ..Run::default()
     })

@@ -18,30 +18,37 @@ use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 use locklab_check::Ms;
+use locklab_history::wire::{self, Exchange};
 use locklab_history::{History, KeySnapshot, Name};
 use locklab_locks::Servers;
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_proxy::Segment;
 use locklab_redis::resp::next_words;
 use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
-use locklab_runner::key_log::{KeyLog, Moment, wall_deadline};
+use locklab_runner::key_log::{KeyLog, Keys, Moment, wall_deadline};
 use locklab_shim::Readings;
 use locklab_values::units::NS_PER_US;
 
 use self::same_reply::same_start;
 use super::monitor::Executed;
 
-/// Why the nodes of a run of this scenario cannot be repeated from its messages.
+/// Why the nodes of a run of this scenario cannot be repeated from its messages, whatever happens in it.
 pub fn why_not_repeated(scenario: &Scenario) -> Option<&'static str> {
+    let is_on_disk = scenario.node.persistence != Persistence::None;
+    why_never_repeated(scenario).or_else(|| is_on_disk.then_some(FROM_DISK))
+}
+
+/// The reason of a server that was restarted, and reads its disk.
+const FROM_DISK: &str = "only the server knows what it has read from its disk";
+
+/// Why the nodes of no run of this scenario can be repeated from its messages.
+pub(super) fn why_never_repeated(scenario: &Scenario) -> Option<&'static str> {
     let node = &scenario.node;
     if scenario.lock.servers() != Servers::Redis {
         return Some("the servers are not Redis");
     }
     if scenario.topology.replicas > 0 || scenario.topology.sentinels > 0 {
         return Some("servers replicate, and a failover changes who is the master");
-    }
-    if node.persistence != Persistence::None {
-        return Some("only the server knows what it has read from its disk");
     }
     if node.maxclients.is_some() {
         return Some("the server refuses connections of its own choice");
@@ -70,6 +77,14 @@ pub(super) struct Wire<'a> {
 }
 
 impl Wire<'_> {
+    /// Whether another process of a server has taken the place of one that executed something.
+    fn is_restarted(&self, host: &Name) -> bool {
+        let executed = self.executed.get(host).into_iter().flatten();
+        let mut processes = executed.map(|it| it.process);
+        let first = processes.next();
+        processes.any(|process| Some(process) != first)
+    }
+
     fn moment(&self, host: &Name, at_ns: u64) -> Moment {
         let Readings { wall_ns, mono_ns } = (self.clocks)(host, at_ns);
         Moment {
@@ -96,8 +111,10 @@ pub(super) enum Unknown {
         /// The reply of the repetition.
         repeated: String,
     },
-    /// A segment has a part of a command.
-    Parts(Name),
+    /// A server was restarted, and has read its disk.
+    Restarted(Name),
+    /// A client has sent what are no commands.
+    NoCommands(Name),
     /// The server has executed commands that nobody sent through the proxy.
     Others(Name),
 }
@@ -118,38 +135,75 @@ impl fmt::Display for Unknown {
                     "at {at} {node} replied {real}, and its repetition {repeated}"
                 )
             }
-            Unknown::Parts(node) => write!(f, "a segment to {node} has a part of a command"),
+            Unknown::Restarted(node) => write!(f, "{node} was restarted, and {FROM_DISK}"),
+            Unknown::NoCommands(node) => {
+                write!(f, "a client sent {node} what is no command of Redis")
+            }
             Unknown::Others(node) => write!(f, "{node} has executed commands of others"),
         }
     }
 }
 
-/// The snapshots of all nodes of a run, in the order of true time.
+/// What follows from the messages of a run.
+#[derive(Debug, Default)]
+pub(super) struct Repeated {
+    /// The snapshots of all nodes, in the order of true time.
+    pub(super) snapshots: Vec<KeySnapshot>,
+    /// All requests of clients; those of one node in the order in which it executed them.
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+/// Repeats what the nodes of a run executed, and notes these keys.
 ///
 /// # Errors
 ///
-/// Why this is not known.
-pub(super) fn snapshots(wire: &Wire, scenario: &Scenario) -> Result<Vec<KeySnapshot>, Unknown> {
-    if let Some(why) = why_not_repeated(scenario) {
+/// Why it is not known what they held.
+pub(super) fn repeat(wire: &Wire, scenario: &Scenario, keys: &Keys) -> Result<Repeated, Unknown> {
+    if let Some(why) = why_never_repeated(scenario) {
         return Err(Unknown::Unrepeatable(why));
     }
-    let mut all = Vec::new();
+    let mut all = Repeated::default();
     for node in scenario.topology.servers() {
-        all.extend(of_node(
-            wire,
-            &node.name.into(),
-            scenario.node.imitate.into(),
-        )?);
+        let (name, imitated) = (Name::from(node.name), scenario.node.imitate.into());
+        if scenario.node.persistence != Persistence::None && wire.is_restarted(&name) {
+            return Err(Unknown::Restarted(name));
+        }
+        let of_node = of_node(wire, &name, imitated, keys)?;
+        all.snapshots.extend(of_node.snapshots);
+        all.exchanges.extend(of_node.exchanges);
     }
-    all.sort_by_key(|snapshot| snapshot.at_ns);
+    all.snapshots.sort_by_key(|snapshot| snapshot.at_ns);
     Ok(all)
 }
 
-/// A request, or several in one segment.
+/// The whole commands that one segment completes.
 struct Request<'a> {
     from: &'a Name,
     connection: u64,
-    bytes: &'a Bytes,
+    /// When the first byte left.
+    sent_ns: u64,
+    bytes: Bytes,
+    commands: Vec<Vec<Bytes>>,
+    /// When the last byte arrived, if it did.
+    arrived_ns: Option<u64>,
+}
+
+impl Request<'_> {
+    fn exchange(&self, node: &Name, wire: &Wire) -> Exchange {
+        let words = |words: &Vec<Bytes>| words.iter().map(|word| word.to_vec()).collect();
+        Exchange {
+            client: self.from.clone(),
+            node: node.clone(),
+            sent_ns: self.sent_ns.saturating_sub(wire.origin_ns),
+            commands: self.commands.iter().map(words).collect(),
+            executed: None,
+        }
+    }
+}
+
+/// A request that a server says it has executed.
+struct Execution<'a> {
+    request: Request<'a>,
     /// When the server had executed it at the latest.
     by_ns: u64,
     /// Its place in what the server says it has executed, and what it says.
@@ -159,14 +213,14 @@ struct Request<'a> {
 
 type Replies<'a> = BTreeMap<u64, Vec<&'a Segment>>;
 
-fn of_node(wire: &Wire, name: &Name, imitated: Imitated) -> Result<Vec<KeySnapshot>, Unknown> {
+fn of_node(wire: &Wire, name: &Name, imitated: Imitated, keys: &Keys) -> Result<Repeated, Unknown> {
     let mut replies = Replies::new();
     for segment in wire.segments.iter().filter(|it| it.from == *name) {
         replies.entry(segment.connection).or_default().push(segment);
     }
-    let requests = requests(wire, name, &replies)?;
+    let (executions, others) = executions(wire, name, &replies)?;
     // Whatever was executed before another request was executed before the reply to that one.
-    let mut times_ns: Vec<u64> = requests.iter().map(|it| it.by_ns).collect();
+    let mut times_ns: Vec<u64> = executions.iter().map(|it| it.by_ns).collect();
     for place in (1..times_ns.len()).rev() {
         times_ns[place - 1] = times_ns[place - 1].min(times_ns[place]);
     }
@@ -176,63 +230,84 @@ fn of_node(wire: &Wire, name: &Name, imitated: Imitated) -> Result<Vec<KeySnapsh
         real,
         repeated,
     };
+    let mut exchanges: Vec<Exchange> = { others.iter() }
+        .map(|request| request.exchange(name, wire))
+        .collect();
     let mut sent = Sent::of(&replies);
-    let mut log = KeyLog::default();
+    let mut log = KeyLog::of(keys.clone());
     log.begin(name);
     let mut process = Process::new(0, imitated);
-    for (request, at_ns) in requests.iter().zip(times_ns) {
-        if request.executed.process != process.number {
-            process = Process::new(request.executed.process, imitated);
+    for (execution, at_ns) in executions.iter().zip(times_ns) {
+        let Execution {
+            request, executed, ..
+        } = execution;
+        if executed.process != process.number {
+            process = Process::new(executed.process, imitated);
             log.begin(name);
         }
         // The request was executed at this time at the latest. Whether a key had expired, the server
         // decided by its clock when it executed the request, which may have been long before.
         let moment = Moment {
-            wall_ns: request.executed.wall_us * NS_PER_US,
+            wall_ns: executed.wall_us * NS_PER_US,
             ..wire.moment(name, at_ns)
         };
-        let executed = process.execute(request, &mut sent);
-        executed.map_err(|replies| differs(moment.at_ns, replies))?;
+        let replied = process.execute(execution, &mut sent);
+        let replied = replied.map_err(|replies| differs(moment.at_ns, replies))?;
         let (node, by) = (&process.node, Some(request.from));
-        log.update(name, moment, node, by, wall_deadline);
+        let changed = log.update(name, moment, node, by, wall_deadline).to_vec();
+        let answered_ns = replied.then(|| sent.arrived_ns(request.connection, &replies));
+        exchanges.push(Exchange {
+            executed: Some(wire::Executed {
+                at_ns: moment.at_ns,
+                wall_ns: moment.wall_ns,
+                mono_ns: moment.mono_ns,
+                process: executed.process,
+                changed,
+                answered_ns: answered_ns
+                    .flatten()
+                    .map(|at_ns| at_ns.saturating_sub(wire.origin_ns)),
+            }),
+            ..request.exchange(name, wire)
+        });
     }
     let end_ns = wire.history.end_ns;
     sent.is_repeated()
         .map_err(|replies| differs(end_ns, replies))?;
-    Ok(log.finish(|name| wire.moment(name, wire.origin_ns + end_ns)))
+    Ok(Repeated {
+        snapshots: log.finish(|name| wire.moment(name, wire.origin_ns + end_ns)),
+        exchanges,
+    })
 }
 
-/// The requests that a server says it has executed, in its order.
-fn requests<'a>(
+/// The requests that a server says it has executed, in its order; and all others.
+type Executions<'a> = (Vec<Execution<'a>>, Vec<Request<'a>>);
+
+fn executions<'a>(
     wire: &Wire<'a>,
     name: &Name,
     replies: &Replies,
-) -> Result<Vec<Request<'a>>, Unknown> {
+) -> Result<Executions<'a>, Unknown> {
     let mut executed: BTreeMap<u16, VecDeque<(usize, Executed)>> = BTreeMap::new();
     for (place, it) in wire.executed.get(name).into_iter().flatten().enumerate() {
         executed.entry(it.port).or_default().push_back((place, *it));
     }
-    let mut requests = Vec::new();
-    for segment in wire.segments.iter().filter(|it| it.to == *name) {
-        let Some(arrived_ns) = segment.arrived_ns else {
-            continue;
-        };
-        let count = count_commands(&segment.payload).ok_or_else(|| Unknown::Parts(name.clone()))?;
-        let port = wire.dialled.get(&segment.connection);
+    let (mut executions, mut others) = (Vec::new(), Vec::new());
+    for request in requests(wire, name)? {
+        let port = wire.dialled.get(&request.connection);
         let said = port.and_then(|port| executed.get_mut(port));
-        let Some((place, executed)) =
-            said.and_then(|said| said.drain(..count.min(said.len())).next_back())
-        else {
-            // Its process ended before.
+        let count = request.commands.len();
+        let said = said.filter(|_| request.arrived_ns.is_some());
+        let said = said.and_then(|said| said.drain(..count.min(said.len())).next_back());
+        let (Some((place, executed)), Some(arrived_ns)) = (said, request.arrived_ns) else {
+            // It did not arrive, or its process ended before.
+            others.push(request);
             continue;
         };
-        let left = replies.get(&segment.connection).into_iter().flatten();
+        let left = replies.get(&request.connection).into_iter().flatten();
         let replied_ns = left.map(|it| it.sent_ns).find(|at_ns| *at_ns >= arrived_ns);
-        requests.push(Request {
-            from: &segment.from,
-            connection: segment.connection,
-            bytes: &segment.payload,
+        executions.push(Execution {
             by_ns: replied_ns.unwrap_or(u64::MAX).min(executed.read_ns),
+            request,
             place,
             executed,
         });
@@ -240,40 +315,77 @@ fn requests<'a>(
     if executed.values().any(|left| !left.is_empty()) {
         return Err(Unknown::Others(name.clone()));
     }
-    requests.sort_by_key(|it| it.place);
+    executions.sort_by_key(|it| it.place);
+    Ok((executions, others))
+}
+
+/// What clients sent to a server, by whole commands. A program may write a command in pieces.
+fn requests<'a>(wire: &Wire<'a>, name: &Name) -> Result<Vec<Request<'a>>, Unknown> {
+    // Per connection: what has begun, and when its first byte left.
+    let mut begun: BTreeMap<u64, (BytesMut, u64)> = BTreeMap::new();
+    let mut requests = Vec::new();
+    for segment in wire.segments.iter().filter(|it| it.to == *name) {
+        let start = || (BytesMut::new(), segment.sent_ns);
+        let (bytes, sent_ns) = begun.entry(segment.connection).or_insert_with(start);
+        if bytes.is_empty() {
+            *sent_ns = segment.sent_ns;
+        }
+        bytes.extend_from_slice(&segment.payload);
+        let mut left = bytes.clone();
+        let mut commands = Vec::new();
+        let no_commands = |_| Unknown::NoCommands(name.clone());
+        while let Some(words) = next_words(&mut left).map_err(no_commands)? {
+            commands.push(words);
+        }
+        if commands.is_empty() {
+            continue;
+        }
+        let whole = bytes.split_to(bytes.len() - left.len());
+        requests.push(Request {
+            from: &segment.from,
+            connection: segment.connection,
+            sent_ns: *sent_ns,
+            bytes: whole.freeze(),
+            commands,
+            arrived_ns: segment.arrived_ns,
+        });
+        *sent_ns = segment.sent_ns;
+    }
     Ok(requests)
 }
 
-/// The number of commands; `None` if it is not a whole number.
-fn count_commands(bytes: &[u8]) -> Option<usize> {
-    let mut left = BytesMut::from(bytes);
-    let mut count = 0;
-    while next_words(&mut left).ok()?.is_some() {
-        count += 1;
-    }
-    left.is_empty().then_some(count)
-}
-
 /// What a server has sent on each connection, and its repetition has not.
-struct Sent(BTreeMap<u64, Vec<u8>>);
+struct Sent(BTreeMap<u64, Stream>);
+
+/// What a server has sent on a connection.
+#[derive(Default)]
+struct Stream {
+    left: Vec<u8>,
+    /// How many bytes its repetition has sent, too.
+    taken: usize,
+}
 
 impl Sent {
     fn of(replies: &Replies) -> Sent {
         let sent = replies.iter().map(|(connection, segments)| {
             let bytes = segments.iter().flat_map(|it| it.payload.iter().copied());
-            (*connection, bytes.collect())
+            let left = bytes.collect();
+            (*connection, Stream { left, taken: 0 })
         });
         Sent(sent.collect())
     }
 
     /// Notes what the repetition sends. Fails with both replies, if the server's is known and differs.
     fn repeat(&mut self, connection: u64, repeated: &[u8]) -> Result<(), (String, String)> {
-        let Some(left) = self.0.get_mut(&connection) else {
+        let Some(Stream { left, taken }) = self.0.get_mut(&connection) else {
             // The client's connection was closed before the reply, or the server died.
             return Ok(());
         };
         match same_start(left, repeated) {
-            Some(length) => drop(left.drain(..length)),
+            Some(length) => {
+                left.drain(..length);
+                *taken += length;
+            }
             None => {
                 let real = &left[..left.len().min(repeated.len())];
                 return Err((text(real), text(repeated)));
@@ -282,11 +394,27 @@ impl Sent {
         Ok(())
     }
 
+    /// How many bytes both have sent on a connection.
+    fn taken(&self, connection: u64) -> usize {
+        self.0.get(&connection).map_or(0, |stream| stream.taken)
+    }
+
+    /// When the last byte had arrived that both have sent on a connection.
+    fn arrived_ns(&self, connection: u64, replies: &Replies) -> Option<u64> {
+        let mut end = 0;
+        let mut segments = replies.get(&connection).into_iter().flatten();
+        let last = segments.find(|segment| {
+            end += segment.payload.len();
+            end >= self.taken(connection)
+        });
+        last?.arrived_ns
+    }
+
     /// Fails if the server has sent more than its repetition.
     fn is_repeated(&self) -> Result<(), (String, String)> {
-        let mut more = self.0.values().filter(|left| !left.is_empty());
+        let mut more = self.0.values().filter(|stream| !stream.left.is_empty());
         let first = more.next();
-        first.map_or(Ok(()), |more| Err((text(more), "nothing".to_owned())))
+        first.map_or(Ok(()), |more| Err((text(&more.left), "nothing".to_owned())))
     }
 }
 
@@ -310,14 +438,21 @@ impl Process {
         }
     }
 
-    /// Executes a request. Fails with a reply of the server and its repetition, if they differ.
-    fn execute(&mut self, request: &Request, sent: &mut Sent) -> Result<(), (String, String)> {
-        let node = &mut self.node;
+    /// Executes a request; returns whether the server has replied. Fails with a reply of the server and its
+    /// repetition, if they differ.
+    fn execute(
+        &mut self,
+        execution: &Execution,
+        sent: &mut Sent,
+    ) -> Result<bool, (String, String)> {
+        let (node, request) = (&mut self.node, &execution.request);
         let conn = *(self.connections)
             .entry(request.connection)
             .or_insert_with(|| node.accept());
+        let before = sent.taken(request.connection);
         let mut effects = Vec::new();
-        node.receive(conn, request.bytes, request.executed.wall_us, &mut effects);
+        let wall_us = execution.executed.wall_us;
+        node.receive(conn, &request.bytes, wall_us, &mut effects);
         for effect in effects {
             let Effect::Send { conn, bytes } = effect else {
                 continue;
@@ -327,7 +462,7 @@ impl Process {
                 sent.repeat(*connection, &bytes)?;
             }
         }
-        Ok(())
+        Ok(sent.taken(request.connection) > before)
     }
 }
 

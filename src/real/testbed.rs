@@ -1,6 +1,8 @@
 //! The processes of one real run: starts and restarts them, sends commands and signals, and
 //! changes what surrounds them.
 
+mod finish;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::process;
@@ -10,25 +12,24 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use locklab_link::RuleId;
-use locklab_proxy::{Proxy, Segment};
+use locklab_proxy::Proxy;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 
+pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{Command, Job, ServerKind};
 use super::clocks::HostClocks;
-use super::foreign::{leftovers, records};
+use super::foreign::leftovers;
 use super::heartbeat::Heartbeat;
 use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
-use super::replay::{self, Unknown, Wire};
-use super::{Clients, ConfirmError, RealRedis, network, stamp, zookeeper_server};
+use super::replay;
+use super::{Clients, ConfirmError, RealRedis, network, stamp};
 use crate::real_env::read_clock;
-use locklab_history::{ClockKind, Contents, Event, FaultyLinks, History, Message, Name, Point};
-use locklab_history::{RESOURCE, Schedule};
+use locklab_history::{ClockKind, Event, FaultyLinks, Name, Point, RESOURCE, Schedule};
 use locklab_model::scenario::Scenario;
-use locklab_runner::label;
 use locklab_runner::nemesis::{failover, link_rule};
 use locklab_runner::pool::lock;
 use locklab_runner::run::Lateness;
@@ -118,7 +119,9 @@ impl<'a> Testbed<'a> {
             event,
             origin_ns: 0,
             notes: vec![],
-            monitors: keep.contents.then(Monitors::default),
+            // A program that tells nothing is judged from the wire.
+            monitors: (keep.contents || matches!(plan.are, Clients::Foreign(_)))
+                .then(Monitors::default),
             plan,
         };
         testbed.start_all()?;
@@ -473,7 +476,7 @@ impl<'a> Testbed<'a> {
         let hidden = self.plan.addresses.hidden(name);
         if let Some(monitors) = &mut self.monitors
             && role.is_some()
-            && replay::why_not_repeated(self.plan.scenario).is_none()
+            && replay::why_never_repeated(self.plan.scenario).is_none()
         {
             monitors.start(name, hidden).map_err(ConfirmError::Proxy)?;
         }
@@ -515,63 +518,6 @@ impl<'a> Testbed<'a> {
         }
         host.child = Some(child);
         Ok(who)
-    }
-
-    /// Ends all processes; returns what happened from the beginning to `end_ns`, in the order of
-    /// true time, with notes on it, and the contents of the run, if they are kept.
-    pub(super) fn finish(mut self, end_ns: u64) -> (History, Vec<String>, Option<Contents>) {
-        self.hosts.clear();
-        let monitors = self.monitors.take();
-        let origin_ns = self.origin_ns;
-        let mut records = std::mem::take(&mut *self.collector.records());
-        let told = records::convert(&self.collector.told(), &self.plan.clocks);
-        records.extend(told.records);
-        records.sort_by_key(|record| record.at_ns);
-        records::assign_grants(&mut records, &told.grants);
-        let notes = [std::mem::take(&mut self.notes), told.notes].concat();
-        records.retain(|record| record.at_ns >= origin_ns);
-        for record in &mut records {
-            record.at_ns -= origin_ns;
-        }
-        records.retain(|record| record.at_ns <= end_ns);
-        let all = self.proxy.take_messages();
-        let kind = self.plan.kind;
-        let run_ns = origin_ns..=origin_ns + end_ns;
-        let segments = all.iter().filter(|it| run_ns.contains(&it.sent_ns));
-        let message = |segment: &Segment| Message {
-            sent_ns: segment.sent_ns - origin_ns,
-            arrived_ns: (segment.arrived_ns)
-                .map(|at_ns| at_ns - origin_ns)
-                .filter(|at_ns| *at_ns <= end_ns),
-            from: segment.from.clone(),
-            to: segment.to.clone(),
-            label: match kind {
-                ServerKind::Redis => label::of(&segment.payload),
-                ServerKind::ZooKeeper => zookeeper_server::label(segment),
-            },
-        };
-        let history = History {
-            records,
-            messages: segments.clone().map(message).collect(),
-            end_ns,
-        };
-        let contents = monitors.map(|monitors| {
-            let wire = Wire {
-                history: &history,
-                segments: &all,
-                executed: monitors.finish(),
-                dialled: self.proxy.dialled(),
-                origin_ns,
-                clocks: &|host, at_ns| self.plan.clocks.at(host, at_ns),
-            };
-            let snapshots = replay::snapshots(&wire, self.plan.scenario);
-            Contents {
-                payloads: segments.map(|it| it.payload.to_vec()).collect(),
-                unknown: snapshots.as_ref().err().map(Unknown::to_string),
-                snapshots: snapshots.unwrap_or_default(),
-            }
-        });
-        (history, notes, contents)
     }
 
     /// How late the machine was since the run began.

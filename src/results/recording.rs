@@ -65,6 +65,10 @@ pub struct Header {
     /// The command line of the clients, if they are a program of somebody else; else empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub program: Vec<String>,
+    /// Why the history does not show whether a property holds: a violation counts, and anything else is
+    /// inconclusive.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unshown: BTreeMap<Property, String>,
 }
 
 /// The name and version of real servers: `Redis 7.0.15`.

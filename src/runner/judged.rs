@@ -35,6 +35,8 @@ pub struct JudgedRun {
     pub contents: Option<Contents>,
     /// The command line of the clients, if they are a program of somebody else; else empty.
     pub program: Vec<String>,
+    /// Why the history does not show whether a property holds.
+    pub unshown: BTreeMap<Property, String>,
     /// The steps, if they were kept.
     pub steps: Option<StepLog>,
     /// The version of the servers if they are real.
@@ -101,17 +103,35 @@ impl JudgedRun {
     /// Judges a run of `scenario` with the faults of `schedule`.
     pub fn of(run: Run, schedule: Schedule, scenario: &Scenario) -> JudgedRun {
         JudgedRun {
-            verdicts: judge(&run.history, &bounds(scenario)),
+            verdicts: judge_as_shown(&run.history, scenario, &run.unshown),
             schedule,
             history: run.history,
             trace_hash: run.trace_hash,
             trace: run.trace,
             contents: run.contents,
             program: run.program,
+            unshown: run.unshown,
             steps: run.steps,
             server_version: run.server_version,
         }
     }
+}
+
+/// Judges the history of a run of `scenario`. Of a property that it does not show, only a violation counts.
+pub fn judge_as_shown(
+    history: &History,
+    scenario: &Scenario,
+    unshown: &BTreeMap<Property, String>,
+) -> BTreeMap<Property, Verdict> {
+    let mut verdicts = judge(history, &bounds(scenario));
+    for (property, why) in unshown {
+        if let Some(verdict) = verdicts.get_mut(property)
+            && !matches!(verdict, Verdict::Violated(_))
+        {
+            *verdict = Verdict::Inconclusive { why: why.clone() };
+        }
+    }
+    verdicts
 }
 
 /// Runs `scenario` with `seed` in the simulator and keeps everything that a picture needs.
@@ -146,6 +166,7 @@ pub fn recording(
         environment,
         redis: run.server_version,
         program: run.program,
+        unshown: run.unshown,
     };
     Recording {
         header,

@@ -19,22 +19,56 @@ pub struct Moment {
     pub mono_ns: u64,
 }
 
+/// The keys that are noted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Keys {
+    /// Those of Locklab's own locks.
+    #[default]
+    OfLock,
+    /// All.
+    All,
+    /// The one of this name.
+    One(String),
+}
+
+impl Keys {
+    fn has(&self, key: &Key) -> bool {
+        match self {
+            Keys::OfLock => {
+                let mut places = key.name.windows(KEY.len());
+                places.any(|place| place == KEY.as_bytes())
+            }
+            Keys::All => true,
+            Keys::One(name) => key.name == name.as_bytes(),
+        }
+    }
+}
+
 /// The snapshots of the nodes of a run.
 #[derive(Debug, Default)]
 pub struct KeyLog {
+    keys: Keys,
     /// The keys of each node at its last snapshot.
     seen: BTreeMap<Name, BTreeMap<String, KeyState>>,
     snapshots: Vec<KeySnapshot>,
 }
 
 impl KeyLog {
+    /// A log of these keys.
+    pub fn of(keys: Keys) -> Self {
+        Self {
+            keys,
+            ..Self::default()
+        }
+    }
+
     /// Notes that a new process of this node has started. It has no keys yet.
     pub fn begin(&mut self, node: &Name) {
         self.seen.insert(node.clone(), BTreeMap::new());
     }
 
-    /// Notes the keys of the lock on this node, if they have changed, and the host whose request
-    /// changed them. `deadline` converts the time at which a key expires.
+    /// Notes the keys on this node, if they have changed, and the host whose request changed them.
+    /// Returns the changes. `deadline` converts the time at which a key expires.
     pub fn update(
         &mut self,
         name: &Name,
@@ -42,12 +76,8 @@ impl KeyLog {
         node: &Node,
         by: Option<&Name>,
         deadline: impl Fn(i64) -> Deadline,
-    ) {
-        let of_lock = |key: &Key| {
-            let mut places = key.name.windows(KEY.len());
-            places.any(|place| place == KEY.as_bytes())
-        };
-        let now: BTreeMap<String, KeyState> = (node.keys().filter(of_lock))
+    ) -> &[KeyChange] {
+        let now: BTreeMap<String, KeyState> = (node.keys().filter(|key| self.keys.has(key)))
             .map(|key| {
                 let state = KeyState {
                     value: key.to_string(),
@@ -58,7 +88,7 @@ impl KeyLog {
             .collect();
         let before = self.seen.entry(name.clone()).or_default();
         if *before == now {
-            return;
+            return &[];
         }
         let gone = before.keys().filter(|key| !now.contains_key(*key));
         let gone = gone.map(|key| (key.clone(), None));
@@ -71,6 +101,7 @@ impl KeyLog {
         let changed = changed.collect();
         *before = now;
         self.note(name, moment, by, changed);
+        self.snapshots.last().map_or(&[], |last| &last.changed)
     }
 
     /// Returns all snapshots, with a final one of each node for its clocks.

@@ -1,5 +1,8 @@
 //! The result of a run, in the simulator or on real servers.
 
+use std::collections::BTreeMap;
+
+use locklab_check::Property;
 use locklab_history::{Contents, History};
 use locklab_world::TraceEvent;
 
@@ -44,6 +47,9 @@ pub struct Run {
     pub lateness: Lateness,
     /// The command line of the clients, if they are a program of somebody else; else empty.
     pub program: Vec<String>,
+    /// Why the history does not show whether a property holds, where its beliefs and calls are known in part
+    /// only: a violation counts, and anything else is inconclusive.
+    pub unshown: BTreeMap<Property, String>,
     /// What such programs did that makes no sense, or ended them, in words.
     pub notes: Vec<String>,
     /// The version of the servers if they are real: `7.0.15`.

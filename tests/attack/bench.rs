@@ -1,6 +1,6 @@
 //! One run with a script of Bash as the program of every client.
 
-use locklab_model::scenario::parse;
+use locklab_model::scenario::{Scenario, parse};
 use locklab_real::series::run_undisturbed;
 use locklab_real::{Clients, ConfirmError, Program, Programs, RealRedis};
 use locklab_runner::judged::JudgedRun;
@@ -22,28 +22,75 @@ redis() {
 }
 "#;
 
-/// Runs a script for each client; `scenario` is what stands beside its title, lock and topology. `None` if
-/// there is no Bash here.
-pub fn try_run(clients: u32, scenario: &str, script: &str) -> Option<Result<Run, ConfirmError>> {
-    if !std::path::Path::new("/bin/bash").exists() {
-        eprintln!("skipped: there is no /bin/bash");
-        return None;
+/// What surrounds the clients of a run.
+#[derive(Clone, Copy)]
+pub struct Bench {
+    pub clients: u32,
+    pub nodes: u32,
+    /// The key of their lock, as the user names it.
+    pub key: Option<&'static str>,
+}
+
+impl Bench {
+    /// So many clients of one node.
+    pub fn of(clients: u32) -> Bench {
+        Bench {
+            clients,
+            nodes: 1,
+            key: None,
+        }
     }
-    let scenario = scenario_of(clients, scenario);
-    let drawn = scenario.drawn(1);
-    let programs = Programs {
-        locklab: env!("CARGO_BIN_EXE_locklab").into(),
-        ..Programs::find().expect("this program has a path")
-    };
-    let real = RealRedis {
-        clients: Clients::Foreign(Program {
-            name: "/bin/bash".into(),
-            arguments: vec!["-c".into(), format!("{PRELUDE}\n{script}")],
-        }),
-        ..RealRedis::new(programs)
-    };
-    let keep = Keep::MESSAGES;
-    Some(run_undisturbed(&real, &scenario, 1, &drawn.schedule, keep))
+
+    /// Runs a script for each client; `scenario` is what stands beside its title, lock and topology. `None` if
+    /// there is no Bash here.
+    pub fn try_run(self, scenario: &str, script: &str) -> Option<Result<Run, ConfirmError>> {
+        if !std::path::Path::new("/bin/bash").exists() {
+            eprintln!("skipped: there is no /bin/bash");
+            return None;
+        }
+        let scenario = self.scenario(scenario);
+        let drawn = scenario.drawn(1);
+        let programs = Programs {
+            locklab: env!("CARGO_BIN_EXE_locklab").into(),
+            ..Programs::find().expect("this program has a path")
+        };
+        let real = RealRedis {
+            clients: Clients::Foreign(Program {
+                name: "/bin/bash".into(),
+                arguments: vec!["-c".into(), format!("{PRELUDE}\n{script}")],
+                key: self.key.map(str::to_owned),
+            }),
+            ..RealRedis::new(programs)
+        };
+        let keep = Keep::MESSAGES;
+        Some(run_undisturbed(&real, &scenario, 1, &drawn.schedule, keep))
+    }
+
+    /// Runs and judges it.
+    pub fn judge(self, scenario: &str, script: &str) -> Option<JudgedRun> {
+        let run = self.try_run(scenario, script)?.expect("the run ends");
+        let schedule = self.scenario(scenario).drawn(1).schedule;
+        Some(JudgedRun::of(run, schedule, &self.scenario(scenario)))
+    }
+
+    fn scenario(self, rest: &str) -> Scenario {
+        let Bench { clients, nodes, .. } = self;
+        let lock = if nodes == 1 { "set-nx-px" } else { "redlock" };
+        let text = format!(
+            r#"
+            title = "a program of somebody else"
+            lock = {{ name = "{lock}", ttl_ms = 1000 }}
+            topology = {{ nodes = {nodes}, clients = {clients} }}
+            {rest}
+            "#
+        );
+        parse("t.toml", &text, &[]).expect("a sound scenario")
+    }
+}
+
+/// The same, for clients of one node.
+pub fn try_run(clients: u32, scenario: &str, script: &str) -> Option<Result<Run, ConfirmError>> {
+    Bench::of(clients).try_run(scenario, script)
 }
 
 /// The same, where the run has a result.
@@ -53,19 +100,7 @@ pub fn run(clients: u32, scenario: &str, script: &str) -> Option<Run> {
 
 /// Judges a run.
 pub fn judged(clients: u32, scenario: &str, run: Run) -> JudgedRun {
-    let scenario = scenario_of(clients, scenario);
+    let scenario = Bench::of(clients).scenario(scenario);
     let schedule = scenario.drawn(1).schedule;
     JudgedRun::of(run, schedule, &scenario)
-}
-
-fn scenario_of(clients: u32, rest: &str) -> locklab_model::scenario::Scenario {
-    let text = format!(
-        r#"
-        title = "a program of somebody else"
-        lock = {{ name = "set-nx-px", ttl_ms = 1000 }}
-        topology = {{ nodes = 1, clients = {clients} }}
-        {rest}
-        "#
-    );
-    parse("t.toml", &text, &[]).expect("a sound scenario")
 }

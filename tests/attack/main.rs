@@ -6,4 +6,5 @@ mod bench;
 mod clients;
 mod hostile;
 mod passing;
+mod silent;
 mod told;

@@ -12,7 +12,7 @@ use locklab_redis::resp::command;
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_US};
 
-use super::{Unknown, Wire, snapshots};
+use super::{Keys, Unknown, Wire, repeat};
 use crate::monitor::Executed;
 
 /// A request of a client, and the reply of the server.
@@ -124,7 +124,8 @@ fn looks(exchanges: &[Exchange]) -> Result<Vec<KeySnapshot>, Unknown> {
             mono_ns: at_ns,
         },
     };
-    snapshots(&wire, &load("kleppmann/k1", &[]).expect("it ships"))
+    let scenario = load("kleppmann/k1", &[]).expect("it ships");
+    repeat(&wire, &scenario, &Keys::OfLock).map(|repeated| repeated.snapshots)
 }
 
 #[test]

@@ -1,0 +1,212 @@
+//! Makes records of what the wire shows of programs that neither show nor tell anything.
+//!
+//! What is certain of their grants follows from their requests and the replies ([`locklab_history::wire`]), and
+//! becomes records like those of what programs tell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use locklab_check::{Ms, Property};
+use locklab_history::wire::{self, Answer, Doubt, Exchange, Grant, Possible, Wire};
+use locklab_history::{History, Name, Record};
+use locklab_shim::Readings;
+use locklab_values::units::NS_PER_MS;
+use locklab_values::untrusted;
+
+use super::records::HostReadings;
+
+/// What passed between programs and nodes.
+pub(crate) struct Seen<'a> {
+    pub(crate) history: &'a History,
+    pub(crate) exchanges: &'a [Exchange],
+    /// When programs ended by themselves, in nanoseconds since the run began.
+    pub(crate) ended: &'a [(Name, u64)],
+    /// The number of independent nodes.
+    pub(crate) nodes: usize,
+    /// The programs that are judged by it.
+    pub(crate) silent: &'a BTreeSet<Name>,
+    /// The key of the lock, if the user names it.
+    pub(crate) key: Option<&'a str>,
+    pub(crate) clocks: &'a dyn HostReadings,
+    /// When the run began, by the machine's monotonic clock.
+    pub(crate) origin_ns: u64,
+}
+
+/// What follows from it.
+pub(crate) struct Inferred {
+    /// The records of the clients. Their `at_ns` is since the run began.
+    pub(crate) records: Vec<Record>,
+    /// Which key was taken for the lock, in words.
+    pub(crate) note: String,
+    /// Why the wire does not show whether a property holds.
+    pub(crate) unshown: BTreeMap<Property, String>,
+}
+
+/// Why nothing follows from it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Blind {
+    /// What the nodes held is not known, for this reason.
+    Unknown(String),
+    /// No key was granted.
+    NoKey,
+    /// The key that the user named was not granted.
+    NotGranted(String),
+    /// Several keys were granted.
+    SeveralKeys(Vec<String>),
+}
+
+impl fmt::Display for Blind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Blind::Unknown(why) => write!(f, "it is not known what the nodes held: {why}"),
+            Blind::NoKey => f.write_str(
+                "no request made a key exist that has a time to live, or was set with NX",
+            ),
+            Blind::NotGranted(key) => {
+                let key = untrusted::line(key);
+                write!(f, "no request made the key `{key}` exist as a lock does")
+            }
+            Blind::SeveralKeys(_) => f.write_str("several keys were granted"),
+        }
+    }
+}
+
+/// Infers what these programs were granted.
+///
+/// # Errors
+///
+/// Why that is not possible.
+pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
+    let wire = Wire {
+        exchanges: seen.exchanges,
+        history: seen.history,
+        ended: seen.ended,
+        nodes: seen.nodes,
+        lapse: &|client, from_ns, ttl_ns| seen.lapse_ns(client, from_ns, ttl_ns),
+    };
+    let key = key(&wire, seen.key)?;
+    let mut answers = wire::grants(&wire, &key);
+    answers.retain(|answer| match answer {
+        Answer::Granted(grant) => seen.silent.contains(&grant.client),
+        Answer::Refused { client, .. } => seen.silent.contains(client),
+    });
+    let end_ns = seen.history.end_ns;
+    let events = wire::events(&answers, |client, at_ns| seen.at(client, at_ns).mono_ns);
+    let events = events.into_iter().filter(|(at_ns, ..)| *at_ns <= end_ns);
+    let record = |(at_ns, host, event)| {
+        let Readings { wall_ns, mono_ns } = seen.at(&host, at_ns);
+        Record {
+            at_ns,
+            host,
+            wall_ns,
+            mono_ns,
+            event,
+        }
+    };
+    Ok(Inferred {
+        records: events.map(record).collect(),
+        note: format!(
+            "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock",
+            untrusted::line(&key)
+        ),
+        unshown: unshown(&answers),
+    })
+}
+
+/// The key of the lock: the named one, or the only one that was granted.
+fn key(wire: &Wire, named: Option<&str>) -> Result<String, Blind> {
+    let mut granted = wire::granted_keys(wire);
+    match (named, granted.len()) {
+        (Some(key), _) if granted.iter().any(|it| it == key) => Ok(key.to_owned()),
+        (Some(key), _) => Err(Blind::NotGranted(key.to_owned())),
+        (None, 0) => Err(Blind::NoKey),
+        (None, 1) => Ok(granted.remove(0)),
+        (None, _) => Err(Blind::SeveralKeys(granted)),
+    }
+}
+
+impl Seen<'_> {
+    /// What the clocks of a host showed, at a time since the run began.
+    fn at(&self, host: &Name, at_ns: u64) -> Readings {
+        self.clocks.at(host, self.origin_ns.saturating_add(at_ns))
+    }
+
+    /// When a time to live is over that a program counts from this time, at the earliest: by the machine's clock,
+    /// which a program sees into which no library can be loaded, or by either clock of its host. A clock may be
+    /// set, so it is read every millisecond.
+    fn lapse_ns(&self, client: &Name, from_ns: u64, ttl_ns: u64) -> u64 {
+        let lapse_ns = from_ns.saturating_add(ttl_ns);
+        if !self.clocks.may_be_wrong(client) {
+            return lapse_ns;
+        }
+        let begun = self.at(client, from_ns);
+        let is_over = |at_ns: &u64| {
+            let now = self.at(client, *at_ns);
+            now.mono_ns.saturating_sub(begun.mono_ns) >= ttl_ns
+                || now.wall_ns.saturating_sub(begun.wall_ns) >= ttl_ns
+        };
+        let step_ns = NS_PER_MS;
+        let mut times = (from_ns..lapse_ns).step_by(step_ns as usize);
+        let over_ns = times.find(is_over);
+        over_ns.map_or(lapse_ns, |over_ns| over_ns.saturating_sub(step_ns))
+    }
+}
+
+/// Why the calls of a program are not known.
+const NO_CALLS: &str =
+    "the program tells nothing, and the wire does not show when it gives up waiting for its lock";
+
+/// The properties of which the wire does not show whether they hold.
+fn unshown(answers: &[Answer]) -> BTreeMap<Property, String> {
+    let waits = [
+        Property::Deadlock,
+        Property::Availability,
+        Property::Recovery,
+        Property::Fifo,
+    ];
+    let waits = waits.map(|property| (property, NO_CALLS.to_owned()));
+    let overlaps = [
+        (
+            Property::Belief,
+            wire::possible(answers, |grant| grant.gives_up_ns),
+        ),
+        (
+            Property::Lease,
+            wire::possible(answers, |grant| grant.gives_up_ns.min(grant.lapse_ns)),
+        ),
+    ];
+    let overlaps = overlaps.into_iter();
+    let overlaps = overlaps.filter_map(|(property, found)| Some((property, sentence(found?))));
+    waits.into_iter().chain(overlaps).collect()
+}
+
+/// Who may have held the lock together with whom, and what the wire cannot show.
+fn sentence(Possible { earlier, later }: Possible<'_>) -> String {
+    let Grant {
+        client,
+        from_ns,
+        lapse_ns,
+        until_ns,
+        ..
+    } = earlier;
+    let why = match earlier.doubt.or(later.doubt) {
+        None => format!("its lease was over at {}", Ms(*lapse_ns)),
+        Some(Doubt::LateReply) => {
+            "the reply came late, or to a process that stood still".to_owned()
+        }
+        Some(Doubt::Unseen) => format!(
+            "from {} on it may have failed to send a release",
+            Ms(*until_ns)
+        ),
+    };
+    format!(
+        "{} was granted the lock at {}, and {client}, granted it at {}, had not given it up: {why}, and the wire \
+         does not show whether the program relied on it then",
+        later.client,
+        Ms(later.from_ns),
+        Ms(*from_ns),
+    )
+}
+
+#[cfg(test)]
+mod tests;

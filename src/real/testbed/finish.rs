@@ -1,0 +1,194 @@
+//! The end of a run: what its processes recorded and told, and what passed the proxy, become its history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use locklab_check::Property;
+use locklab_history::{Contents, Event, History, Message, Name, Record};
+use locklab_proxy::Segment;
+use locklab_runner::key_log::Keys;
+use locklab_runner::label;
+
+use super::Testbed;
+use crate::child_protocol::ServerKind;
+use crate::foreign::told::{News, Told};
+use crate::foreign::{inferred, records};
+use crate::replay::{self, Repeated, Unknown, Wire};
+use crate::{Clients, ConfirmError, zookeeper_server};
+
+/// What a run has left.
+pub(crate) struct Finished {
+    /// From the beginning to the end, in the order of true time.
+    pub(crate) history: History,
+    /// What foreign programs did that makes no sense, or ended them, in words.
+    pub(crate) notes: Vec<String>,
+    /// If they were kept.
+    pub(crate) contents: Option<Contents>,
+    /// Why the history does not show whether a property holds.
+    pub(crate) unshown: BTreeMap<Property, String>,
+}
+
+impl Testbed<'_> {
+    /// Ends all processes; returns what happened from the beginning to `end_ns`.
+    ///
+    /// # Errors
+    ///
+    /// If nothing can be judged of a foreign program.
+    pub(crate) fn finish(mut self, end_ns: u64) -> Result<Finished, ConfirmError> {
+        self.hosts.clear();
+        let monitors = self.monitors.take();
+        let origin_ns = self.origin_ns;
+        let mut records = std::mem::take(&mut *self.collector.records());
+        let told = self.collector.told().clone();
+        let converted = records::convert(&told, &self.plan.clocks);
+        records.extend(converted.records);
+        records.sort_by_key(|record| record.at_ns);
+        records::assign_grants(&mut records, &converted.grants);
+        let notes = [std::mem::take(&mut self.notes), converted.notes].concat();
+        records.retain(|record| record.at_ns >= origin_ns);
+        for record in &mut records {
+            record.at_ns -= origin_ns;
+        }
+        records.retain(|record| record.at_ns <= end_ns);
+        let segments = self.proxy.take_messages();
+        let history = History {
+            records,
+            messages: self.messages(&segments, end_ns),
+            end_ns,
+        };
+        let mut finished = Finished {
+            history,
+            notes,
+            contents: None,
+            unshown: BTreeMap::new(),
+        };
+        let silent = self.silent(&finished.history);
+        let keys = match (&self.plan.are, silent.is_empty()) {
+            (Clients::Foreign(_), true) => return Ok(finished),
+            (Clients::Foreign(program), false) => match &program.key {
+                Some(key) => Keys::One(key.clone()),
+                None => Keys::All,
+            },
+            (Clients::Own, _) => Keys::OfLock,
+        };
+        let Some(monitors) = monitors else {
+            return Ok(finished);
+        };
+        let wire = Wire {
+            history: &finished.history,
+            segments: &segments,
+            executed: monitors.finish(),
+            dialled: self.proxy.dialled(),
+            origin_ns,
+            clocks: &|host, at_ns| self.plan.clocks.at(host, at_ns),
+        };
+        let repeated = replay::repeat(&wire, self.plan.scenario, &keys);
+        if self.has_foreign_clients() {
+            self.infer(&mut finished, &silent, &told, repeated)?;
+            return Ok(finished);
+        }
+        let run_ns = origin_ns..=origin_ns + end_ns;
+        let kept = segments.iter().filter(|it| run_ns.contains(&it.sent_ns));
+        finished.contents = Some(Contents {
+            payloads: kept.map(|it| it.payload.to_vec()).collect(),
+            unknown: repeated.as_ref().err().map(Unknown::to_string),
+            snapshots: repeated.map(|it| it.snapshots).unwrap_or_default(),
+        });
+        Ok(finished)
+    }
+
+    fn messages(&self, segments: &[Segment], end_ns: u64) -> Vec<Message> {
+        let origin_ns = self.origin_ns;
+        let run_ns = origin_ns..=origin_ns + end_ns;
+        let kept = segments.iter().filter(|it| run_ns.contains(&it.sent_ns));
+        let message = |segment: &Segment| Message {
+            sent_ns: segment.sent_ns - origin_ns,
+            arrived_ns: (segment.arrived_ns)
+                .map(|at_ns| at_ns - origin_ns)
+                .filter(|at_ns| *at_ns <= end_ns),
+            from: segment.from.clone(),
+            to: segment.to.clone(),
+            label: match self.plan.kind {
+                ServerKind::Redis => label::of(&segment.payload),
+                ServerKind::ZooKeeper => zookeeper_server::label(segment),
+            },
+        };
+        kept.map(message).collect()
+    }
+
+    /// The foreign programs that have neither told nor shown anything.
+    fn silent(&self, history: &History) -> BTreeSet<Name> {
+        let speaker = |record: &Record| match &record.event {
+            Event::Access { client, .. } => Some(client.clone()),
+            Event::BeliefBegins { .. } | Event::Invoke { .. } => Some(record.host.clone()),
+            _ => None,
+        };
+        let spoke: BTreeSet<Name> = history.records.iter().filter_map(speaker).collect();
+        let clients = self.plan.clients.iter();
+        clients.filter(|it| !spoke.contains(*it)).cloned().collect()
+    }
+
+    /// Adds what the wire shows of programs that say nothing. If all of them do, it has to show something.
+    fn infer(
+        &self,
+        finished: &mut Finished,
+        silent: &BTreeSet<Name>,
+        told: &[Told],
+        repeated: Result<Repeated, Unknown>,
+    ) -> Result<(), ConfirmError> {
+        let origin_ns = self.origin_ns;
+        let key = match &self.plan.are {
+            Clients::Foreign(program) => program.key.as_deref(),
+            Clients::Own => None,
+        };
+        let ended = told.iter().filter(|told| told.news == News::Ended);
+        let ended: Vec<(Name, u64)> = ended
+            .map(|told| (told.host.clone(), told.after_ns.saturating_sub(origin_ns)))
+            .collect();
+        let all_are_silent = silent.len() == self.plan.clients.len();
+        let repeated = match repeated {
+            Ok(repeated) => repeated,
+            Err(_) if !all_are_silent => return Ok(()),
+            Err(why @ Unknown::Unrepeatable(_)) => {
+                let why = inferred::Blind::Unknown(why.to_string());
+                return Err(mute(&why, &mut finished.notes));
+            }
+            // Another run of the same scenario may show something.
+            Err(why) => {
+                let why = inferred::Blind::Unknown(why.to_string()).to_string();
+                let all = Property::ALL.into_iter();
+                finished.unshown = all.map(|property| (property, why.clone())).collect();
+                return Ok(());
+            }
+        };
+        let found = inferred::infer(&inferred::Seen {
+            history: &finished.history,
+            exchanges: &repeated.exchanges,
+            ended: &ended,
+            nodes: self.plan.scenario.topology.nodes as usize,
+            silent,
+            key,
+            clocks: &self.plan.clocks,
+            origin_ns,
+        });
+        match found {
+            Ok(found) => {
+                let records = &mut finished.history.records;
+                records.extend(found.records);
+                records.sort_by_key(|record| record.at_ns);
+                finished.notes.push(found.note);
+                finished.unshown = found.unshown;
+                Ok(())
+            }
+            Err(_) if !all_are_silent => Ok(()),
+            Err(inferred::Blind::SeveralKeys(keys)) => Err(ConfirmError::SeveralKeys { keys }),
+            Err(why) => Err(mute(&why, &mut finished.notes)),
+        }
+    }
+}
+
+fn mute(why: &inferred::Blind, notes: &mut Vec<String>) -> ConfirmError {
+    ConfirmError::Mute {
+        why: why.to_string(),
+        notes: std::mem::take(notes),
+    }
+}
