@@ -18,8 +18,10 @@ use crate::real_env::read_clock;
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A command that a server has executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Executed {
+    /// Its words.
+    pub(super) words: Vec<Vec<u8>>,
     /// The server's wall clock, microseconds since the Unix epoch.
     pub(super) wall_us: u64,
     /// The port of the connection's other end.
@@ -54,8 +56,9 @@ impl Monitors {
             let lines = reader.split(b'\n').map_while(Result::ok);
             let lines = lines.map(|line| (line, read_clock(ClockKind::Monotonic)));
             let executed = |(line, read_ns): (Vec<u8>, u64)| {
-                let (wall_us, port) = read(&line)?;
+                let (wall_us, port, words) = read(&line)?;
                 Some(Executed {
+                    words,
                     wall_us,
                     port,
                     process,
@@ -80,16 +83,47 @@ impl Monitors {
     }
 }
 
-/// The time in microseconds, and the port, of `+1700000000.123456 [0 127.0.0.1:60866] "keys" "*"`. A
+/// The time in microseconds, the port, and the words of `+1700000000.123456 [0 127.0.0.1:60866] "keys" "*"`. A
 /// command of a script is none of a connection.
-fn read(line: &[u8]) -> Option<(u64, u16)> {
-    let line = String::from_utf8_lossy(line);
-    let (time, rest) = line.strip_prefix('+')?.split_once(" [")?;
+fn read(line: &[u8]) -> Option<(u64, u16, Vec<Vec<u8>>)> {
+    let end = line.iter().position(|byte| *byte == b']')?;
+    let head = std::str::from_utf8(&line[..end]).ok()?;
+    let (time, rest) = head.strip_prefix('+')?.split_once(" [")?;
     let (seconds, micros) = time.split_once('.')?;
-    let (_, peer) = rest.split_once(']')?.0.split_once(' ')?;
+    let (_, peer) = rest.split_once(' ')?;
     let seconds_us = seconds.parse::<u64>().ok()? * (NS_PER_S / NS_PER_US);
     let wall_us = seconds_us + micros.parse::<u64>().ok()?;
-    Some((wall_us, peer.rsplit_once(':')?.1.parse().ok()?))
+    let port = peer.rsplit_once(':')?.1.parse().ok()?;
+    Some((wall_us, port, words(&line[end + 1..])))
+}
+
+/// The words between quotes, as `sdscatrepr` writes them.
+fn words(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut bytes = text.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (byte, &mut word) {
+            (b'"', None) => word = Some(Vec::new()),
+            (b'"', Some(_)) => words.extend(word.take()),
+            (b'\\', Some(word)) => word.extend(match bytes.next() {
+                Some(b'n') => Some(b'\n'),
+                Some(b'r') => Some(b'\r'),
+                Some(b't') => Some(b'\t'),
+                Some(b'a') => Some(7),
+                Some(b'b') => Some(8),
+                Some(b'x') => {
+                    let digits = [bytes.next(), bytes.next()].map(Option::unwrap_or_default);
+                    let digits = std::str::from_utf8(&digits).unwrap_or_default();
+                    u8::from_str_radix(digits, 16).ok()
+                }
+                other => other,
+            }),
+            (_, Some(word)) => word.push(byte),
+            (_, None) => {}
+        }
+    }
+    words
 }
 
 #[cfg(test)]
@@ -98,10 +132,31 @@ mod tests {
 
     #[test]
     fn lines_of_monitor() {
-        let check = |line: &str, expected| assert_eq!(read(line.as_bytes()), expected, "{line}");
+        let check = |line: &str, expected: Option<(u64, u16, &[&[u8]])>| {
+            let expected = expected.map(|(wall_us, port, words)| {
+                (
+                    wall_us,
+                    port,
+                    words.iter().map(|word| word.to_vec()).collect(),
+                )
+            });
+            assert_eq!(read(line.as_bytes()), expected, "{line}");
+        };
         check(
             "+1700000000.000456 [0 127.0.0.1:60866] \"keys\" \"] [0 1.2.3.4:5]\"\r",
-            Some((1_700_000_000_000_456, 60_866)),
+            Some((
+                1_700_000_000_000_456,
+                60_866,
+                &[b"keys", b"] [0 1.2.3.4:5]"],
+            )),
+        );
+        check(
+            r#"+1700000000.000456 [0 127.0.0.1:60866] "set" "a\"b\\" "" "\r\n\x00\xff""#,
+            Some((
+                1_700_000_000_000_456,
+                60_866,
+                &[b"set", b"a\"b\\", b"", b"\r\n\0\xff"],
+            )),
         );
         check("+1700000000.000456 [0 lua] \"set\" \"k\" \"v\"\r", None);
         check("+OK\r", None);

@@ -29,7 +29,7 @@ use locklab_runner::key_log::{KeyLog, Keys, Moment, wall_deadline};
 use locklab_shim::Readings;
 use locklab_values::units::NS_PER_US;
 
-use self::same_reply::same_start;
+use self::same_reply::{is_apart, same_replies};
 use super::monitor::Executed;
 
 /// Why the nodes of a run of this scenario cannot be repeated from its messages, whatever happens in it.
@@ -289,20 +289,37 @@ fn executions<'a>(
 ) -> Result<Executions<'a>, Unknown> {
     let mut executed: BTreeMap<u16, VecDeque<(usize, Executed)>> = BTreeMap::new();
     for (place, it) in wire.executed.get(name).into_iter().flatten().enumerate() {
-        executed.entry(it.port).or_default().push_back((place, *it));
+        let of_port = executed.entry(it.port).or_default();
+        of_port.push_back((place, it.clone()));
     }
-    let (mut executions, mut others) = (Vec::new(), Vec::new());
+    let (mut executions, mut others): (Vec<Execution>, _) = (Vec::new(), Vec::new());
+    // The last execution of each connection.
+    let mut last: BTreeMap<u64, (usize, Executed)> = BTreeMap::new();
     for request in requests(wire, name)? {
         let port = wire.dialled.get(&request.connection);
         let said = port.and_then(|port| executed.get_mut(port));
-        let count = request.commands.len();
-        let said = said.filter(|_| request.arrived_ns.is_some());
-        let said = said.and_then(|said| said.drain(..count.min(said.len())).next_back());
-        let (Some((place, executed)), Some(arrived_ns)) = (said, request.arrived_ns) else {
-            // It did not arrive, or its process ended before.
+        let (Some(said), Some(arrived_ns)) = (said, request.arrived_ns) else {
             others.push(request);
             continue;
         };
+        let own = { request.commands.iter() }.filter_map(|words| {
+            // The server does not say everything: not what it rejects, and not what operators ask.
+            let is_next = said
+                .front()
+                .is_some_and(|(_, it)| is_same_command(words, &it.words));
+            is_next.then(|| said.pop_front()).flatten()
+        });
+        let own = own.last().or_else(|| {
+            let is_unsaid = request.commands.iter().all(|words| is_apart(words));
+            let beside = last.get(&request.connection).or(said.front());
+            beside.filter(|_| is_unsaid).cloned()
+        });
+        let Some((place, executed)) = own else {
+            // Its process ended before.
+            others.push(request);
+            continue;
+        };
+        last.insert(request.connection, (place, executed.clone()));
         let left = replies.get(&request.connection).into_iter().flatten();
         let replied_ns = left.map(|it| it.sent_ns).find(|at_ns| *at_ns >= arrived_ns);
         executions.push(Execution {
@@ -317,6 +334,14 @@ fn executions<'a>(
     }
     executions.sort_by_key(|it| it.place);
     Ok((executions, others))
+}
+
+/// Whether a server says that it has executed this command. It may keep a password for itself.
+fn is_same_command(sent: &[Bytes], said: &[Vec<u8>]) -> bool {
+    let is_same = |(sent, said): (&Bytes, &Vec<u8>)| {
+        sent.eq_ignore_ascii_case(said) || **said == *b"(redacted)"
+    };
+    sent.len() == said.len() && sent.iter().zip(said).all(is_same)
 }
 
 /// What clients sent to a server, by whole commands. A program may write a command in pieces.
@@ -375,13 +400,19 @@ impl Sent {
         Sent(sent.collect())
     }
 
-    /// Notes what the repetition sends. Fails with both replies, if the server's is known and differs.
-    fn repeat(&mut self, connection: u64, repeated: &[u8]) -> Result<(), (String, String)> {
+    /// Notes what the repetition sends in reply to these commands. Fails with both replies, if the server's is known
+    /// and differs.
+    fn repeat(
+        &mut self,
+        connection: u64,
+        commands: &[Vec<Bytes>],
+        repeated: &[u8],
+    ) -> Result<(), (String, String)> {
         let Some(Stream { left, taken }) = self.0.get_mut(&connection) else {
             // The client's connection was closed before the reply, or the server died.
             return Ok(());
         };
-        match same_start(left, repeated) {
+        match same_replies(commands, left, repeated) {
             Some(length) => {
                 left.drain(..length);
                 *taken += length;
@@ -453,15 +484,20 @@ impl Process {
         let mut effects = Vec::new();
         let wall_us = execution.executed.wall_us;
         node.receive(conn, &request.bytes, wall_us, &mut effects);
+        let mut replies = Vec::new();
         for effect in effects {
-            let Effect::Send { conn, bytes } = effect else {
-                continue;
-            };
-            let of_conn = self.connections.iter().find(|(_, id)| **id == conn);
-            if let Some((connection, _)) = of_conn {
-                sent.repeat(*connection, &bytes)?;
+            match effect {
+                Effect::Send { conn: to, bytes } if to == conn => replies.extend_from_slice(&bytes),
+                Effect::Send { conn: to, bytes } => {
+                    let of_conn = self.connections.iter().find(|(_, id)| **id == to);
+                    if let Some((connection, _)) = of_conn {
+                        sent.repeat(*connection, &[], &bytes)?;
+                    }
+                }
+                _ => {}
             }
         }
+        sent.repeat(request.connection, &request.commands, &replies)?;
         Ok(sent.taken(request.connection) > before)
     }
 }

@@ -1,5 +1,78 @@
 //! When two replies count as the same.
 
+use bytes::Bytes;
+
+/// The commands whose replies speak of the server and its connections, and not of its keys.
+const APART: [&str; 5] = ["CLIENT", "COMMAND", "HELLO", "INFO", "TIME"];
+
+/// Whether a command speaks of the server and its connections, and not of its keys.
+pub(super) fn is_apart(words: &[Bytes]) -> bool {
+    let command = words
+        .first()
+        .map(|word| String::from_utf8_lossy(word).to_ascii_uppercase());
+    command.is_some_and(|command| APART.contains(&&*command))
+}
+
+/// As [`same_start`], for the replies to these commands. Those that do not speak of keys may differ.
+pub(super) fn same_replies(commands: &[Vec<Bytes>], real: &[u8], repeated: &[u8]) -> Option<usize> {
+    let replies = values(repeated);
+    if replies.len() != commands.len() || !commands.iter().any(|words| is_apart(words)) {
+        return same_start(real, repeated);
+    }
+    let mut used = 0;
+    for (words, reply) in commands.iter().zip(replies) {
+        let rest = &real[used..];
+        used += match is_apart(words) {
+            // The server did not get to send the rest of it.
+            true => value_length(rest).unwrap_or(rest.len()),
+            false => same_start(rest, reply)?,
+        };
+    }
+    Some(used)
+}
+
+/// The whole values that these bytes begin with.
+fn values(mut bytes: &[u8]) -> Vec<&[u8]> {
+    let mut values = Vec::new();
+    while let Some(length) = value_length(bytes) {
+        let (value, rest) = bytes.split_at(length);
+        values.push(value);
+        bytes = rest;
+    }
+    values
+}
+
+/// How many bytes the first value of Redis's protocol has; `None` if it is not whole.
+fn value_length(bytes: &[u8]) -> Option<usize> {
+    let mut used = 0;
+    let mut missing = 1_u64;
+    while missing > 0 {
+        let rest = &bytes[used..];
+        let line = rest.iter().position(|byte| *byte == b'\n')? + 1;
+        let number = || {
+            let text = std::str::from_utf8(&rest[1..line]).ok()?;
+            text.trim_end().parse::<i64>().ok()
+        };
+        missing -= 1;
+        used += line;
+        match rest[0] {
+            b'$' | b'=' | b'!' => {
+                if let Ok(length) = usize::try_from(number()?) {
+                    used += length + 2;
+                }
+            }
+            b'*' | b'~' | b'>' => missing += u64::try_from(number()?).unwrap_or(0),
+            b'%' => missing += 2 * u64::try_from(number()?).unwrap_or(0),
+            b'|' => missing += 2 * u64::try_from(number()?).unwrap_or(0) + 1,
+            _ => {}
+        }
+        if used > bytes.len() {
+            return None;
+        }
+    }
+    Some(used)
+}
+
 /// By how many milliseconds remaining times may differ.
 const APART_MS: u64 = 5;
 
@@ -48,7 +121,55 @@ fn integer(line: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::same_start;
+    use bytes::Bytes;
+
+    use super::{same_replies, same_start, value_length};
+
+    #[test]
+    fn a_value_has_all_its_parts() {
+        let check = |bytes: &str, expected| {
+            assert_eq!(value_length(bytes.as_bytes()), expected, "{bytes:?}")
+        };
+        check("+OK\r\n:1\r\n", Some(5));
+        check("$5\r\nhello\r\n+OK\r\n", Some(11));
+        check("$5\r\nhel", None);
+        check("$-1\r\n", Some(5));
+        check("*2\r\n:1\r\n*1\r\n$1\r\na\r\n+OK\r\n", Some(19));
+        check("%1\r\n+id\r\n:5\r\n", Some(13));
+        check("%1\r\n+id\r\n", None);
+        check("", None);
+    }
+
+    #[test]
+    fn what_a_server_says_of_itself_may_differ() {
+        let commands = |all: &[&str]| -> Vec<Vec<Bytes>> {
+            let words = |words: &&str| words.split(' ').map(|it| it.to_owned().into()).collect();
+            all.iter().map(words).collect()
+        };
+        let check = |all: &[&str], real: &str, repeated: &str, expected| {
+            let same = same_replies(&commands(all), real.as_bytes(), repeated.as_bytes());
+            assert_eq!(same, expected, "{all:?} {real:?} {repeated:?}");
+        };
+        check(
+            &["hello 3"],
+            "%1\r\n+id\r\n:5\r\n+OK\r\n",
+            "%1\r\n+id\r\n:1\r\n",
+            Some(13),
+        );
+        check(
+            &["CLIENT ID", "GET a"],
+            ":5\r\n$1\r\n1\r\n",
+            ":1\r\n$1\r\n1\r\n",
+            Some(11),
+        );
+        check(
+            &["CLIENT ID", "GET a"],
+            ":5\r\n$1\r\n2\r\n",
+            ":1\r\n$1\r\n1\r\n",
+            None,
+        );
+        check(&["GET a"], "$1\r\n2\r\n", "$1\r\n1\r\n", None);
+    }
 
     #[test]
     fn replies_that_are_the_same() {

@@ -104,6 +104,7 @@ fn looks(exchanges: &[Exchange]) -> Result<Vec<KeySnapshot>, Unknown> {
             payload: Bytes::from_static(exchange.reply.as_bytes()),
         });
         executed.push(Executed {
+            words: words.iter().map(|word| word.to_vec()).collect(),
             wall_us: exchange.executed_ms * NS_PER_MS / NS_PER_US,
             port: connection as u16,
             process: exchange.process,

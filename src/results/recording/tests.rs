@@ -35,6 +35,7 @@ fn sample() -> Recording {
         environment: Environment::World,
         redis: None,
         program: vec![],
+        unshown: BTreeMap::new(),
     };
     let records = vec![
         record(

@@ -64,8 +64,10 @@ fn headers() -> impl Strategy<Value = Header> {
     );
     let schedule = vec(faults(), 0..4).prop_map(|faults| Schedule { faults });
     let program = vec(".*", 0..3);
-    (scenario, any::<u64>(), schedule, environment, program).prop_map(
-        |(scenario, seed, schedule, environment, program)| Header {
+    let unshown = prop::collection::btree_map(prop::sample::select(&Property::ALL), ".*", 0..3);
+    let of_program = (program, unshown);
+    (scenario, any::<u64>(), schedule, environment, of_program).prop_map(
+        |(scenario, seed, schedule, environment, (program, unshown))| Header {
             redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
             format: FORMAT,
@@ -74,6 +76,7 @@ fn headers() -> impl Strategy<Value = Header> {
             schedule,
             environment,
             program,
+            unshown,
         },
     )
 }
