@@ -44,42 +44,19 @@ pub(super) fn holds<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], blind: &Blind<'a>
 
 fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'a>) -> Hold<'a> {
     let own = &visits[grant];
-    let exchange = own.exchange;
-    let (client, node, sent_ns) = (&exchange.client, &exchange.node, exchange.sent_ns);
+    let (client, sent_ns) = (&own.exchange.client, own.exchange.sent_ns);
     let later = later(visits, grant);
-    let ttl_ns = own.set_ttl_ns.flatten();
-    let lease = |from_ns, ttl_ns: Option<u64>| match ttl_ns {
-        Some(ttl_ns) => (wire.lapse)(client, from_ns, ttl_ns),
-        None => u64::MAX,
-    };
-    let (mut from_ns, mut lapse_ns) = (own.answered_ns(), lease(sent_ns, ttl_ns));
+    let Course {
+        from_ns,
+        lapse_ns,
+        ends_ns,
+    } = course(wire, own, grant, &later);
     let died_ns = blind.death_after(client, sent_ns).unwrap_or(u64::MAX);
-    let mut until_ns = died_ns;
-    let mut is_first = true;
-    for (place, visit) in later.iter().enumerate() {
-        let left_ns = visit.exchange.sent_ns;
-        if !visit.keeps(grant) {
-            until_ns = until_ns.min(look_ns(&later[..=place]));
-            break;
-        }
-        if let Some(set_ttl_ns) = visit.set_ttl_ns {
-            let renewed_ns = lease(left_ns, set_ttl_ns);
-            let answered_ns = visit.answered_ns();
-            let is_in_time = answered_ns.is_some_and(|at_ns| at_ns < lapse_ns);
-            if is_first && ttl_ns.is_none() {
-                // The second step of a grant.
-                (from_ns, lapse_ns) = (answered_ns, renewed_ns);
-            } else if renewed_ns < lapse_ns || is_in_time {
-                lapse_ns = renewed_ns;
-            }
-        }
-        is_first = false;
-    }
-    until_ns = until_ns.min(lapse_ns).min(heard_ns(wire, visits, grant));
+    let heard_ns = heard_ns(wire, visits, grant);
+    let mut until_ns = ends_ns.min(lapse_ns).min(died_ns).min(heard_ns);
     let mut doubt = None;
     if let Some(begins_ns) = from_ns {
-        let is_late = begins_ns > sent_ns.saturating_add(2 * PATIENCE_NS)
-            || own.answered_ns() > Some(sent_ns.saturating_add(PATIENCE_NS))
+        let is_late = own.answered_ns() > Some(sent_ns.saturating_add(PATIENCE_NS))
             || blind.stood_still(client, sent_ns, begins_ns);
         let unseen_ns = unseen_ns(visits, grant, &later, blind);
         if is_late {
@@ -88,20 +65,62 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
             (until_ns, doubt) = (unseen_ns, Some(Doubt::Unseen));
         }
     }
-    let gives_up = later
+    let mut gives_up = later
         .iter()
-        .find(|visit| visit.names && !visit.keeps(grant));
-    let gives_up_ns = gives_up.map_or(u64::MAX, |visit| visit.exchange.sent_ns);
-    let _ = node;
+        .filter(|visit| visit.names && !visit.keeps(grant));
+    let gives_up_ns = gives_up
+        .next()
+        .map_or(u64::MAX, |visit| visit.exchange.sent_ns);
     Hold {
         client,
         grant,
         from_ns,
-        ttl_ns,
+        ttl_ns: own.set_ttl_ns.flatten(),
         lapse_ns,
         until_ns,
         gives_up_ns: gives_up_ns.min(died_ns),
         doubt,
+    }
+}
+
+/// What follows from the requests of the client alone.
+struct Course {
+    /// When the grant was complete for the client, if it was.
+    from_ns: Option<u64>,
+    /// When the lease was over.
+    lapse_ns: u64,
+    /// When a request left that ends the belief; `u64::MAX` if none did.
+    ends_ns: u64,
+}
+
+fn course(wire: &Wire, own: &Visit, grant: usize, later: &[&Visit]) -> Course {
+    let client = &own.exchange.client;
+    let lease_ns = |from_ns, ttl_ns: Option<u64>| match ttl_ns {
+        Some(ttl_ns) => (wire.lapse)(client, from_ns, ttl_ns),
+        None => u64::MAX,
+    };
+    let ttl_ns = own.set_ttl_ns.flatten();
+    let (mut from_ns, mut lapse_ns) = (own.answered_ns(), lease_ns(own.exchange.sent_ns, ttl_ns));
+    let end = later.iter().position(|visit| !visit.keeps(grant));
+    let kept = &later[..end.unwrap_or(later.len())];
+    for (place, visit) in kept.iter().enumerate() {
+        let Some(set_ttl_ns) = visit.set_ttl_ns else {
+            continue;
+        };
+        let renewed_ns = lease_ns(visit.exchange.sent_ns, set_ttl_ns);
+        let answered_ns = visit.answered_ns();
+        let is_in_time = answered_ns.is_some_and(|at_ns| at_ns < lapse_ns);
+        if place == 0 && ttl_ns.is_none() {
+            // The second step of a grant.
+            (from_ns, lapse_ns) = (answered_ns, renewed_ns);
+        } else if renewed_ns < lapse_ns || is_in_time {
+            lapse_ns = renewed_ns;
+        }
+    }
+    Course {
+        from_ns,
+        lapse_ns,
+        ends_ns: end.map_or(u64::MAX, |end| look_ns(&later[..=end])),
     }
 }
 

@@ -32,7 +32,11 @@ pub fn events(answers: &[Answer], mono_ns: impl Fn(&Name, u64) -> u64) -> Vec<At
             }
             Answer::Granted(grant) if grant.is_certain() => {
                 let program = programs.entry(&grant.client).or_default();
-                let deadline = mono_ns(&grant.client, grant.lapse_ns);
+                let has_end = grant.lapse_ns < u64::MAX;
+                let deadline = has_end.then(|| Deadline {
+                    clock: ClockKind::Monotonic,
+                    at_ns: mono_ns(&grant.client, grant.lapse_ns),
+                });
                 program.gets(grant, deadline, &mut events);
             }
             Answer::Granted(_) => {}
@@ -75,7 +79,7 @@ impl Program {
         Some(self.calls)
     }
 
-    fn gets(&mut self, grant: &Grant, deadline_ns: u64, events: &mut Vec<At>) {
+    fn gets(&mut self, grant: &Grant, deadline: Option<Deadline>, events: &mut Vec<At>) {
         let mut push = |at_ns, event| events.push((at_ns, grant.client.clone(), event));
         if let Some(call) = self.call(grant.asked_ns, grant.from_ns) {
             push(grant.asked_ns, invoke(call, Op::Acquire));
@@ -83,13 +87,9 @@ impl Program {
         }
         self.grants += 1;
         let number = self.grants;
-        let deadline = Deadline {
-            clock: ClockKind::Monotonic,
-            at_ns: deadline_ns,
-        };
         let begins = Event::BeliefBegins {
             grant: number,
-            deadline: (grant.lapse_ns < u64::MAX).then_some(deadline),
+            deadline,
             token: None,
             shared: false,
         };

@@ -11,7 +11,7 @@ pub(super) struct Visit<'a> {
     pub(super) exchange: &'a Exchange,
     /// Whether it asks for the key.
     pub(super) asks: bool,
-    /// Whether it names the key.
+    /// Whether it names the key, or changed it: a script may know the name.
     pub(super) names: bool,
     /// Whether it made the key exist, as a lock does.
     pub(super) grants: bool,
@@ -72,7 +72,7 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
         .collect();
     for visit in &mut visits {
         let mut own = forms_of(visit.exchange, key);
-        visit.asks |= own.any(|form| forms.contains(&form));
+        visit.asks |= visit.grants || own.any(|form| forms.contains(&form));
     }
     visits
 }
@@ -100,6 +100,7 @@ fn execute<'a>(
     let Some(change) = executed.changed.iter().find(|change| change.key == key) else {
         return;
     };
+    visit.names = true;
     let before = node.state;
     node.state = change.now.as_ref().filter(|state| is_alive(state));
     match (before, node.state) {
@@ -131,7 +132,8 @@ fn reading(executed: &Executed, clock: ClockKind) -> u64 {
 fn ttl_ns(executed: &Executed, state: &KeyState) -> Option<u64> {
     const ROUNDED_NS: u64 = 1_000_000;
     let end = state.expires?;
-    Some((end.at_ns - ROUNDED_NS).saturating_sub(reading(executed, end.clock)))
+    let last_ns = end.at_ns.saturating_sub(ROUNDED_NS);
+    Some(last_ns.saturating_sub(reading(executed, end.clock)))
 }
 
 /// Whether the request sets this key only if it is absent.

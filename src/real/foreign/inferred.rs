@@ -10,7 +10,7 @@ use locklab_check::{Ms, Property};
 use locklab_history::wire::{self, Answer, Doubt, Exchange, Grant, Possible, Wire};
 use locklab_history::{History, Name, Record};
 use locklab_shim::Readings;
-use locklab_values::units::NS_PER_MS;
+use locklab_values::units::{NS_PER_MS, NS_PER_S};
 use locklab_values::untrusted;
 
 use super::records::HostReadings;
@@ -126,8 +126,10 @@ fn key(wire: &Wire, named: Option<&str>) -> Result<String, Blind> {
 }
 
 impl Seen<'_> {
-    /// What the clocks of a host showed, at a time since the run began.
+    /// What the clocks of a host showed, at a time since the run began; a lease may end long after it.
     fn at(&self, host: &Name, at_ns: u64) -> Readings {
+        let latest_ns = self.history.end_ns.saturating_add(FAR_NS);
+        let at_ns = at_ns.min(latest_ns);
         self.clocks.at(host, self.origin_ns.saturating_add(at_ns))
     }
 
@@ -145,12 +147,15 @@ impl Seen<'_> {
             now.mono_ns.saturating_sub(begun.mono_ns) >= ttl_ns
                 || now.wall_ns.saturating_sub(begun.wall_ns) >= ttl_ns
         };
-        let step_ns = NS_PER_MS;
-        let mut times = (from_ns..lapse_ns).step_by(step_ns as usize);
+        let last_ns = lapse_ns.min(self.history.end_ns);
+        let mut times = (from_ns..last_ns).step_by(NS_PER_MS as usize);
         let over_ns = times.find(is_over);
-        over_ns.map_or(lapse_ns, |over_ns| over_ns.saturating_sub(step_ns))
+        over_ns.map_or(lapse_ns, |over_ns| over_ns.saturating_sub(NS_PER_MS))
     }
 }
+
+/// A year, in nanoseconds: where a lease ends after a run does not matter.
+const FAR_NS: u64 = 365 * 24 * 3600 * NS_PER_S;
 
 /// Why the calls of a program are not known.
 const NO_CALLS: &str =
