@@ -14,7 +14,7 @@ use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, store};
-use locklab_check::Property;
+use locklab_check::{Property, Verdict};
 use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
@@ -374,9 +374,13 @@ impl Run {
         };
         runs.notes.extend(run.notes.iter().cloned());
         let run = JudgedRun::of(run, schedule, &scenario);
-        if is_first && let Some(why) = run.unshown.get(&Property::Belief) {
-            runs.notes
-                .insert(format!("belief, with seed {seed}: {why}"));
+        // Belief is not predicted, so nothing else would say that it is open.
+        if is_first
+            && run.unshown.contains_key(&Property::Belief)
+            && let Some(Verdict::Inconclusive { why }) = run.verdicts.get(&Property::Belief)
+        {
+            let note = format!("belief, with seed {seed}, is inconclusive: {why}");
+            runs.notes.insert(note);
         }
         runs.cell.add(seed, &run.judged());
         if self.clients != Clients::Own {

@@ -22,6 +22,7 @@ pub const TESTS: &[&str] = &[
     "risk",
     "shrink",
     "unending",
+    "wire",
 ];
 
 const PACKAGES: &str = "--release --package locklab --package locklab-instructions";

@@ -205,7 +205,7 @@ fn sentence(Possible { earlier, later }: Possible<'_>) -> String {
         ),
     };
     format!(
-        "{} was granted the lock at {}, and {client}, granted it at {}, had not given it up: {why}, and the wire \
+        "{} was granted the lock at {}, and {client}, granted it at {}, had not given it up; {why}, and the wire \
          does not show whether the program relied on it then",
         later.client,
         Ms(later.from_ns),

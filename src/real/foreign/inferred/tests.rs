@@ -138,7 +138,7 @@ fn a_lease_ends_by_the_clock_that_comes_first() {
 fn what_the_wire_does_not_show_is_said_with_who_and_when() {
     let apart = [takes("c1", 10, "lock"), takes("c2", 400, "lock")];
     let found = infer_from(&apart, None, &Clocks::Right).expect("it is one key");
-    let expected = "c2 was granted the lock at 402.0 ms, and c1, granted it at 12.0 ms, had not given it up: its lease \
+    let expected = "c2 was granted the lock at 402.0 ms, and c1, granted it at 12.0 ms, had not given it up; its lease \
                     was over at 310.0 ms, and the wire does not show whether the program relied on it then";
     assert_eq!(found.unshown[&Property::Belief], expected);
     assert_eq!(found.unshown.get(&Property::Lease), None);
