@@ -110,7 +110,13 @@ fn answer(wire: &Wire, visits: &[Visit], attempt: &Attempt, held: &[&Hold]) -> O
     ends_ns.sort_unstable_by(|one, other| other.cmp(one));
     let lapse_ns = lease_ns(wire, asked_ns, &answered);
     let gives_up_ns = held.iter().map(|hold| hold.gives_up_ns).min()?;
-    let until_ns = ends_ns[wire.need() - 1].min(lapse_ns).min(gives_up_ns);
+    // A release may wait for them too, before it comes to a node that is in sight.
+    let lost = answered.iter().filter(|hold| hold.doubt.is_some()).count();
+    let released_ns = match wire.nodes {
+        1 => gives_up_ns,
+        _ => gives_up_ns.saturating_sub((missing + lost) as u64 * PATIENCE_NS),
+    };
+    let until_ns = ends_ns[wire.need() - 1].min(lapse_ns).min(released_ns);
     let doubt = answered.iter().find_map(|hold| hold.doubt);
     Some(Answer::Granted(Grant {
         client: client.clone(),

@@ -135,6 +135,32 @@ fn a_lease_ends_by_the_clock_that_comes_first() {
 }
 
 #[test]
+fn a_lease_may_have_no_end_or_one_long_after_the_run() {
+    let with_end = |end_ns: Option<u64>| {
+        let mut takes = takes("c1", 10, "lock");
+        let executed = takes.executed.as_mut().expect("it was");
+        let state = executed.changed[0].now.as_mut().expect("it is set");
+        let clock = ClockKind::Wall;
+        state.expires = end_ns.map(|at_ns| Deadline { clock, at_ns });
+        takes
+    };
+    for (end_ns, has_deadline) in [(None, false), (Some(u64::MAX), true)] {
+        let found =
+            infer_from(&[with_end(end_ns)], None, &Clocks::FastWall).expect("it is one key");
+        let deadlines = found
+            .records
+            .iter()
+            .filter_map(|record| match record.event {
+                Event::BeliefBegins { deadline, .. } => Some(deadline.is_some()),
+                _ => None,
+            });
+        assert_eq!(deadlines.collect::<Vec<_>>(), [has_deadline]);
+        let ends = |record: &Record| matches!(record.event, Event::BeliefEnds { .. });
+        assert!(!found.records.iter().any(ends));
+    }
+}
+
+#[test]
 fn what_the_wire_does_not_show_is_said_with_who_and_when() {
     let apart = [takes("c1", 10, "lock"), takes("c2", 400, "lock")];
     let found = infer_from(&apart, None, &Clocks::Right).expect("it is one key");
