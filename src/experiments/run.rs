@@ -252,11 +252,14 @@ impl Experiment for Run {
             }
             let evidence = self.gather(place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
-            let mut json = self.json(scenario, runs, &result.cell, &comparisons, &evidence);
+            let mut found = self.json(scenario, runs, &result.cell, &comparisons, &evidence);
             if let Some(reactions) = &result.reactions {
-                json["reactions"] = reactions.json();
+                found["reactions"] = reactions.json();
             }
-            results.push(json);
+            if !result.notes.is_empty() {
+                found["notes"] = json!(result.notes);
+            }
+            results.push(found);
             let text = self.text(scenario, &result, &comparisons, &evidence, &session.program);
             report.sections.push(self.section(
                 text,

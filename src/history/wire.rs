@@ -17,9 +17,10 @@
 //!   sent after another client took the key away, when it arrives; and the end of the process.
 //! - *Blind spots.* While a link is disturbed, or a node is down, a program can try in vain to connect, and give
 //!   up. That is not on the wire. So a disturbed link ends the belief. A node that goes down ends it, unless the
-//!   client sends a request about its key long after the node is back ([`RETRIES_NS`]).
+//!   client sends a request about its key long after the node is back ([`RETRIES_NS`]). A request that is the first
+//!   one after a blind spot may have waited since its beginning, and its lease counts from there.
 //! - *Majority.* Of several nodes more than half have to grant the key. The belief begins when each of them has
-//!   answered, or could have been waited for ([`PATIENCE_NS`]). Its lease counts from the first request, shortened
+//!   answered, or could have been waited for ([`WAIT_NS`]). Its lease counts from the first request, shortened
 //!   by Redlock's allowance for clocks ([`drift_ns`]). It ends when the client gives the key up on one node.
 //!
 //! A belief that may have lasted longer is *possible* until the client gives the key up on the wire.
@@ -44,6 +45,10 @@ use super::{History, KeyChange, Name};
 /// The longest time between a request and its reply after which the program still waits for it, in nanoseconds:
 /// Redlock's page recommends time limits of 5 to 50 ms.
 pub const PATIENCE_NS: u64 = 50_000_000;
+
+/// How long a program waits at the most for one of several nodes that does not answer, in nanoseconds: those 50 ms,
+/// by a clock that may be slow by half.
+pub const WAIT_NS: u64 = 2 * PATIENCE_NS;
 
 /// The longest time after which a client library tries again to send what it could not send while a node was down,
 /// in nanoseconds: Redisson waits for 1.5 s by default, ioredis for at most 2 s.

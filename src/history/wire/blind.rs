@@ -82,6 +82,23 @@ impl<'a> Blind<'a> {
         of_node.map(|(span, _)| span.from_ns).min()
     }
 
+    /// Since when a request of a client to a node may have waited to be sent: the beginning of the first blind spot
+    /// between the departures of the request before it and of this one; or its own departure.
+    pub(super) fn waits_since(
+        &self,
+        client: &Name,
+        node: &Name,
+        before_ns: u64,
+        sent_ns: u64,
+    ) -> u64 {
+        let links = self.links.get(client).into_iter().flatten();
+        let of_node = links.filter(|(_, others)| others.contains(&node));
+        let down = self.down.get(node).into_iter().flatten();
+        let spots = of_node.map(|(span, _)| span).chain(down);
+        let between = spots.filter(|span| span.from_ns < sent_ns && span.until_ns > before_ns);
+        between.map(|span| span.from_ns).min().unwrap_or(sent_ns)
+    }
+
     /// The first time that the node was down, at this time or later.
     pub(super) fn node_down(&self, node: &Name, at_ns: u64) -> Option<Span> {
         let down = self.down.get(node).into_iter().flatten().copied();

@@ -5,7 +5,7 @@ use super::blind::Blind;
 pub use super::holds::Doubt;
 use super::holds::{Hold, holds, later};
 use super::visits::{Visit, visits};
-use super::{PATIENCE_NS, Wire, drift_ns};
+use super::{WAIT_NS, Wire, drift_ns};
 use crate::Name;
 
 /// A grant of the lock, or an attempt that was refused. Times are true, in nanoseconds since the run began.
@@ -105,16 +105,17 @@ fn answer(wire: &Wire, visits: &[Visit], attempt: &Attempt, held: &[&Hold]) -> O
     let last_ns = answered.iter().filter_map(|hold| hold.from_ns).max()?;
     // A program may wait for the other nodes, also for those that it cannot connect to.
     let missing = wire.nodes.saturating_sub(attempt.answers(visits));
-    let from_ns = last_ns.max(attempt.answered_ns(visits)) + missing as u64 * PATIENCE_NS;
+    let from_ns = last_ns.max(attempt.answered_ns(visits)) + missing as u64 * WAIT_NS;
     let mut ends_ns: Vec<u64> = answered.iter().map(|hold| hold.until_ns).collect();
     ends_ns.sort_unstable_by(|one, other| other.cmp(one));
-    let lapse_ns = lease_ns(wire, asked_ns, &answered);
+    let counts_ns = answered.iter().map(|hold| hold.counts_ns).min()?;
+    let lapse_ns = lease_ns(wire, asked_ns.min(counts_ns), &answered);
     let gives_up_ns = held.iter().map(|hold| hold.gives_up_ns).min()?;
     // A release may wait for them too, before it comes to a node that is in sight.
     let lost = answered.iter().filter(|hold| hold.doubt.is_some()).count();
     let released_ns = match wire.nodes {
         1 => gives_up_ns,
-        _ => gives_up_ns.saturating_sub((missing + lost) as u64 * PATIENCE_NS),
+        _ => gives_up_ns.saturating_sub((missing + lost) as u64 * WAIT_NS),
     };
     let until_ns = ends_ns[wire.need() - 1].min(lapse_ns).min(released_ns);
     let doubt = answered.iter().find_map(|hold| hold.doubt);
@@ -135,14 +136,14 @@ fn answer(wire: &Wire, visits: &[Visit], attempt: &Attempt, held: &[&Hold]) -> O
 
 /// When the lease of a grant is over. Of one node it is that of its key, with its renewals; of several it counts
 /// from the first request, and renewals add nothing.
-fn lease_ns(wire: &Wire, asked_ns: u64, held: &[&Hold]) -> u64 {
+fn lease_ns(wire: &Wire, counts_ns: u64, held: &[&Hold]) -> u64 {
     if let (1, [hold]) = (wire.nodes, held) {
         return hold.lapse_ns;
     }
     let ttl_ns = held.iter().filter_map(|hold| hold.ttl_ns).min();
     ttl_ns.map_or(u64::MAX, |ttl_ns| {
         let left_ns = ttl_ns.saturating_sub(drift_ns(ttl_ns));
-        (wire.lapse)(held[0].client, asked_ns, left_ns)
+        (wire.lapse)(held[0].client, counts_ns, left_ns)
     })
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Hold<'a> {
     pub(super) grant: usize,
     /// When the reply had arrived; `None` if it did not.
     pub(super) from_ns: Option<u64>,
+    /// From when on the lease may count: the departure of the request, or before, if it may have waited.
+    pub(super) counts_ns: u64,
     /// The time to live at the grant, in nanoseconds; `None` if there was none.
     pub(super) ttl_ns: Option<u64>,
     /// When the lease was over, renewals included; `u64::MAX` if it has no end.
@@ -46,11 +48,15 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     let own = &visits[grant];
     let (client, sent_ns) = (&own.exchange.client, own.exchange.sent_ns);
     let later = later(visits, grant);
+    let counts_ns = {
+        let before_ns = before_ns(visits, own);
+        blind.waits_since(client, &own.exchange.node, before_ns, sent_ns)
+    };
     let Course {
         from_ns,
         lapse_ns,
         ends_ns,
-    } = course(wire, own, grant, &later);
+    } = course((wire, blind), (own, counts_ns), grant, &later);
     let died_ns = blind.death_after(client, sent_ns).unwrap_or(u64::MAX);
     let heard_ns = heard_ns(wire, visits, grant);
     let mut until_ns = ends_ns.min(lapse_ns).min(died_ns).min(heard_ns);
@@ -75,6 +81,7 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
         client,
         grant,
         from_ns,
+        counts_ns,
         ttl_ns: own.set_ttl_ns.flatten(),
         lapse_ns,
         until_ns,
@@ -93,21 +100,30 @@ struct Course {
     ends_ns: u64,
 }
 
-fn course(wire: &Wire, own: &Visit, grant: usize, later: &[&Visit]) -> Course {
-    let client = &own.exchange.client;
+fn course(
+    (wire, blind): (&Wire, &Blind),
+    (own, counts_ns): (&Visit, u64),
+    grant: usize,
+    later: &[&Visit],
+) -> Course {
+    let (client, node) = (&own.exchange.client, &own.exchange.node);
     let lease_ns = |from_ns, ttl_ns: Option<u64>| match ttl_ns {
         Some(ttl_ns) => (wire.lapse)(client, from_ns, ttl_ns),
         None => u64::MAX,
     };
     let ttl_ns = own.set_ttl_ns.flatten();
-    let (mut from_ns, mut lapse_ns) = (own.answered_ns(), lease_ns(own.exchange.sent_ns, ttl_ns));
+    let (mut from_ns, mut lapse_ns) = (own.answered_ns(), lease_ns(counts_ns, ttl_ns));
     let end = later.iter().position(|visit| !visit.keeps(grant));
     let kept = &later[..end.unwrap_or(later.len())];
+    let mut before_ns = own.exchange.sent_ns;
     for (place, visit) in kept.iter().enumerate() {
+        let left_ns = visit.exchange.sent_ns;
+        let counts_ns = blind.waits_since(client, node, before_ns, left_ns);
+        before_ns = left_ns;
         let Some(set_ttl_ns) = visit.set_ttl_ns else {
             continue;
         };
-        let renewed_ns = lease_ns(visit.exchange.sent_ns, set_ttl_ns);
+        let renewed_ns = lease_ns(counts_ns, set_ttl_ns);
         let answered_ns = visit.answered_ns();
         let is_in_time = answered_ns.is_some_and(|at_ns| at_ns < lapse_ns);
         if place == 0 && ttl_ns.is_none() {
@@ -155,6 +171,16 @@ pub(super) fn later<'v, 'a>(visits: &'v [Visit<'a>], grant: usize) -> Vec<&'v Vi
         .collect();
     later.sort_unstable();
     later.into_iter().map(|(_, place)| &visits[place]).collect()
+}
+
+/// When the request left that the client sent to the same node before this one; 0 if there is none.
+fn before_ns(visits: &[Visit], own: &Visit) -> u64 {
+    let is_same = |other: &&Visit| {
+        (&other.exchange.client, &other.exchange.node) == (&own.exchange.client, &own.exchange.node)
+    };
+    let sent_ns = { visits.iter().filter(is_same) }.map(|visit| visit.exchange.sent_ns);
+    let before = sent_ns.filter(|sent_ns| *sent_ns < own.exchange.sent_ns);
+    before.max().unwrap_or(0)
 }
 
 /// When a message arrived that the node had sent after another client took the key away; `u64::MAX` if none did.
