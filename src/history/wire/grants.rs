@@ -3,8 +3,8 @@
 use super::attempts::{Attempt, attempts};
 use super::blind::Blind;
 pub use super::holds::Doubt;
-use super::holds::{Hold, holds, later};
-use super::visits::{Visit, visits};
+use super::holds::{Hold, holds};
+use super::visits::{Visit, later, visits};
 use super::{WAIT_NS, Wire, drift_ns};
 use crate::Name;
 
@@ -72,8 +72,8 @@ pub fn grants(wire: &Wire, key: &str) -> Vec<Answer> {
     let mut answers = Vec::new();
     for client in wire.clients() {
         for attempt in attempts(&visits, client) {
-            let of_attempt = |hold: &&Hold| attempt.asks.contains(&hold.grant);
-            let held: Vec<&Hold> = holds.iter().filter(of_attempt).collect();
+            let asks = attempt.asks.iter();
+            let held: Vec<&Hold> = asks.filter_map(|ask| holds.get(ask)).collect();
             answers.extend(answer(wire, &visits, &attempt, &held));
         }
     }
@@ -150,9 +150,8 @@ fn lease_ns(wire: &Wire, counts_ns: u64, held: &[&Hold]) -> u64 {
 /// The request with which the client gave the key up: the one that deleted it, or else the first that names it and
 /// did not find it in the client's hands; before the client asks again.
 fn release(visits: &[Visit], hold: &Hold) -> Option<Release> {
-    let later = later(visits, hold.grant);
-    let mut until_asked = later.iter().take_while(|visit| !visit.asks);
-    let gives_up = |visit: &&&Visit| visit.names && !visit.keeps(hold.grant);
+    let mut until_asked = later(visits, hold.grant).take_while(|visit| !visit.asks);
+    let gives_up = |visit: &&Visit| visit.names && !visit.keeps(hold.grant);
     let visit = { until_asked.clone() }
         .find(|visit| visit.deleted.is_some())
         .or_else(|| until_asked.find(gives_up))?;

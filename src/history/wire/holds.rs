@@ -1,7 +1,9 @@
 //! How long a client could be certain that one node held the key for it.
 
+use std::collections::BTreeMap;
+
 use super::blind::Blind;
-use super::visits::Visit;
+use super::visits::{Visit, later};
 use super::{PATIENCE_NS, RETRIES_NS, Wire};
 use crate::Name;
 
@@ -36,27 +38,30 @@ pub enum Doubt {
     Unseen,
 }
 
-/// All grants of nodes, in the order of the wire.
-pub(super) fn holds<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], blind: &Blind<'a>) -> Vec<Hold<'a>> {
+/// All grants of nodes, by the places of the requests.
+pub(super) fn holds<'a>(
+    wire: &Wire<'a>,
+    visits: &[Visit<'a>],
+    blind: &Blind<'a>,
+) -> BTreeMap<usize, Hold<'a>> {
     let granting = visits.iter().enumerate().filter(|(_, visit)| visit.grants);
     granting
-        .map(|(place, _)| hold(wire, visits, place, blind))
+        .map(|(place, _)| (place, hold(wire, visits, place, blind)))
         .collect()
 }
 
 fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'a>) -> Hold<'a> {
     let own = &visits[grant];
     let (client, sent_ns) = (&own.exchange.client, own.exchange.sent_ns);
-    let later = later(visits, grant);
-    let counts_ns = {
-        let before_ns = before_ns(visits, own);
-        blind.waits_since(client, &own.exchange.node, before_ns, sent_ns)
-    };
+    let before_ns = own
+        .before
+        .map_or(0, |before| visits[before].exchange.sent_ns);
+    let counts_ns = blind.waits_since(client, &own.exchange.node, before_ns, sent_ns);
     let Course {
         from_ns,
         lapse_ns,
         ends_ns,
-    } = course((wire, blind), (own, counts_ns), grant, &later);
+    } = course((wire, blind), visits, grant, counts_ns);
     let died_ns = blind.death_after(client, sent_ns).unwrap_or(u64::MAX);
     let heard_ns = heard_ns(wire, visits, grant);
     let mut until_ns = ends_ns.min(lapse_ns).min(died_ns).min(heard_ns);
@@ -64,19 +69,16 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     if let Some(begins_ns) = from_ns {
         let is_late = own.answered_ns() > Some(sent_ns.saturating_add(PATIENCE_NS))
             || blind.stood_still(client, sent_ns, begins_ns);
-        let unseen_ns = unseen_ns(visits, grant, &later, blind);
+        let unseen_ns = unseen_ns(visits, grant, blind);
         if is_late {
             (until_ns, doubt) = (begins_ns, Some(Doubt::LateReply));
         } else if unseen_ns < until_ns {
             (until_ns, doubt) = (unseen_ns, Some(Doubt::Unseen));
         }
     }
-    let mut gives_up = later
-        .iter()
-        .filter(|visit| visit.names && !visit.keeps(grant));
-    let gives_up_ns = gives_up
-        .next()
-        .map_or(u64::MAX, |visit| visit.exchange.sent_ns);
+    let mut later = later(visits, grant);
+    let gives_up = later.find(|visit| visit.names && !visit.keeps(grant));
+    let gives_up_ns = gives_up.map_or(u64::MAX, |visit| visit.exchange.sent_ns);
     Hold {
         client,
         grant,
@@ -96,16 +98,17 @@ struct Course {
     from_ns: Option<u64>,
     /// When the lease was over.
     lapse_ns: u64,
-    /// When a request left that ends the belief; `u64::MAX` if none did.
+    /// When a request left that ends the belief; the end of the process or of the run, if none did.
     ends_ns: u64,
 }
 
 fn course(
     (wire, blind): (&Wire, &Blind),
-    (own, counts_ns): (&Visit, u64),
+    visits: &[Visit],
     grant: usize,
-    later: &[&Visit],
+    counts_ns: u64,
 ) -> Course {
+    let own = &visits[grant];
     let (client, node) = (&own.exchange.client, &own.exchange.node);
     let lease_ns = |from_ns, ttl_ns: Option<u64>| match ttl_ns {
         Some(ttl_ns) => (wire.lapse)(client, from_ns, ttl_ns),
@@ -113,8 +116,13 @@ fn course(
     };
     let ttl_ns = own.set_ttl_ns.flatten();
     let (mut from_ns, mut lapse_ns) = (own.answered_ns(), lease_ns(counts_ns, ttl_ns));
-    let end = later.iter().position(|visit| !visit.keeps(grant));
-    let kept = &later[..end.unwrap_or(later.len())];
+    let kept: Vec<&Visit> = later(visits, grant)
+        .take_while(|visit| visit.keeps(grant))
+        .collect();
+    let end = later(visits, grant).nth(kept.len());
+    // What would have followed, nobody knows.
+    let died_ns = blind.death_after(client, own.exchange.sent_ns);
+    let over_ns = died_ns.unwrap_or(u64::MAX).min(wire.history.end_ns);
     let mut before_ns = own.exchange.sent_ns;
     for (place, visit) in kept.iter().enumerate() {
         let left_ns = visit.exchange.sent_ns;
@@ -136,19 +144,15 @@ fn course(
     Course {
         from_ns,
         lapse_ns,
-        ends_ns: end.map_or(u64::MAX, |end| look_ns(&later[..=end])),
+        ends_ns: look_ns(&kept, end.map_or(over_ns, |end| end.exchange.sent_ns)),
     }
 }
 
-/// When the first of these requests left that may belong to the last one, which gives the key up: looks at the key,
-/// each answered just before the next one left.
-fn look_ns(visits: &[&Visit]) -> u64 {
-    let mut next_ns = visits[visits.len() - 1].exchange.sent_ns;
-    for visit in visits[..visits.len() - 1]
-        .iter()
-        .rev()
-        .filter(|visit| visit.names)
-    {
+/// When the first request left that may belong to the one that gives the key up at this time: the looks at the key
+/// before it, each answered just before the next one left.
+fn look_ns(kept: &[&Visit], gives_up_ns: u64) -> u64 {
+    let mut next_ns = gives_up_ns;
+    for visit in kept.iter().rev().filter(|visit| visit.names) {
         let is_followed = { visit.answered_ns() }
             .is_none_or(|at_ns| next_ns <= at_ns.saturating_add(PATIENCE_NS));
         if visit.set_ttl_ns.is_some() || !is_followed {
@@ -157,30 +161,6 @@ fn look_ns(visits: &[&Visit]) -> u64 {
         next_ns = next_ns.min(visit.exchange.sent_ns);
     }
     next_ns
-}
-
-/// The later requests of the same client to the same node, in the order in which they left.
-pub(super) fn later<'v, 'a>(visits: &'v [Visit<'a>], grant: usize) -> Vec<&'v Visit<'a>> {
-    let own = visits[grant].exchange;
-    let mut later: Vec<(u64, usize)> = { visits.iter().enumerate() }
-        .filter(|(_, visit)| {
-            (&visit.exchange.client, &visit.exchange.node) == (&own.client, &own.node)
-        })
-        .map(|(place, visit)| (visit.exchange.sent_ns, place))
-        .filter(|order| *order > (own.sent_ns, grant))
-        .collect();
-    later.sort_unstable();
-    later.into_iter().map(|(_, place)| &visits[place]).collect()
-}
-
-/// When the request left that the client sent to the same node before this one; 0 if there is none.
-fn before_ns(visits: &[Visit], own: &Visit) -> u64 {
-    let is_same = |other: &&Visit| {
-        (&other.exchange.client, &other.exchange.node) == (&own.exchange.client, &own.exchange.node)
-    };
-    let sent_ns = { visits.iter().filter(is_same) }.map(|visit| visit.exchange.sent_ns);
-    let before = sent_ns.filter(|sent_ns| *sent_ns < own.exchange.sent_ns);
-    before.max().unwrap_or(0)
 }
 
 /// When a message arrived that the node had sent after another client took the key away; `u64::MAX` if none did.
@@ -196,7 +176,10 @@ fn heard_ns(wire: &Wire, visits: &[Visit], grant: usize) -> u64 {
     else {
         return u64::MAX;
     };
-    let messages = wire.history.messages.iter();
+    // They are in the order in which they were sent.
+    let messages = &wire.history.messages;
+    let first = messages.partition_point(|message| message.sent_ns < taken_ns);
+    let messages = messages[first..].iter();
     let told = messages.filter(|message| {
         (&message.from, &message.to) == (&own.node, &own.client) && message.sent_ns >= taken_ns
     });
@@ -206,17 +189,16 @@ fn heard_ns(wire: &Wire, visits: &[Visit], grant: usize) -> u64 {
 }
 
 /// From when on the program may have given the key up without a message; `u64::MAX` if it cannot.
-fn unseen_ns(visits: &[Visit], grant: usize, later: &[&Visit], blind: &Blind) -> u64 {
+fn unseen_ns(visits: &[Visit], grant: usize, blind: &Blind) -> u64 {
     let own = visits[grant].exchange;
     let (client, node, sent_ns) = (&own.client, &own.node, own.sent_ns);
     let disturbed_ns = blind
         .link_disturbed(client, node, sent_ns)
         .unwrap_or(u64::MAX);
     let down_ns = blind.node_down(node, sent_ns).map_or(u64::MAX, |down| {
-        let after = later
-            .iter()
-            .filter(|visit| visit.exchange.sent_ns >= down.until_ns);
-        let about = { after }.find(|visit| visit.names);
+        let later = later(visits, grant);
+        let mut after = later.filter(|visit| visit.exchange.sent_ns >= down.until_ns);
+        let about = after.find(|visit| visit.names);
         let is_its_own = about.is_some_and(|visit| {
             !visit.asks && visit.exchange.sent_ns >= down.until_ns.saturating_add(RETRIES_NS)
         });

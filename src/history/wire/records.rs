@@ -133,17 +133,19 @@ pub fn possible(answers: &[Answer], until_ns: impl Fn(&Grant) -> u64) -> Option<
             Answer::Refused { .. } => None,
         })
         .collect();
-    grants.iter().enumerate().find_map(|(place, &later)| {
-        let of_others = grants[..place]
-            .iter()
-            .filter(|it| it.client != later.client);
+    let mut open: Vec<&Grant> = Vec::new();
+    grants.into_iter().find_map(|later| {
+        open.retain(|earlier| later.from_ns < until_ns(earlier));
         let is_certain = |earlier: &Grant| later.from_ns < earlier.until_ns && later.is_certain();
-        let mut may_overlap = of_others.filter(|earlier| {
-            later.from_ns < until_ns(earlier)
-                && until_ns(later) > later.from_ns
-                && !is_certain(earlier)
-        });
-        let &earlier = may_overlap.next()?;
-        Some(Possible { earlier, later })
+        let may_overlap = until_ns(later) > later.from_ns;
+        let mut others = open.iter().filter(|it| it.client != later.client);
+        let earlier = others
+            .find(|earlier| may_overlap && !is_certain(earlier))
+            .copied();
+        open.push(later);
+        Some(Possible {
+            earlier: earlier?,
+            later,
+        })
     })
 }

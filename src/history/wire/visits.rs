@@ -1,6 +1,7 @@
 //! What each request did to one key of its node.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
 
 use super::{Exchange, Executed, Wire};
 use crate::{ClockKind, Deadline, KeyState, Name};
@@ -9,6 +10,9 @@ use crate::{ClockKind, Deadline, KeyState, Name};
 #[derive(Debug, Clone)]
 pub(super) struct Visit<'a> {
     pub(super) exchange: &'a Exchange,
+    /// The places of the requests that the client sent to the same node before and after it.
+    pub(super) before: Option<usize>,
+    pub(super) after: Option<usize>,
     /// Whether it asks for the key.
     pub(super) asks: bool,
     /// Whether it names the key, or changed it: a script may know the name.
@@ -52,6 +56,8 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
         let node = nodes.entry(&exchange.node).or_default();
         let mut visit = Visit {
             exchange,
+            before: None,
+            after: None,
             asks: takes_if_absent(exchange, key),
             names: names(exchange, key),
             grants: false,
@@ -74,7 +80,32 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
         let mut own = forms_of(visit.exchange, key);
         visit.asks |= visit.grants || own.any(|form| forms.contains(&form));
     }
+    link(&mut visits);
     visits
+}
+
+/// Links the requests of each client to each node, in the order in which they left.
+fn link(visits: &mut [Visit]) {
+    let mut order: Vec<usize> = (0..visits.len()).collect();
+    order.sort_by_key(|place| (visits[*place].exchange.sent_ns, *place));
+    let mut last: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
+    for place in order {
+        let exchange = visits[place].exchange;
+        let before = last.insert((&exchange.client, &exchange.node), place);
+        visits[place].before = before;
+        if let Some(before) = before {
+            visits[before].after = Some(place);
+        }
+    }
+}
+
+/// The later requests of the same client to the same node, in the order in which they left.
+pub(super) fn later<'v, 'a>(
+    visits: &'v [Visit<'a>],
+    place: usize,
+) -> impl Iterator<Item = &'v Visit<'a>> + Clone {
+    let after = |visit: &Visit| visit.after.map(|after| &visits[after]);
+    successors(after(&visits[place]), move |visit| after(visit))
 }
 
 fn execute<'a>(

@@ -92,7 +92,7 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     });
     let end_ns = seen.history.end_ns;
     let events = wire::events(&answers, |client, at_ns| seen.at(client, at_ns).mono_ns);
-    let events = events.into_iter().filter(|(at_ns, ..)| *at_ns <= end_ns);
+    let events = events.into_iter().filter(|(at_ns, ..)| *at_ns < end_ns);
     let record = |(at_ns, host, event)| {
         let Readings { wall_ns, mono_ns } = seen.at(&host, at_ns);
         Record {
