@@ -21,7 +21,7 @@ pub(super) struct Blind<'a> {
     deaths: BTreeMap<&'a Name, Vec<u64>>,
     /// When each process stood still.
     still: BTreeMap<&'a Name, Vec<Span>>,
-    /// When each server was down.
+    /// When each server was down, or its machine stood still.
     down: BTreeMap<&'a Name, Vec<Span>>,
     /// When each link of a host was disturbed: with which others.
     links: BTreeMap<&'a Name, Vec<(Span, Vec<&'a Name>)>>,
@@ -54,6 +54,10 @@ impl<'a> Blind<'a> {
                 blind.down.entry(host).or_default().push(span);
             } else if matches!(kind, FaultKind::Pause | FaultKind::Suspend) {
                 blind.still.entry(host).or_default().push(span);
+                // The kernel of a machine that stands still accepts no connection.
+                if *kind == FaultKind::Suspend {
+                    blind.down.entry(host).or_default().push(span);
+                }
             }
         }
         for (host, at_ns) in wire.ended {
