@@ -386,7 +386,8 @@ impl Run {
             runs.notes.insert(note);
         }
         runs.cell.add(seed, &run.judged());
-        if self.clients != Clients::Own {
+        // Of a program that tells nothing it is not known what it noticed.
+        if self.clients != Clients::Own && run.unshown.is_empty() {
             let reactions = runs.reactions.get_or_insert_default();
             reactions.add(&locklab_check::reactions(&run.history));
         }
