@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use locklab_check::{Ms, Property};
-use locklab_history::wire::{self, Answer, Doubt, Exchange, Grant, Possible, Wire};
-use locklab_history::{History, Name, Record};
+use locklab_history::wire::{self, Answer, At, Doubt, Exchange, Grant, Possible, Release, Wire};
+use locklab_history::{Event, Failpoint, History, Name, Op, Record};
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_S};
 use locklab_values::untrusted;
@@ -40,6 +40,8 @@ pub(crate) struct Inferred {
     pub(crate) note: String,
     /// Why the wire does not show whether a property holds.
     pub(crate) unshown: BTreeMap<Property, String>,
+    /// What the releases deleted of programs that tell everything but that.
+    pub(crate) removals: Vec<Record>,
 }
 
 /// Why nothing follows from it.
@@ -86,6 +88,9 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     };
     let key = key(&wire, seen.key)?;
     let mut answers = wire::grants(&wire, &key);
+    let removals = removals(seen.history, &answers);
+    let removals = removals.into_iter().map(|event| seen.record(event));
+    let removals = removals.collect();
     answers.retain(|answer| match answer {
         Answer::Granted(grant) => seen.silent.contains(&grant.client),
         Answer::Refused { client, .. } => seen.silent.contains(client),
@@ -93,24 +98,65 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     let end_ns = seen.history.end_ns;
     let events = wire::events(&answers, |client, at_ns| seen.at(client, at_ns).mono_ns);
     let events = events.into_iter().filter(|(at_ns, ..)| *at_ns < end_ns);
-    let record = |(at_ns, host, event)| {
-        let Readings { wall_ns, mono_ns } = seen.at(&host, at_ns);
-        Record {
-            at_ns,
-            host,
-            wall_ns,
-            mono_ns,
-            event,
-        }
-    };
     Ok(Inferred {
-        records: events.map(record).collect(),
+        records: events.map(|event| seen.record(event)).collect(),
         note: format!(
             "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock",
             untrusted::line(&key)
         ),
         unshown: unshown(&answers),
+        removals,
     })
+}
+
+/// `Released` after each release that a program has told without saying what it deleted, and `deleting` when the
+/// request left that is known to have given its key up.
+fn removals(history: &History, answers: &[Answer]) -> Vec<At> {
+    let releases = answers.iter().filter_map(|answer| match answer {
+        Answer::Granted(grant) => Some((&grant.client, grant.release?)),
+        Answer::Refused { .. } => None,
+    });
+    let releases: Vec<(&Name, Release)> = releases.collect();
+    let mut ended: BTreeMap<&Name, u32> = BTreeMap::new();
+    let mut called: BTreeMap<&Name, u64> = BTreeMap::new();
+    let mut events = Vec::new();
+    for (place, record) in history.records.iter().enumerate() {
+        let (host, at_ns) = (&record.host, record.at_ns);
+        match record.event {
+            Event::BeliefEnds { grant } => {
+                ended.insert(host, grant);
+            }
+            Event::Invoke {
+                op: Op::Release, ..
+            } => {
+                called.insert(host, at_ns);
+            }
+            Event::Complete {
+                op: Op::Release, ..
+            } => {
+                let (Some(from_ns), Some(grant)) = (called.remove(host), ended.remove(host)) else {
+                    continue;
+                };
+                let mut later = history.records[place + 1..].iter();
+                let next = later.find(|later| later.host == *host);
+                if next.is_some_and(|next| matches!(next.event, Event::Released { .. })) {
+                    continue;
+                }
+                let own = releases.iter().find(|(client, release)| {
+                    *client == host && (from_ns..=at_ns).contains(&release.sent_ns)
+                });
+                if let Some((_, release)) = own
+                    && let Some(removed) = release.removed
+                {
+                    let deleting = Event::reached(Failpoint::Deleting);
+                    events.push((release.sent_ns, host.clone(), deleting));
+                    events.push((at_ns, host.clone(), Event::Released { grant, removed }));
+                }
+            }
+            _ => {}
+        }
+    }
+    events
 }
 
 /// The key of the lock: the named one, or the only one that was granted.
@@ -126,6 +172,17 @@ fn key(wire: &Wire, named: Option<&str>) -> Result<String, Blind> {
 }
 
 impl Seen<'_> {
+    fn record(&self, (at_ns, host, event): At) -> Record {
+        let Readings { wall_ns, mono_ns } = self.at(&host, at_ns);
+        Record {
+            at_ns,
+            host,
+            wall_ns,
+            mono_ns,
+            event,
+        }
+    }
+
     /// What the clocks of a host showed, at a time since the run began; a lease may end long after it.
     fn at(&self, host: &Name, at_ns: u64) -> Readings {
         let latest_ns = self.history.end_ns.saturating_add(FAR_NS);

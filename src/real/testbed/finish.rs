@@ -62,13 +62,12 @@ impl Testbed<'_> {
             unshown: BTreeMap::new(),
         };
         let silent = self.silent(&finished.history);
-        let keys = match (&self.plan.are, silent.is_empty()) {
-            (Clients::Foreign(_), true) => return Ok(finished),
-            (Clients::Foreign(program), false) => match &program.key {
+        let keys = match &self.plan.are {
+            Clients::Foreign(program) => match &program.key {
                 Some(key) => Keys::One(key.clone()),
                 None => Keys::All,
             },
-            (Clients::Own, _) => Keys::OfLock,
+            Clients::Own => Keys::OfLock,
         };
         let Some(monitors) = monitors else {
             return Ok(finished);
@@ -127,7 +126,8 @@ impl Testbed<'_> {
         clients.filter(|it| !spoke.contains(*it)).cloned().collect()
     }
 
-    /// Adds what the wire shows of programs that say nothing. If all of them do, it has to show something.
+    /// Adds what the wire shows of programs that say nothing, and what the releases of the others deleted. If all
+    /// programs are silent, it has to show something.
     fn infer(
         &self,
         finished: &mut Finished,
@@ -174,9 +174,12 @@ impl Testbed<'_> {
             Ok(found) => {
                 let records = &mut finished.history.records;
                 records.extend(found.records);
+                records.extend(found.removals);
                 records.sort_by_key(|record| record.at_ns);
-                finished.notes.push(found.note);
-                finished.unshown = found.unshown;
+                if !silent.is_empty() {
+                    finished.notes.push(found.note);
+                    finished.unshown = found.unshown;
+                }
                 Ok(())
             }
             Err(_) if !all_are_silent => Ok(()),
