@@ -73,7 +73,7 @@ pub fn attempt(
 ///
 /// # Errors
 ///
-/// See [`run_with`](super::run_with).
+/// See [`run_with`].
 pub fn run_undisturbed(
     real: &RealRedis,
     scenario: &Scenario,
