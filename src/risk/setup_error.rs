@@ -6,9 +6,7 @@ use locklab_model::scenario::ScenarioError;
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// There is no such lock.
-    #[error(
-        "unknown lock \"{name}\"{meant}; `locklab cost` and `locklab list locks` have the names"
-    )]
+    #[error("unknown lock \"{name}\"{meant}")]
     Unknown {
         /// As it was written.
         name: String,
