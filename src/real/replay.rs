@@ -16,7 +16,7 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use locklab_check::Ms;
 use locklab_history::wire::{self, Exchange};
 use locklab_history::{History, KeySnapshot, Name};
@@ -255,7 +255,7 @@ fn of_node(wire: &Wire, name: &Name, imitated: Imitated, keys: &Keys) -> Result<
         let replied = replied.map_err(|replies| differs(moment.at_ns, replies))?;
         let (node, by) = (&process.node, Some(request.from));
         let changed = log.update(name, moment, node, by, wall_deadline).to_vec();
-        let answered_ns = replied.then(|| sent.arrived_ns(request.connection, &replies));
+        let answered_ns = replied.then(|| sent.arrived_ns(request.connection));
         exchanges.push(Exchange {
             executed: Some(wire::Executed {
                 at_ns: moment.at_ns,
@@ -320,8 +320,10 @@ fn executions<'a>(
             continue;
         };
         last.insert(request.connection, (place, executed.clone()));
-        let left = replies.get(&request.connection).into_iter().flatten();
-        let replied_ns = left.map(|it| it.sent_ns).find(|at_ns| *at_ns >= arrived_ns);
+        let replied_ns = replies.get(&request.connection).and_then(|replies| {
+            let place = replies.partition_point(|it| it.sent_ns < arrived_ns);
+            Some(replies.get(place)?.sent_ns)
+        });
         executions.push(Execution {
             by_ns: replied_ns.unwrap_or(u64::MAX).min(executed.read_ns),
             request,
@@ -385,17 +387,23 @@ struct Sent(BTreeMap<u64, Stream>);
 /// What a server has sent on a connection.
 #[derive(Default)]
 struct Stream {
-    left: Vec<u8>,
+    left: Bytes,
     /// How many bytes its repetition has sent, too.
     taken: usize,
+    /// Of each segment, the byte after its last, and when it had arrived.
+    ends: Vec<(usize, Option<u64>)>,
 }
 
 impl Sent {
     fn of(replies: &Replies) -> Sent {
         let sent = replies.iter().map(|(connection, segments)| {
-            let bytes = segments.iter().flat_map(|it| it.payload.iter().copied());
-            let left = bytes.collect();
-            (*connection, Stream { left, taken: 0 })
+            let (mut left, mut ends) = (BytesMut::new(), Vec::new());
+            for segment in segments {
+                left.extend_from_slice(&segment.payload);
+                ends.push((left.len(), segment.arrived_ns));
+            }
+            let (left, taken) = (left.freeze(), 0);
+            (*connection, Stream { left, taken, ends })
         });
         Sent(sent.collect())
     }
@@ -408,13 +416,13 @@ impl Sent {
         commands: &[Vec<Bytes>],
         repeated: &[u8],
     ) -> Result<(), (String, String)> {
-        let Some(Stream { left, taken }) = self.0.get_mut(&connection) else {
+        let Some(Stream { left, taken, .. }) = self.0.get_mut(&connection) else {
             // The client's connection was closed before the reply, or the server died.
             return Ok(());
         };
         match same_replies(commands, left, repeated) {
             Some(length) => {
-                left.drain(..length);
+                left.advance(length);
                 *taken += length;
             }
             None => {
@@ -431,14 +439,10 @@ impl Sent {
     }
 
     /// When the last byte had arrived that both have sent on a connection.
-    fn arrived_ns(&self, connection: u64, replies: &Replies) -> Option<u64> {
-        let mut end = 0;
-        let mut segments = replies.get(&connection).into_iter().flatten();
-        let last = segments.find(|segment| {
-            end += segment.payload.len();
-            end >= self.taken(connection)
-        });
-        last?.arrived_ns
+    fn arrived_ns(&self, connection: u64) -> Option<u64> {
+        let Stream { taken, ends, .. } = self.0.get(&connection)?;
+        let place = ends.partition_point(|(end, _)| end < taken);
+        ends.get(place)?.1
     }
 
     /// Fails if the server has sent more than its repetition.
