@@ -31,7 +31,7 @@ const K1: &str = r#"
     retry_jitter_ms = 0
 
     [workload.client.c2]
-    start_ms = 50
+    start_ms = 250
 
     [fault.gc]
     kind = "pause"
@@ -137,7 +137,7 @@ fn a_node_that_starts_again_has_forgotten_the_lock() {
         lock = { name = "set-nx-px", ttl_ms = 60000, retry_delay_ms = 20 }
         [workload]
         hold_ms = 2000
-        client.c2 = { start_ms = 20, hold_ms = 0 }
+        client.c2 = { start_ms = 400, hold_ms = 0 }
         [fault.oom]
         kind = "kill"
         on = "n1"
@@ -147,7 +147,7 @@ fn a_node_that_starts_again_has_forgotten_the_lock() {
         [fault.swap]
         kind = "pause"
         on = "n1"
-        at_ms = 400
+        at_ms = 1000
         duration_ms = 50
         "#,
     )

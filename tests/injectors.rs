@@ -19,7 +19,7 @@ const CLIENTS: &str = r#"
     horizon_ms = 3000
     lock = { name = "set-nx-px", ttl_ms = 3000, retry_delay_ms = 10 }
     [workload.client.c2]
-    start_ms = 100
+    start_ms = 300
     hold_ms = 1000
 "#;
 
@@ -94,7 +94,7 @@ fn a_process_that_is_down_cannot_be_struck() {
         kind = "kill"
         on = "n1"
         at_ms = 200
-        duration_ms = 400
+        duration_ms = 600
         [fault.b]
         kind = "kill"
         on = "n1"

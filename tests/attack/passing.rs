@@ -7,7 +7,7 @@ use crate::bench::run;
 
 /// Takes a lock of 300 ms with a value of its own, and reads and writes under it. The second client comes later.
 const WORKER: &str = r#"
-    [ "$LOCKLAB_HOST" = c2 ] && sleep 0.15
+    [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
     for ((i = 0; i < 100; i++)); do
         redis "$REDIS_URL" SET lock "$LOCKLAB_HOST" NX PX 300
         [ "$reply" = +OK ] && break

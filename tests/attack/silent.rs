@@ -111,7 +111,7 @@ fn a_node_that_forgets_a_lease_lets_a_second_client_in() {
         delay_ms = 200
         duration_ms = 200";
     let script = r#"
-        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.3
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.6
         take lock 8000
         [ "$LOCKLAB_HOST" = c1 ] && sleep 4
         give lock
@@ -133,11 +133,11 @@ fn what_a_program_relies_on_after_its_lease_is_not_on_the_wire() {
         on = 'c1'
         after = 'c1 holds'
         delay_ms = 100
-        duration_ms = 1500";
+        duration_ms = 2500";
     let script = r#"
-        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.2
-        take lock 500
-        sleep 0.3
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
+        take lock 1000
+        sleep 0.6
         [ "$LOCKLAB_HOST" = c1 ] && give lock
     "#;
     let Some(run) = judge(Bench::of(2), SCENARIO, script) else {
@@ -156,9 +156,9 @@ fn what_a_program_relies_on_after_its_lease_is_not_on_the_wire() {
 #[test]
 fn a_late_deletion_removes_the_lock_of_another_client() {
     let script = r#"
-        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.2
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
         case "$LOCKLAB_HOST" in
-            c1) take lock 400; sleep 1.2; redis "$REDIS_URL" DEL lock ;;
+            c1) take lock 1000; sleep 2; redis "$REDIS_URL" DEL lock ;;
             c2) take lock 4000; sleep 2 ;;
         esac
     "#;
@@ -182,7 +182,7 @@ fn a_client_whose_reply_is_lost_has_nothing() {
         at_step = 'c1 SET #1 arrives at n1'";
     let script = r#"
         [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
-        take lock 300
+        take lock 1000
         sleep 0.1
         give lock
     "#;

@@ -30,10 +30,10 @@ fn a_program_that_only_shows_is_struck_by_its_access_and_loses_an_update() {
         kind = "pause"
         on = "c1"
         after = "c1 acquired"
-        duration_ms = 700
+        duration_ms = 1500
     "#;
     let script = r#"
-        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.35
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
         redis "$LOCKLAB_RESOURCE" GET key
         redis "$LOCKLAB_RESOURCE" SET key "$reply+1"
     "#;
@@ -72,9 +72,9 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
     let scenario = |ttl_ms: u32| {
         let script = format!(
             r#"
-            [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
+            [ "$LOCKLAB_HOST" = c2 ] && sleep 0.8
             tell acquired '"ttl_ms":{ttl_ms}'
-            sleep 0.8
+            sleep 1.6
             tell releasing
             tell released
             "#
@@ -93,7 +93,7 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
         judged.verdicts[&Property::Lease],
         Verdict::Violated(_)
     ));
-    let judged = scenario(900).expect("there is a shell");
+    let judged = scenario(1500).expect("there is a shell");
     assert!(matches!(
         judged.verdicts[&Property::Lease],
         Verdict::Violated(_)
@@ -119,7 +119,7 @@ fn faults_of_links_and_processes_strike_the_client_they_name() {
     "#;
     // The link is cut when the run begins, and on a busy machine some milliseconds later.
     let script = r#"
-        sleep 0.2
+        sleep 0.5
         redis "$REDIS_URL" SET "$LOCKLAB_HOST" "$REDIS_URLS"
         redis "$LOCKLAB_RESOURCE" INCR key
         tell acquired
