@@ -93,7 +93,7 @@ fn every_scenario_comes_out_as_predicted() {
 fn the_number_of_threads_changes_nothing() {
     let seeds = match env::var_os("LOCKLAB_LONG") {
         Some(_) => 20,
-        None => 4,
+        None => 2,
     };
     let jobs: Vec<Job> = shipped().iter().map(|s| job(s, seeds)).collect();
     let stop = AtomicBool::new(false);

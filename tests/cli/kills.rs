@@ -15,7 +15,7 @@ const SWEEP: [&str; 6] = [
     "--vary",
     "fault.gc.duration_ms=0..2300/23",
     "--seeds",
-    if cfg!(debug_assertions) { "12" } else { "1000" },
+    if cfg!(debug_assertions) { "12" } else { "500" },
 ];
 
 /// At how many moments it is killed.

@@ -9,8 +9,10 @@ use bench::instructions::Mode;
 mod bench;
 mod binaries;
 mod clients;
+mod commit;
 mod deny;
 mod determinism;
+mod docs;
 mod format;
 mod fuzz;
 mod mutants;
@@ -39,6 +41,7 @@ Usage: cargo xtask <chore>
   tests --release  The tests that simulate much, in release
   tests --debug    The same in debug
   release          The release build that the checks share
+  docs             The documentation of every crate, where a warning is an error
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism [--long]
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         ["tests", "--release"] => binaries::run_in_release(),
         ["tests", "--debug"] => binaries::run_release_tests_in_debug(),
         ["release"] => release::build(),
+        ["docs"] => docs::run(),
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),

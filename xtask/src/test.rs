@@ -42,7 +42,7 @@ const DEBUG: &[Step] = &[
         "cargo test --package locklab-redis --no-default-features --test no_lua \
          --config profile.dev.package.locklab-redis.opt-level=0",
     ),
-    Step::run("docs", "cargo doc --workspace --no-deps").with(&[("RUSTDOCFLAGS", "-D warnings")]),
+    Step::run("docs", "cargo xtask docs"),
 ];
 
 /// Steps that use the release build, and planted mistakes.

@@ -2,11 +2,11 @@
 //! the others.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::data::{self, FOLDER, Plant};
+use crate::commit::{git, share};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -98,9 +98,7 @@ fn recent<'a>(plants: &'a [Plant], recent: &Recent) -> Choice<'a> {
     };
     let is_known = |plant: &Plant| before.plants.iter().any(|known| known.is_same(plant));
     let is_recent = |plant: &Plant| before.touched.contains(&plant.file) || !is_known(plant);
-    // The first digits of the commit's id choose the share.
-    let digits = recent.head.get(..15).unwrap_or_default();
-    let share = u64::from_str_radix(digits, 16).unwrap_or_default() % SHARES;
+    let share = share(&recent.head, SHARES);
     let due = simulated.iter().enumerate();
     let due = due.filter(|(index, plant)| is_recent(plant) || *index as u64 % SHARES == share);
     let chosen: Vec<&Plant> = due.map(|(_, plant)| *plant).collect();
@@ -151,16 +149,6 @@ impl Before {
             plants,
         })
     }
-}
-
-fn git(words: &[&str]) -> Result<String> {
-    let said = Command::new("git").args(words).output();
-    let said = said.with_context(|| format!("start git {}", words.join(" ")))?;
-    if !said.status.success() {
-        let reason = String::from_utf8_lossy(&said.stderr);
-        bail!("git {}: {}", words.join(" "), reason.trim());
-    }
-    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
 }
 
 #[cfg(test)]
