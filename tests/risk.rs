@@ -148,7 +148,7 @@ fn number(answer: &ByCause) -> Number {
 fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
     let cut = "[cause.cut]\ntitle = \"a client is cut off\"\nfault = \"partition\"\non = [\"client\"]\n\
                every = \"1 year\"\nduration_ms = 210_000\nguess = [\"how often\"]\nwhy = \"simple\"\n";
-    let expected = (3.0 * LATENCY + WORK) / locklab_risk::YEAR_MS;
+    let expected = (3.0 * LATENCY + WORK) / locklab_values::durations::YEAR_MS;
     for lease_ms in [10_000.0, 30_000.0] {
         let setup = Setup {
             lease: Time(lease_ms),

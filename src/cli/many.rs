@@ -8,6 +8,8 @@ use super::number::whole;
 use super::{Context, Out, interrupt};
 use locklab_experiments::output::Stdout;
 use locklab_experiments::{Session, Shard, Stop};
+use locklab_values::durations::{YEAR_MS, parse_ms};
+use locklab_values::units::ns_from_fractional_ms;
 
 /// What every command that makes runs is told: where its results go, and on how many threads.
 #[derive(Args, Clone)]
@@ -95,21 +97,10 @@ impl Many {
     }
 }
 
-/// The longest budget, in seconds: far beyond what anybody means.
-const A_YEAR_S: u64 = 365 * 86_400;
-
 /// `90s`, `5m` or `1h`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    let usage = || format!("invalid duration `{text}`; write 90s, 5m or 1h");
-    let unit = text.char_indices().next_back().ok_or_else(usage)?;
-    let seconds = match unit.1 {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        _ => return Err(usage()),
-    };
-    let count: u64 = text[..unit.0].parse().map_err(|_| usage())?;
-    let seconds = count.checked_mul(seconds);
-    let seconds = seconds.filter(|seconds| (1..=A_YEAR_S).contains(seconds));
-    Ok(Duration::from_secs(seconds.ok_or_else(usage)?))
+    let ms = parse_ms(text).filter(|ms| (1.0..=YEAR_MS).contains(ms));
+    let ns = ms.map(|ms| ns_from_fractional_ms(ms) as u64);
+    let duration = ns.map(Duration::from_nanos);
+    duration.ok_or_else(|| format!("invalid duration `{text}`; write 90s, 5m or 1h"))
 }

@@ -22,6 +22,8 @@ use locklab_record::environment::{
     self, Cause, Lists, ahead, causes, lists, number, seconds, sizes,
 };
 use locklab_record::{Events, Live, Log, Often, Recorded, Runtime, Values, pauses};
+use locklab_values::durations::parse_ms;
+use locklab_values::units::ns_from_fractional_ms;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -201,11 +203,7 @@ fn url(option: &str, text: Option<&str>) -> anyhow::Result<Option<Url>> {
 
 /// `500ms`, `60s`, `5m` or `1h`.
 fn time(text: &str) -> Result<Duration, String> {
-    let time = match text.strip_suffix("ms").map(str::parse) {
-        Some(Ok(ms)) => Some(Duration::from_millis(ms)),
-        Some(Err(_)) => None,
-        None => super::many::duration(text).ok(),
-    };
+    let time = parse_ms(text).map(|ms| Duration::from_nanos(ns_from_fractional_ms(ms) as u64));
     time.filter(|time| !time.is_zero() && *time <= A_DAY)
         .ok_or_else(|| format!("invalid time `{text}`; write 500ms, 60s, 5m or 1h, at most 24h"))
 }

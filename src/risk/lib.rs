@@ -36,6 +36,6 @@ pub use row::Term;
 pub use series::{Sampling, Series};
 pub use setup::{Setup, inline};
 pub use setup_error::SetupError;
-pub use time::{Time, YEAR_MS};
+pub use time::Time;
 pub use variants::{Change, Variant, Variants};
 pub use whole::Whole;

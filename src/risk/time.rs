@@ -2,26 +2,9 @@
 
 use std::fmt;
 
+use locklab_values::durations::{UNITS, YEAR_MS, parse_ms};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
-
-/// A year of 365.25 days, in milliseconds.
-pub const YEAR_MS: f64 = 365.25 * DAY_MS;
-
-const DAY_MS: f64 = 24.0 * HOUR_MS;
-const HOUR_MS: f64 = 3_600_000.0;
-
-/// The units: their names, the first of which is printed, and their milliseconds.
-const UNITS: [(&[&str], f64); 8] = [
-    (&["year", "years"], YEAR_MS),
-    (&["month", "months"], YEAR_MS / 12.0),
-    (&["week", "weeks"], 7.0 * DAY_MS),
-    (&["day", "days", "d"], DAY_MS),
-    (&["h", "hour", "hours"], HOUR_MS),
-    (&["min", "m", "minute", "minutes"], 60_000.0),
-    (&["s", "second", "seconds"], 1000.0),
-    (&["ms"], 1.0),
-];
 
 /// A time above 0, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
@@ -35,21 +18,16 @@ impl Time {
     /// If it is not a number with a unit, or not above 0.
     pub fn parse(text: &str) -> Result<Time, String> {
         let text = text.trim();
-        let digits = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let number = &text[..text.len() - digits.len()];
-        let number = match number {
-            "" => Some(1.0),
-            number => number.parse::<f64>().ok(),
+        let ms = match text.starts_with(char::is_alphabetic) {
+            true => parse_ms(&format!("1{text}")),
+            false => parse_ms(text),
         };
-        let unit = digits.trim();
-        let units = UNITS.iter().find(|(names, _)| names.contains(&unit));
-        match (number, units) {
-            (Some(number), Some((_, ms))) if number > 0.0 => Ok(Time(number * ms)),
-            _ => Err(format!(
+        ms.filter(|ms| *ms > 0.0).map(Time).ok_or_else(|| {
+            format!(
                 "invalid duration \"{text}\"; write a number with a unit, such as 500ms, 10s, 2min, 1h, 30days \
                  or 1year"
-            )),
-        }
+            )
+        })
     }
 
     /// How often this fits into a year.
@@ -66,8 +44,9 @@ impl fmt::Display for Time {
             "year" => count >= 1.6 || count == 1.0,
             _ => count >= 1.0,
         };
-        let units = UNITS.iter().map(|(names, ms)| (names[0], self.0 / ms));
-        let mut fitting = units.filter(|(name, count)| fits(name, *count));
+        let units = UNITS.iter().filter(|unit| unit.ms >= 1.0);
+        let counts = units.map(|unit| (unit.names[0], self.0 / unit.ms));
+        let mut fitting = counts.filter(|(name, count)| fits(name, *count));
         let (name, count) = fitting.next().unwrap_or(("ms", self.0));
         let rounded = (count * 10.0).round() / 10.0;
         let is_word = ["year", "month", "week", "day"].contains(&name);

@@ -4,6 +4,7 @@
 //! Plain values and functions: nothing here knows a clock, a host or a connection.
 
 pub mod dist;
+pub mod durations;
 pub mod normal;
 pub mod random;
 pub mod tcp;

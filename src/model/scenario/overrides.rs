@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use locklab_values::durations::parse_ms;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -32,7 +33,7 @@ pub(super) fn apply<'a>(
     let value = match DeValue::parse(value.trim()) {
         Ok(value) => value.into_inner(),
         Err(_) if is_bare_word(value.trim()) => DeValue::String(value.trim().into()),
-        Err(_) if is_duration(value.trim()) => {
+        Err(_) if parse_ms(value).is_some() => {
             return Err(format!(
                 "a value has no unit; write a number, in the unit that the name of {} ends in",
                 path.join(".")
@@ -121,13 +122,6 @@ fn put_into_array<'a>(
             rest.join(".")
         )),
     }
-}
-
-/// Whether this is a number with a unit of time: `1s`, `2.5 ms`.
-fn is_duration(text: &str) -> bool {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-    unit.len() < text.len()
-        && ["ns", "us", "µs", "ms", "s", "m", "min", "h"].contains(&unit.trim_start())
 }
 
 /// Words, and moments such as `c1 acquired #2`; not a malformed list.
