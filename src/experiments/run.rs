@@ -13,7 +13,7 @@ use super::pictures::{self, Evidence};
 use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, store};
+use super::{Exit, Experiment, Program, Session, Store, attack, data, describe, layout, store};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
@@ -146,6 +146,9 @@ pub struct Runs {
     /// What programs of others did that makes no sense, or ended them.
     #[serde(default)]
     notes: BTreeSet<String>,
+    /// In how many runs no program used the resource, nor told that it has the lock.
+    #[serde(default)]
+    unshowable: u64,
     /// How programs of others reacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reactions: Option<ReactionCounts>,
@@ -158,6 +161,7 @@ impl Part for Runs {
         self.cell.merge(other.cell);
         self.discarded += other.discarded;
         self.notes.extend(other.notes);
+        self.unshowable += other.unshowable;
         if let Some(reactions) = other.reactions {
             self.reactions.get_or_insert_default().merge(reactions);
         }
@@ -239,18 +243,29 @@ impl Experiment for Run {
             exit: Exit::AsPredicted,
         };
         let mut results = Vec::new();
-        for (place, Made { result, runs, .. }) in made.into_iter().enumerate() {
+        for (place, made) in made.into_iter().enumerate() {
+            let Made {
+                mut result, runs, ..
+            } = made;
             let scenario = &self.scenarios.scenarios[place];
             if runs == 0 {
                 let text = format!("{}: not run", scenario.name);
                 report.sections.push(Section::of(text, folder, ""));
                 continue;
             }
+            let without_resource = match is_unshowable(&result) {
+                true => attack::without_resource(scenario, &self.scenarios.sets),
+                false => None,
+            };
+            if without_resource.is_some() {
+                result.notes.insert(attack::NO_RESOURCE.to_owned());
+            }
+            let scenario = without_resource.as_ref().unwrap_or(scenario);
             let mut comparisons = compare(scenario, &result.cell);
             if self.clients != Clients::Own {
                 comparisons.retain(is_told);
             }
-            let evidence = self.gather(place, &result, &comparisons, folder)?;
+            let evidence = self.gather(scenario, place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
             let mut found = self.json(scenario, runs, &result.cell, &comparisons, &evidence);
             if let Some(reactions) = &result.reactions {
@@ -385,6 +400,7 @@ impl Run {
             let note = format!("belief, with seed {seed}, is inconclusive: {why}");
             runs.notes.insert(note);
         }
+        runs.unshowable += u64::from(run.unshown.contains_key(&Property::Resource));
         runs.cell.add(seed, &run.judged());
         // Of a program that tells nothing it is not known what it noticed.
         if self.clients != Clients::Own && run.unshown.is_empty() {
@@ -447,12 +463,12 @@ impl Run {
     /// share it.
     fn gather(
         &self,
+        scenario: &Scenario,
         place: usize,
         runs: &Runs,
         comparisons: &[Comparison],
         folder: &Store,
     ) -> anyhow::Result<Vec<Evidence>> {
-        let scenario = &self.scenarios.scenarios[place];
         let (cell, first) = (&runs.cell, self.scenarios.seeds[place].start);
         let store = folder.of_scenario(&scenario.name, &scenario.overrides)?;
         let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
@@ -514,6 +530,11 @@ impl Run {
 fn is_told(comparison: &Comparison) -> bool {
     let is_rare = matches!(comparison.property, Property::Fifo | Property::Availability);
     !is_rare || comparison.predicted.is_some()
+}
+
+/// Whether no run could have shown what becomes of the resource.
+fn is_unshowable(runs: &Runs) -> bool {
+    runs.unshowable > 0 && runs.unshowable == runs.cell.writes.runs
 }
 
 /// A recording that the ledger has kept.

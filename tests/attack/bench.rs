@@ -88,7 +88,29 @@ impl Bench {
     }
 }
 
-/// The same, for clients of one node.
+/// What `locklab attack` with these options says of a script, with its exit code; `None` if there is no Bash here.
+/// `out` is a folder of the test alone.
+pub fn attack(out: &str, options: &[&str], script: &str) -> Option<(Option<i32>, String)> {
+    if !std::path::Path::new("/bin/bash").exists() {
+        eprintln!("skipped: there is no /bin/bash");
+        return None;
+    }
+    let out = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(out);
+    let script = format!("{PRELUDE}\n{script}");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_locklab"));
+    command.args(["attack", "--format", "svg", "--fresh", "--out"]);
+    command
+        .arg(out)
+        .args(options)
+        .args(["--", "/bin/bash", "-c"]);
+    let output = command.arg(script).env("COLUMNS", "200").output();
+    let output = output.expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some((output.status.code(), text + &errors))
+}
+
+/// Runs it for clients of one node; `None` if there is no Bash here.
 pub fn try_run(clients: u32, scenario: &str, script: &str) -> Option<Result<Run, ConfirmError>> {
     Bench::of(clients).try_run(scenario, script)
 }

@@ -5,7 +5,7 @@ use locklab_history::Event;
 use locklab_real::ConfirmError;
 use locklab_runner::judged::JudgedRun;
 
-use crate::bench::Bench;
+use crate::bench::{Bench, attack};
 
 /// `take KEY MS` sets the key on all nodes until more than half of them have granted it; `give KEY` deletes it where
 /// it is the client's own.
@@ -288,4 +288,42 @@ fn of_three_nodes_a_majority_grants_the_lock() {
     "#;
     let run = judge(three, FORGET, script).expect("there is a shell");
     expect_violated(&run, Property::Lease, ["c1", "c2"]);
+}
+
+/// One run decides these predictions, if it can show anything. `resource` is not predicted, unless the user does so.
+#[test]
+fn a_silent_program_is_not_expected_to_show_a_resource() {
+    let script = format!("{LOCK} while :; do take lock 1000; sleep 0.1; give lock; done");
+    let options = [
+        "--scenario",
+        "attack/pause",
+        "--set",
+        "horizon_ms=4500",
+        "--set",
+        "fault.pause.after='c1 holds'",
+        "--set",
+        "fault.pause.delay_ms=20",
+        "--set",
+        "expect.lease={ verdict = 'holds', at_most = 0.8 }",
+    ];
+    let Some((code, told)) = attack("silent-unpredicted", &options, &script) else {
+        return;
+    };
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("note: resource is not predicted: the program does not use"),
+        "{told}"
+    );
+    assert!(!told.contains("\n  resource "), "{told}");
+    let predicted = [
+        "--set",
+        "expect.resource={ verdict = 'holds', at_most = 0.8 }",
+    ];
+    let options = [&options[..], &predicted].concat();
+    let (code, told) = attack("silent-predicted", &options, &script).expect("there is a shell");
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("\n  resource "), "{told}");
+    let why =
+        "resource: inconclusive: the program does not use the resource, and the wire does not show";
+    assert!(told.contains(why), "{told}");
 }

@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use locklab_check::{Ms, Property};
-use locklab_history::wire::{self, Answer, At, Doubt, Exchange, Grant, Possible, Release, Wire};
-use locklab_history::{Event, Failpoint, History, Name, Op, Record};
+use locklab_history::wire::{self, Answer, At, Doubt, Exchange, Grant, Possible, Wire};
+use locklab_history::{Event, History, Name, Record};
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_S};
 use locklab_values::untrusted;
 
 use super::records::HostReadings;
+use super::removals::removals;
 
 /// What passed between programs and nodes.
 pub(crate) struct Seen<'a> {
@@ -104,59 +105,9 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
             "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock",
             untrusted::line(&key)
         ),
-        unshown: unshown(&answers),
+        unshown: unshown(seen.history, &answers),
         removals,
     })
-}
-
-/// `Released` after each release that a program has told without saying what it deleted, and `deleting` when the
-/// request left that is known to have given its key up.
-fn removals(history: &History, answers: &[Answer]) -> Vec<At> {
-    let releases = answers.iter().filter_map(|answer| match answer {
-        Answer::Granted(grant) => Some((&grant.client, grant.release?)),
-        Answer::Refused { .. } => None,
-    });
-    let releases: Vec<(&Name, Release)> = releases.collect();
-    let mut ended: BTreeMap<&Name, u32> = BTreeMap::new();
-    let mut called: BTreeMap<&Name, u64> = BTreeMap::new();
-    let mut events = Vec::new();
-    for (place, record) in history.records.iter().enumerate() {
-        let (host, at_ns) = (&record.host, record.at_ns);
-        match record.event {
-            Event::BeliefEnds { grant } => {
-                ended.insert(host, grant);
-            }
-            Event::Invoke {
-                op: Op::Release, ..
-            } => {
-                called.insert(host, at_ns);
-            }
-            Event::Complete {
-                op: Op::Release, ..
-            } => {
-                let (Some(from_ns), Some(grant)) = (called.remove(host), ended.remove(host)) else {
-                    continue;
-                };
-                let mut later = history.records[place + 1..].iter();
-                let next = later.find(|later| later.host == *host);
-                if next.is_some_and(|next| matches!(next.event, Event::Released { .. })) {
-                    continue;
-                }
-                let own = releases.iter().find(|(client, release)| {
-                    *client == host && (from_ns..=at_ns).contains(&release.sent_ns)
-                });
-                if let Some((_, release)) = own
-                    && let Some(removed) = release.removed
-                {
-                    let deleting = Event::reached(Failpoint::Deleting);
-                    events.push((release.sent_ns, host.clone(), deleting));
-                    events.push((at_ns, host.clone(), Event::Released { grant, removed }));
-                }
-            }
-            _ => {}
-        }
-    }
-    events
 }
 
 /// The key of the lock: the named one, or the only one that was granted.
@@ -218,8 +169,18 @@ const FAR_NS: u64 = 365 * 24 * 3600 * NS_PER_S;
 const NO_CALLS: &str =
     "the program tells nothing, and the wire does not show when it gives up waiting for its lock";
 
+/// Why nothing is known of what the lock protects.
+const NO_RESOURCE: &str =
+    "the program does not use the resource, and the wire does not show what its lock protects";
+
 /// The properties of which the wire does not show whether they hold.
-fn unshown(answers: &[Answer]) -> BTreeMap<Property, String> {
+fn unshown(history: &History, answers: &[Answer]) -> BTreeMap<Property, String> {
+    let is_access = |record: &Record| matches!(record.event, Event::Access { .. });
+    let resource = match history.records.iter().any(is_access) {
+        true => vec![],
+        false => [&[Property::Resource], &Property::PARTS_OF_RESOURCE[..]].concat(),
+    };
+    let resource = { resource.into_iter() }.map(|property| (property, NO_RESOURCE.to_owned()));
     let waits = [
         Property::Deadlock,
         Property::Availability,
@@ -239,7 +200,7 @@ fn unshown(answers: &[Answer]) -> BTreeMap<Property, String> {
     ];
     let overlaps = overlaps.into_iter();
     let overlaps = overlaps.filter_map(|(property, found)| Some((property, sentence(found?))));
-    waits.into_iter().chain(overlaps).collect()
+    waits.into_iter().chain(resource).chain(overlaps).collect()
 }
 
 /// Who may have held the lock together with whom, and what the wire cannot show.

@@ -1,7 +1,7 @@
 //! Programs that say nothing: which key is their lock, by which clocks they count, and what stays open.
 
 use locklab_history::wire::Executed;
-use locklab_history::{ClockKind, Deadline, KeyChange, KeyState, Outcome};
+use locklab_history::{Access, ClockKind, Deadline, KeyChange, KeyState};
 use locklab_values::units::NS_PER_MS;
 
 use super::*;
@@ -70,15 +70,6 @@ fn takes(client: &str, at_ms: u64, key: &str) -> Exchange {
             answered_ns: Some((at_ms + 2) * NS_PER_MS),
         }),
     }
-}
-
-/// A client deletes the key; its request leaves at this time, and is answered 2 ms later.
-fn deletes(client: &str, at_ms: u64, key: &str) -> Exchange {
-    let mut deletes = takes(client, at_ms, key);
-    deletes.commands = vec![["DEL", key].map(|word| word.as_bytes().to_vec()).to_vec()];
-    let executed = deletes.executed.as_mut().expect("it was");
-    executed.changed[0].now = None;
-    deletes
 }
 
 fn infer_from(
@@ -182,37 +173,23 @@ fn what_the_wire_does_not_show_is_said_with_who_and_when() {
     assert_eq!(alone.unshown.get(&Property::Belief), None);
 }
 
-/// c1 deletes the key of c2, and tells that it releases its first grant from 440 ms to 460 ms.
+/// Of a program that uses no resource nothing is known of it; if another client uses it, something is.
 #[test]
-fn what_a_told_release_deleted_is_taken_from_the_wire() {
-    let exchanges = [
-        takes("c1", 10, "lock"),
-        takes("c2", 400, "lock"),
-        deletes("c1", 450, "lock"),
-    ];
-    let removals = |to_ms: u64, told: Option<u32>| {
-        let at = |ms: u64, event| Record {
-            at_ns: ms * NS_PER_MS,
-            host: "c1".into(),
-            wall_ns: 0,
-            mono_ns: 0,
-            event,
-        };
-        let (op, outcome, detail) = (Op::Release, Outcome::Ok, String::new());
-        let (call, grant) = (2, 1);
-        let complete = Event::Complete {
-            call,
-            op,
-            outcome,
-            detail,
-        };
-        let mut records = vec![
-            at(440, Event::BeliefEnds { grant }),
-            at(440, Event::Invoke { call, op }),
-            at(to_ms, complete),
-        ];
-        let released = told.map(|removed| Event::Released { grant, removed });
-        records.extend(released.map(|event| at(to_ms, event)));
+fn the_resource_is_unshown_where_nobody_uses_it() {
+    let access = Record {
+        at_ns: 20 * NS_PER_MS,
+        host: "resource".into(),
+        wall_ns: 0,
+        mono_ns: 0,
+        event: Event::Access {
+            client: "c3".into(),
+            grant: 0,
+            access: Access::Read { version: 0 },
+            token: None,
+            accepted: true,
+        },
+    };
+    for (records, is_unshown) in [(vec![], true), (vec![access], false)] {
         let history = History {
             records,
             end_ns: 10_000 * NS_PER_MS,
@@ -220,26 +197,17 @@ fn what_a_told_release_deleted_is_taken_from_the_wire() {
         };
         let found = infer(&Seen {
             history: &history,
-            exchanges: &exchanges,
+            exchanges: &[takes("c1", 10, "lock")],
             ended: &[],
             nodes: 1,
-            silent: &BTreeSet::new(),
+            silent: &["c1".into()].into(),
             key: None,
             clocks: &Clocks::Right,
             origin_ns: 0,
         });
-        let found = found.expect("it is one key");
-        assert_eq!(found.records, []);
-        let event = |record: &Record| (record.at_ns / NS_PER_MS, record.event.clone());
-        found.removals.iter().map(event).collect::<Vec<_>>()
-    };
-    let (grant, removed) = (1, 1);
-    let expected = [
-        (450, Event::reached(Failpoint::Deleting)),
-        (460, Event::Released { grant, removed }),
-    ];
-    assert_eq!(removals(460, None), expected);
-    // The program has told it, or released before the request left.
-    assert_eq!(removals(460, Some(1)), []);
-    assert_eq!(removals(445, None), []);
+        let unshown = found.expect("it is one key").unshown;
+        for property in [Property::Resource, Property::LostUpdate] {
+            assert_eq!(unshown.contains_key(&property), is_unshown, "{property}");
+        }
+    }
 }
