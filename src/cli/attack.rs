@@ -22,8 +22,7 @@ Examples:
   locklab attack --scenario attack/pause --set fault.pause.after='c1 SET' -- ./worker
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
-  locklab attack --scenario attack/pause --set fault.pause.after='c1 holds' \
-    --key orders:lock -- ./worker
+  locklab attack --scenario attack/pause --key orders:lock -- ./worker
 
 Each client is a copy of the command, with the addresses of the servers in its
 environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST,

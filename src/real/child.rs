@@ -221,6 +221,8 @@ pub(super) enum ChildEvent {
     Served(Name, Failpoint),
     /// These faults are due at a step of the host, at which the proxy holds its data back.
     AtStep(Vec<DueFault>),
+    /// The reply has arrived by which this node grants a foreign program the lock.
+    Granted(Name),
     /// The operator's command for this fault of the schedule was accepted.
     Ordered(usize),
     /// The process is dead, for any reason; the end of its output.

@@ -11,6 +11,7 @@ use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
+use super::foreign::mute::{Mute, READS_NS};
 use super::testbed::{Finished, Testbed};
 use locklab_check::Property;
 use locklab_history::{
@@ -56,6 +57,8 @@ pub(super) fn conduct(
     let mut conductor = Conductor {
         executor: Executor::new(schedule.clone()),
         silent: testbed.clients().iter().cloned().collect(),
+        mute: Mute::new(testbed.clients(), scenario.topology.nodes as usize),
+        granted: EventQueue::new(),
         processes: Processes {
             working: testbed.clients().iter().cloned().collect(),
             testbed,
@@ -77,6 +80,10 @@ struct Conductor<'a> {
     /// Clients that have not told anything. Foreign ones that only show what they do have the lock when
     /// they use the resource.
     silent: BTreeSet<Name>,
+    /// Clients that have not shown anything either.
+    mute: Mute,
+    /// When such clients count as having acquired the lock that they were granted, by true time in nanoseconds.
+    granted: EventQueue<Name>,
     processes: Processes<'a>,
 }
 
@@ -129,12 +136,17 @@ impl Conductor<'_> {
             if now_ns >= horizon_ns {
                 break;
             }
+            if let Some(client) = self.granted.pop_due(now_ns) {
+                self.has_read(&client)?;
+                continue;
+            }
             let next_ns = self.processes.event_queue.next_ns().unwrap_or(u64::MAX);
             if let Some(step) = self.processes.event_queue.pop_due(now_ns) {
                 self.processes.due_ns = next_ns;
                 self.executor.perform(step, &mut self.processes)?;
                 continue;
             }
+            let next_ns = next_ns.min(self.granted.next_ns().unwrap_or(u64::MAX));
             let wait = Duration::from_nanos(next_ns.min(horizon_ns) - now_ns);
             if let Some((who, event)) = self.processes.testbed.receive(wait.min(LOOK_UP))? {
                 self.handle(&who, &event)?;
@@ -180,6 +192,14 @@ impl Conductor<'_> {
         self.executor.inject_due(&due, &mut self.processes)
     }
 
+    /// A client has read that it was granted the lock, and has neither shown nor told anything.
+    fn has_read(&mut self, client: &Name) -> Result<(), ConfirmError> {
+        match self.mute.has(client) {
+            true => self.passed(client, Failpoint::Acquired),
+            false => Ok(()),
+        }
+    }
+
     /// Handles an event of a process.
     fn handle(&mut self, who: &ProcessId, event: &ChildEvent) -> Result<(), ConfirmError> {
         let processes = &mut self.processes;
@@ -216,10 +236,12 @@ impl Conductor<'_> {
             }
             ChildEvent::Told(point) => {
                 self.silent.remove(&who.host);
+                self.mute.speaks(&who.host);
                 self.passed(&who.host, *point)?;
             }
             ChildEvent::Served(client, point) => {
                 if processes.testbed.has_foreign_clients() {
+                    self.mute.speaks(client);
                     self.passed(client, *point)?;
                     if self.silent.contains(client) {
                         self.passed(client, Failpoint::Acquired)?;
@@ -230,6 +252,12 @@ impl Conductor<'_> {
                 self.executor.inject_due(due, processes)?;
                 // Only now, so that the faults have taken effect before the host acts on it.
                 processes.testbed.proxy.wake(&who.host);
+            }
+            ChildEvent::Granted(node) => {
+                if self.mute.is_granted(&who.host, node) {
+                    let read_ns = processes.now_ns().saturating_add(READS_NS);
+                    self.granted.schedule(read_ns, who.host.clone());
+                }
             }
             ChildEvent::Ordered(fault) => {
                 let event = self.executor.begun(*fault);

@@ -48,6 +48,6 @@ pub(super) fn start(
             false => locklab_proxy::Keep::Nothing,
         },
     })?;
-    passing::watch(&proxy, schedule, &plan.clients, events);
+    passing::watch(&proxy, schedule, plan, events);
     Ok(proxy)
 }

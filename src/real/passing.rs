@@ -12,26 +12,42 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 
-use locklab_history::{Leg, Name, Request, Schedule, Step};
+use locklab_history::{Failpoint, Fault, Leg, Name, Request, Schedule, Start, Step};
 use locklab_proxy::{Passing, Proxy, Ruling, Watch};
 use locklab_runner::label::command;
 use locklab_runner::nemesis::trigger::{DueFault, StepTriggers};
 
 use self::grants::Grants;
 use super::child::{ChildEvent, ProcessId};
+use super::clients::Clients;
+use super::plan::Plan;
 
-/// Lets the events of a run tell when the faults of its schedule are due that are placed at steps.
+/// Lets the events of a run tell when the faults of its schedule are due that are placed at steps, and when foreign
+/// clients are granted the lock for whose `acquired` faults wait.
 pub(super) fn watch(
     proxy: &Proxy,
     schedule: &Schedule,
-    clients: &[Name],
+    plan: &Plan<'_>,
     events: &Sender<(ProcessId, ChildEvent)>,
 ) {
     let triggers = StepTriggers::new(schedule);
-    if !triggers.is_empty() {
-        let (clients, events) = (clients.to_vec(), events.clone());
-        proxy.watch(move || Box::new(Steps::new(&clients, triggers, events)));
+    let awaited = match plan.are {
+        Clients::Own => BTreeSet::new(),
+        Clients::Foreign(_) => awaited(schedule),
+    };
+    if !triggers.is_empty() || !awaited.is_empty() {
+        let (clients, events) = (plan.clients.clone(), events.clone());
+        proxy.watch(move || Box::new(Steps::new(&clients, triggers, awaited, events)));
     }
+}
+
+/// The clients for whose `acquired` a fault waits.
+fn awaited(schedule: &Schedule) -> BTreeSet<Name> {
+    let client = |fault: &Fault| match &fault.start {
+        Start::After { client, point, .. } if *point == Failpoint::Acquired => Some(client.clone()),
+        _ => None,
+    };
+    schedule.faults.iter().filter_map(client).collect()
 }
 
 /// More bytes than a request has up to the end of its first command.
@@ -47,6 +63,8 @@ type Message = Option<(Request, Leg)>;
 struct Steps {
     clients: BTreeSet<Name>,
     triggers: StepTriggers,
+    /// The clients whose grants are reported.
+    awaited: BTreeSet<Name>,
     events: Sender<(ProcessId, ChildEvent)>,
     /// The beginning of a request in each flow, up to its first command.
     begun: BTreeMap<Flow, Vec<u8>>,
@@ -62,15 +80,17 @@ struct Steps {
 }
 
 impl Steps {
-    /// Reports these faults of a run with these clients.
+    /// Reports these faults of a run with these clients, and the grants of those that are awaited.
     fn new(
         clients: &[Name],
         triggers: StepTriggers,
+        awaited: BTreeSet<Name>,
         events: Sender<(ProcessId, ChildEvent)>,
     ) -> Self {
         Self {
             clients: clients.iter().cloned().collect(),
             triggers,
+            awaited,
             events,
             begun: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -133,7 +153,18 @@ impl Steps {
             }
             self.grants.executes(passing);
         } else if self.grants.take_reply(passing.to, passing.connection) {
-            *self.granted.entry(passing.to.clone()).or_default() += 1;
+            let client = passing.to;
+            *self.granted.entry(client.clone()).or_default() += 1;
+            if self.awaited.contains(client) {
+                let who = ProcessId {
+                    host: client.clone(),
+                    start: 0,
+                };
+                // If nobody listens, the run is over.
+                let _ = self
+                    .events
+                    .send((who, ChildEvent::Granted(passing.from.clone())));
+            }
         }
     }
 }

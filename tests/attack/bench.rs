@@ -22,6 +22,32 @@ redis() {
 }
 "#;
 
+/// `take KEY MS` sets the key on all nodes until more than half of them have granted it; `give KEY` deletes it where
+/// it is the client's own.
+pub const LOCK: &str = r#"
+    take() {
+        local url granted urls=(${REDIS_URLS//,/ })
+        while :; do
+            granted=0
+            for url in "${urls[@]}"; do
+                reply=
+                redis "$url" SET "$1" "$LOCKLAB_HOST" NX PX "$2"
+                [ "$reply" = +OK ] && granted=$((granted + 1))
+            done
+            [ $((2 * granted)) -gt ${#urls[@]} ] && return
+            [ $granted = 0 ] || give "$1"
+            sleep 0.03
+        done
+    }
+    give() {
+        local url
+        for url in ${REDIS_URLS//,/ }; do
+            redis "$url" GET "$1"
+            [ "$reply" = "$LOCKLAB_HOST" ] && redis "$url" DEL "$1"
+        done
+    }
+"#;
+
 /// What surrounds the clients of a run.
 #[derive(Clone, Copy)]
 pub struct Bench {

@@ -5,6 +5,7 @@
 mod bench;
 mod clients;
 mod hostile;
+mod mute;
 mod passing;
 mod silent;
 mod told;

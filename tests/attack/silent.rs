@@ -5,33 +5,7 @@ use locklab_history::Event;
 use locklab_real::ConfirmError;
 use locklab_runner::judged::JudgedRun;
 
-use crate::bench::{Bench, attack};
-
-/// `take KEY MS` sets the key on all nodes until more than half of them have granted it; `give KEY` deletes it where
-/// it is the client's own.
-const LOCK: &str = r#"
-    take() {
-        local url granted urls=(${REDIS_URLS//,/ })
-        while :; do
-            granted=0
-            for url in "${urls[@]}"; do
-                reply=
-                redis "$url" SET "$1" "$LOCKLAB_HOST" NX PX "$2"
-                [ "$reply" = +OK ] && granted=$((granted + 1))
-            done
-            [ $((2 * granted)) -gt ${#urls[@]} ] && return
-            [ $granted = 0 ] || give "$1"
-            sleep 0.03
-        done
-    }
-    give() {
-        local url
-        for url in ${REDIS_URLS//,/ }; do
-            redis "$url" GET "$1"
-            [ "$reply" = "$LOCKLAB_HOST" ] && redis "$url" DEL "$1"
-        done
-    }
-"#;
+use crate::bench::{Bench, LOCK, attack};
 
 fn judge(bench: Bench, scenario: &str, script: &str) -> Option<JudgedRun> {
     bench.judge(scenario, &format!("{LOCK}{script}"))

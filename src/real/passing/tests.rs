@@ -21,7 +21,8 @@ fn placed_at(step: &str) -> (Steps, Receiver<(ProcessId, ChildEvent)>) {
     let triggers = StepTriggers::new(&Schedule {
         faults: vec![fault],
     });
-    let steps = Steps::new(&["c1".into(), "c2".into()], triggers, events);
+    let clients = ["c1".into(), "c2".into()];
+    let steps = Steps::new(&clients, triggers, BTreeSet::new(), events);
     (steps, received)
 }
 
@@ -131,4 +132,30 @@ fn a_request_in_pieces_has_its_name_and_grants() {
         }
         assert_eq!(received.try_iter().count(), 1, "{step}");
     }
+}
+
+/// Each reply that grants an awaited client the lock is reported, with its node, and nothing waits for that.
+#[test]
+fn the_grants_of_awaited_clients_are_reported() {
+    let (events, received) = mpsc::channel();
+    let clients = ["c1".into(), "c2".into()];
+    let awaited = ["c2".into()].into();
+    let mut steps = Steps::new(&clients, StepTriggers::default(), awaited, events);
+    for (client, taken) in [("c1", "a"), ("c2", "b"), ("c2", "c")] {
+        let (client, n1): (Name, Name) = (client.into(), "n1".into());
+        let set = format!("*4\r\n$3\r\nSET\r\n$1\r\n{taken}\r\n$1\r\nx\r\n$2\r\nNX\r\n");
+        for (from, to, text) in [(&client, &n1, &*set), (&n1, &client, "+OK\r\n")] {
+            let passing = Passing {
+                from,
+                to,
+                connection: 1,
+                payload: text.as_bytes(),
+            };
+            steps.leaves(passing);
+            assert_eq!(steps.arrives(passing), Ruling::Arrives);
+        }
+    }
+    let reported = received.try_iter().map(|(who, event)| (who.host, event));
+    let granted = || ("c2".into(), ChildEvent::Granted("n1".into()));
+    assert_eq!(reported.collect::<Vec<_>>(), [granted(), granted()]);
 }
