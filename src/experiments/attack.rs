@@ -9,6 +9,7 @@ use locklab_evidence::Prediction;
 use locklab_model::scenario::{self, Scenario};
 
 use super::run::{Scenarios, blame};
+use super::unshown::is_set;
 
 /// The scenarios that are run unless others are named, by their names.
 pub const OWN: [(&str, &str); 2] = [
@@ -70,31 +71,6 @@ fn fitting(sets: &[String]) -> Vec<String> {
         true => vec!["lock.name=redlock".to_owned()],
         false => vec![],
     }
-}
-
-/// What is told where `resource` is not predicted.
-pub const NO_RESOURCE: &str = "resource is not predicted: the program does not use the resource, so no run could show a violation";
-
-/// The scenario without a prediction that nothing but the use of the resource can show, unless the user makes it.
-/// `None` if it has no such prediction.
-pub fn without_resource(scenario: &Scenario, sets: &[String]) -> Option<Scenario> {
-    let predicted = scenario.expect.contains_key(&Property::Resource);
-    if !predicted || is_set(Property::Resource, sets) {
-        return None;
-    }
-    let mut scenario = scenario.clone();
-    scenario.expect.remove(&Property::Resource);
-    scenario.headline = scenario.headline.filter(|it| *it != Property::Resource);
-    Some(scenario)
-}
-
-/// Whether the user predicts something of this property.
-fn is_set(property: Property, sets: &[String]) -> bool {
-    let path = format!("expect.{}", property.name());
-    sets.iter().any(|set| {
-        let rest = set.trim_start().strip_prefix(&path);
-        rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.']))
-    })
 }
 
 /// The scenario with predictions for a program whose lock is not that of the scenario.
@@ -183,19 +159,6 @@ mod tests {
         ];
         assert_eq!(k1.scenarios[0].expect, expected.into());
         assert_eq!(k1.scenarios[0].bound_ms, Some(3000));
-    }
-
-    #[test]
-    fn what_the_user_predicts_of_the_resource_stays_predicted() {
-        let left = |sets: &[&str]| {
-            let loaded = loaded(&[PAUSE], sets).expect("it is valid");
-            let left = without_resource(&loaded.scenarios[0], &loaded.sets)?;
-            let predicted: Vec<Property> = left.expect.keys().copied().collect();
-            Some((predicted, left.headline()))
-        };
-        assert_eq!(left(&[]), Some((vec![Property::Lease], Property::Lease)));
-        assert_eq!(left(&["expect.resource=violated"]), None);
-        assert_eq!(left(&["expect.resource={ verdict = \"holds\" }"]), None);
     }
 
     #[test]

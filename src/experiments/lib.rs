@@ -45,6 +45,7 @@ mod store;
 pub mod strategy;
 pub mod sweep;
 pub mod twice;
+mod unshown;
 pub mod work;
 
 pub use self::exit::Exit;

@@ -13,7 +13,7 @@ use super::pictures::{self, Evidence};
 use super::report::Report;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, attack, data, describe, layout, store};
+use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, store, unshown};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::Judgement;
 use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
@@ -254,11 +254,11 @@ impl Experiment for Run {
                 continue;
             }
             let without_resource = match is_unshowable(&result) {
-                true => attack::without_resource(scenario, &self.scenarios.sets),
+                true => unshown::without_resource(scenario, &self.scenarios.sets),
                 false => None,
             };
             if without_resource.is_some() {
-                result.notes.insert(attack::NO_RESOURCE.to_owned());
+                result.notes.insert(unshown::NO_RESOURCE.to_owned());
             }
             let scenario = without_resource.as_ref().unwrap_or(scenario);
             let mut comparisons = compare(scenario, &result.cell);
