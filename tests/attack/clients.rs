@@ -65,15 +65,16 @@ fn node(client: &str) -> Option<PathBuf> {
 
 /// The exit code of an attack by a pause, and what was told.
 fn attack(name: &str, words: &[&str]) -> (Option<i32>, String) {
+    let pause = ["attack/pause", "--set", "horizon_ms=4500"];
+    attack_in(&pause, "pause", name, words)
+}
+
+/// The same in another scenario, which may have options; its picture has this word.
+fn attack_in(scenario: &[&str], word: &str, name: &str, words: &[&str]) -> (Option<i32>, String) {
     let out = std::env::temp_dir().join(format!("locklab-{name}-{}", std::process::id()));
     let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
-        .args([
-            "attack",
-            "--scenario",
-            "attack/pause",
-            "--set",
-            "horizon_ms=4500",
-        ])
+        .args(["attack", "--scenario"])
+        .args(scenario)
         .arg("--out")
         .arg(&out)
         .arg("--")
@@ -89,7 +90,7 @@ fn attack(name: &str, words: &[&str]) -> (Option<i32>, String) {
         .find(|it| it.exists());
     let picture = picture.map(std::fs::read_to_string);
     assert!(
-        picture.is_some_and(|text| text.is_ok_and(|text| text.contains("pause"))),
+        picture.is_some_and(|text| text.is_ok_and(|text| text.contains(word))),
         "{told}"
     );
     std::fs::remove_dir_all(&out).expect("it was written");
@@ -129,4 +130,21 @@ fn redis_semaphore_believes_in_a_lost_lock_until_its_next_extension() {
         "{told}"
     );
     assert!(!told.contains("stale-write"), "{told}");
+}
+
+/// Nothing is wrong with its lock: what it reads is the reply of another command.
+#[test]
+fn redis_py_4_5_3_takes_the_reply_of_a_cancelled_call_for_a_grant() {
+    let client = "redis-py-4.5.3";
+    let Some(python) = python(client) else {
+        return;
+    };
+    let folder = format!("tests/clients/{client}");
+    let scenario = format!("{folder}/late-reply.toml");
+    let words = [python.display().to_string(), format!("{folder}/worker.py")];
+    let words = words.each_ref().map(String::as_str);
+    let (code, told) = attack_in(&[&scenario], "slow", client, &words);
+    assert_eq!(code, Some(2), "{told}");
+    let expected = "lease: c1 was granted the lock at";
+    assert!(told.contains(expected), "{told}");
 }

@@ -1,5 +1,6 @@
 //! The table of real client libraries: installs those in `tests/clients/`, attacks each with faults, repeats what
-//! broke it, and writes `reports/clients/`. It knows no library: a folder's `client.toml` says all.
+//! broke it, and writes `reports/clients/`. Old versions with reported bugs ([`bugs`]) have no row, but have to break. It
+//! knows no library: a folder's `client.toml` says all.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,10 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use self::bugs::Bug;
 use crate::tool::is_on_path;
 
+mod bugs;
 mod table;
 
 const LOCKLAB: &str = "target/release/locklab";
@@ -19,7 +22,7 @@ const RESULTS: &str = "target/clients-results";
 /// How often the command that breaks a lock is run again.
 const REPEATS: u64 = 10;
 
-/// What is violated, the worst first.
+/// What the table names if it is violated, the worst first.
 const PROPERTIES: [&str; 6] = [
     "lease",
     "lost-update",
@@ -44,7 +47,12 @@ struct Client {
     install: Vec<Vec<String>>,
     /// The place in that copy for the file of this name from `docs/attack/`.
     helper: Option<PathBuf>,
+    /// Its locks, for the table.
+    #[serde(default)]
     locks: Vec<Lock>,
+    /// Bugs that it has, beside versions without them.
+    #[serde(default)]
+    bugs: Vec<Bug>,
 }
 
 /// One lock of a library: a row of the table.
@@ -165,23 +173,57 @@ pub fn run(options: &Options) -> Result<()> {
     if let Some(name) = options.names.iter().find(|name| !names.contains(name)) {
         bail!("unknown client `{name}`; there are {}", names.join(", "));
     }
+    let mut chosen = BTreeMap::new();
+    for name in &names {
+        if options.names.is_empty() || options.names.contains(name) {
+            chosen.insert(name, read(name)?);
+        }
+    }
+    // A folder without locks has no row, and the table stays as it is.
+    if chosen.values().any(|client| !client.locks.is_empty()) {
+        attack_locks(&names, &chosen, options)?;
+    }
+    for (name, client) in &chosen {
+        attack_bugs(name, client)?;
+    }
+    Ok(())
+}
+
+/// Attacks the locks of these libraries, and writes the table of all.
+fn attack_locks(
+    names: &[String],
+    chosen: &BTreeMap<&String, Client>,
+    options: &Options,
+) -> Result<()> {
     let mut left_out = BTreeMap::new();
     // Every lock has a first result before any has a second, and the table has all that there is: the chore
     // may be interrupted.
     for scenario in SCENARIOS {
-        for name in &names {
-            publish(&names, &left_out)?;
-            let is_chosen = options.names.is_empty() || options.names.contains(name);
-            if is_chosen
-                && !left_out.contains_key(name)
-                && let Err(reason) = attack_all(name, &read(name)?, scenario, options)
+        for (&name, client) in chosen {
+            publish(names, &left_out)?;
+            if !left_out.contains_key(name)
+                && let Err(reason) = attack_all(name, client, scenario, options)
             {
                 eprintln!("{name}: left out: {reason:#}");
                 left_out.insert(name.clone(), format!("{reason:#}"));
             }
         }
     }
-    publish(&names, &left_out)
+    publish(names, &left_out)
+}
+
+/// Attacks the versions of a library that have a bug, and those that do not, if they can be installed.
+fn attack_bugs(name: &str, client: &Client) -> Result<()> {
+    if client.bugs.is_empty() {
+        return Ok(());
+    }
+    match install(name, client) {
+        Ok(()) => bugs::attack(name, client),
+        Err(reason) => {
+            eprintln!("{name}: left out: {reason:#}");
+            Ok(())
+        }
+    }
 }
 
 /// Writes the table of all that is known.
@@ -324,7 +366,8 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64) -> Result<Seen> {
     let started = { command.arg(&out).arg("--").args(&lock.run) }
         .stdout(Stdio::piped())
         .spawn()?;
-    let (runs, violated) = seen(started)?;
+    let (runs, mut violated) = seen(started)?;
+    violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
     let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
     let again = match worst {
         Some(worst) => Some(repeat(name, lock, scenario, worst)?),
@@ -369,8 +412,7 @@ fn seen(started: Child) -> Result<(u64, Vec<Violated>)> {
             of: result.runs - it.inconclusive,
         })
     });
-    let known = violated.filter(|it| it.runs > 0 && PROPERTIES.contains(&it.property.as_str()));
-    Ok((result.runs, known.collect()))
+    Ok((result.runs, violated.filter(|it| it.runs > 0).collect()))
 }
 
 /// Runs the command that broke a lock again, five at a time.

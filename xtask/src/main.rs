@@ -60,7 +60,8 @@ Usage: cargo xtask <chore>
                    as CI does; all; all and those on real servers; or these
   clients [--again] [--drawn N] [NAME…]
                    Attack the real libraries in tests/clients (or these) whose runtime is
-                   installed, and write reports/clients; --drawn: the seeds of attack/drawn
+                   installed, and write reports/clients; --drawn: the seeds of attack/drawn.
+                   Old versions with reported bugs have to show these, and have no row
   redis            Install redis-server if it is missing, and say its version
   slurm            Install Slurm if it is missing and that is possible, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
