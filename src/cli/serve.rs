@@ -46,6 +46,8 @@ Examples:
   redis-cli -p 7000 LAB.CLOCK n3 STEP +11s
   redis-cli -p 7000 LAB.PAUSE n1 500
   redis-cli -p 7000 LAB.PARTITION n2 EXCEPT clients
+  redis-cli -p 7000 LAB.LATENCY n1 50 FROM
+  redis-cli -p 7000 LAB.KILL n1
   locklab serve --fault 'LAB.CRASH n1 at 5s' --fault 'LAB.RESTART n1 at 7s'
                               takes them at these times
 

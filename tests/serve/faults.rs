@@ -1,6 +1,7 @@
 //! Faults while nodes are served, as a client of the control port orders them.
 
 use std::io::{ErrorKind, Read as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::{Client, Served, until};
@@ -30,6 +31,13 @@ impl Client {
         let read = self.0.read(&mut [0]).map_err(|error| error.kind());
         assert_eq!(read, Err(ErrorKind::WouldBlock));
         self.0.set_nonblocking(false).expect("a socket");
+    }
+
+    /// The server has closed the connection.
+    #[track_caller]
+    fn expect_end(&mut self) {
+        let read = self.0.read(&mut [0]).map_err(|error| error.kind());
+        assert_eq!(read, Ok(0));
     }
 
     #[track_caller]
@@ -87,6 +95,46 @@ fn latency_delays_requests_and_replies() {
     let start = Instant::now();
     client.check("PING\r\n", "+PONG\r\n");
     assert!(start.elapsed() >= Duration::from_millis(80));
+}
+
+/// The request is under way for a minute, and the node has not seen it.
+#[test]
+fn latency_may_delay_requests_alone() {
+    let served = two_nodes(&[]);
+    let mut client = served.connect(0);
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.LATENCY n1 1m TO");
+    client.send(b"SET lock c1\r\n");
+    served.order(CONTROL, "LAB.LATENCY n1 0");
+    assert_eq!(served.redis_cli(0, &["GET", "lock"]), "\n");
+    client.expect_nothing_yet();
+}
+
+/// The replica gets what is written at once, and its acknowledgement comes late.
+#[test]
+fn latency_may_delay_replies_alone() {
+    let options = ["--replicas", "1", "--control", "0"];
+    let served = Served::with_roles(&options, &["master", "replica of 0", "control"]);
+    let mut client = served.connect(0);
+    client.check("SET lock c1\r\nWAIT 1 0\r\n", "+OK\r\n:1\r\n");
+    served.order(2, "LAB.LATENCY n1r1 1m FROM");
+    client.check("SET lock c2\r\nWAIT 1 50\r\n", "+OK\r\n:0\r\n");
+    served.order(2, "LAB.HEAL");
+    until(&served.port(1), &["GET", "lock"], |said| said == "c2\n");
+}
+
+/// The two directions are two faults: the end of one leaves the other.
+#[test]
+fn latency_of_one_direction_leaves_the_other() {
+    let served = two_nodes(&[]);
+    let mut client = served.connect(0);
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.LATENCY n1 40 TO");
+    served.order(CONTROL, "LAB.LATENCY n1 30 FROM");
+    served.order(CONTROL, "LAB.LATENCY n1 0 FROM");
+    let start = Instant::now();
+    client.check("PING\r\n", "+PONG\r\n");
+    assert!(start.elapsed() >= Duration::from_millis(40));
 }
 
 #[test]
@@ -154,10 +202,37 @@ fn a_crash_takes_what_a_second_has_not_synced() {
     let served = two_nodes(&["--persistence", "aof-everysec"]);
     served.order(CONTROL, "LAB.CLOCK n1 RATE 0");
     let mut client = served.connect(0);
-    // The first write may be in a new second.
-    client.check("SET synced v\r\nSET lock c1\r\n", "+OK\r\n+OK\r\n");
+    // The first write may be in a new second, and is synced then, with all that comes with it.
+    client.check("SET synced v\r\n", "+OK\r\n");
+    client.check("SET lock c1\r\n", "+OK\r\n");
     served.order(CONTROL, "LAB.RESTART n1");
     assert_eq!(served.redis_cli(0, &["GET", "lock"]), "\n");
+}
+
+/// While the clock stands still, nothing is synced; what was written is in the kernel, which goes on.
+#[test]
+fn a_kill_takes_nothing_that_was_written_and_peers_hear_of_it() {
+    for (persistence, kept) in [("none", "\n"), ("aof-everysec", "c1\n")] {
+        let served = two_nodes(&["--persistence", persistence]);
+        served.order(CONTROL, "LAB.CLOCK n1 RATE 0");
+        let (mut first, mut second) = (served.connect(0), served.connect(1));
+        first.check("SET synced v\r\n", "+OK\r\n");
+        first.check("SET lock c1\r\n", "+OK\r\n");
+        served.order(CONTROL, "LAB.KILL n1");
+        first.expect_end();
+        second.check("PING\r\n", "+PONG\r\n");
+        let address = format!("127.0.0.1:{}", served.port(0));
+        let refused = TcpStream::connect(&address)
+            .map(drop)
+            .map_err(|error| error.kind());
+        assert_eq!(refused, Err(ErrorKind::ConnectionRefused));
+        let servers = served.redis_cli(CONTROL, &["LAB.SERVERS"]);
+        assert!(servers.contains("(killed)"), "{servers}");
+        let again = served.redis_cli(CONTROL, &["LAB.KILL", "n1"]);
+        assert_eq!(again.trim(), "ERR n1 was killed; LAB.RESTART n1 starts it");
+        served.order(CONTROL, "LAB.RESTART n1");
+        assert_eq!(served.redis_cli(0, &["GET", "lock"]), kept);
+    }
 }
 
 #[test]

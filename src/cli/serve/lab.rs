@@ -20,7 +20,7 @@ use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_redis::server::{Machine, Stop};
 use locklab_values::dist::Dist;
 
-use super::order::{self, COMMANDS, Command, Order, Strike};
+use super::order::{self, COMMANDS, Command, Direction, Order, Strike};
 use super::record::Record;
 use super::topology::Place;
 
@@ -52,14 +52,27 @@ struct Server {
     starts: Sender<Stop>,
     /// Says that it has ended.
     ends: Receiver<()>,
-    latency: Option<RuleId>,
+    /// Where the proxy listens for it.
+    public: SocketAddr,
+    /// Where it listens itself, also while it does not run.
+    hidden: TcpListener,
+    /// The latency of what it receives, and that of what it sends.
+    latency: BTreeMap<Way, RuleId>,
     partition: Option<RuleId>,
+}
+
+/// One direction of a server's links.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    To,
+    From,
 }
 
 enum State {
     /// It runs, until this signal.
     Runs(Stop),
     Crashed,
+    Killed,
     /// A client has called SHUTDOWN.
     ShutDown,
 }
@@ -114,7 +127,7 @@ impl Lab {
             })?;
             let public = std::mem::replace(&mut place.listener, listener.try_clone()?);
             proxy.publish_on(&place.name, public, real)?;
-            let (server, bench) = server(place, listener, &proxy);
+            let (server, bench) = server(place, listener, &proxy)?;
             servers.insert(place.name.clone(), server);
             benches.push(bench);
         }
@@ -189,20 +202,26 @@ impl Lab {
 
     fn strike(&self, inside: &mut Inside, name: &Name, strike: Strike) -> Result<(), String> {
         match strike {
-            Strike::Latency(delay) => {
+            Strike::Latency { direction, delay } => {
                 let extra_ns = delay.as_nanos() as u64;
-                let rule = (extra_ns > 0).then(|| {
+                for &way in direction.ways() {
                     let effect = LinkEffect::Slow { extra_ns };
-                    self.proxy.install(inside.rule(name, &[], effect))
-                });
-                let before = std::mem::replace(&mut inside.server(name)?.latency, rule);
-                self.lift(before);
+                    let rule = inside.rule(name, &[], way, effect);
+                    let before = inside.server(name)?.latency.remove(&way);
+                    if extra_ns > 0 {
+                        let rule = self.proxy.install(rule);
+                        inside.server(name)?.latency.insert(way, rule);
+                    }
+                    self.lift(before);
+                }
             }
             Strike::Partition { except } => {
                 inside.check_peers(&except)?;
-                let rule = self
-                    .proxy
-                    .install(inside.rule(name, &except, LinkEffect::Cut));
+                let cut = inside.rule(name, &except, Way::From, LinkEffect::Cut);
+                let rule = self.proxy.install(LinkRule {
+                    both_ways: true,
+                    ..cut
+                });
                 let before = inside.server(name)?.partition.replace(rule);
                 self.lift(before);
             }
@@ -211,11 +230,12 @@ impl Lab {
             Strike::ClockStep(step_us) => inside.server(name)?.machine.step_clock(step_us),
             Strike::ClockRate(rate) => inside.server(name)?.machine.set_clock_rate(rate),
             Strike::Crash => self.crash(name, inside.server(name)?),
+            Strike::Kill => self.kill(name, inside.server(name)?),
             Strike::Restart { after } => {
                 let server = inside.server(name)?;
                 self.crash(name, server);
                 match after {
-                    Duration::ZERO => self.start(name, server),
+                    Duration::ZERO => self.start(name, server)?,
                     _ => self.start_later(name, after)?,
                 }
             }
@@ -224,8 +244,9 @@ impl Lab {
     }
 
     fn heal(&self, server: &mut Server) {
-        self.lift(server.latency.take());
-        self.lift(server.partition.take());
+        let latency = std::mem::take(&mut server.latency).into_values();
+        let rules = latency.chain(server.partition.take());
+        rules.for_each(|rule| self.proxy.lift(rule));
     }
 
     fn lift(&self, rule: Option<RuleId>) {
@@ -239,13 +260,34 @@ impl Lab {
             stop.signal();
             // If its thread is gone, the program is about to end.
             let _ = server.ends.recv();
+            server.machine.lose_power();
             server.state = State::Crashed;
         }
     }
 
-    /// Starts a server that has crashed.
-    fn start(&self, name: &Name, server: &mut Server) {
-        if let State::Crashed = server.state {
+    /// Ends the process of a server, if it runs. Its kernel closes the connections, and refuses new ones.
+    fn kill(&self, name: &Name, server: &mut Server) {
+        if let State::Runs(stop) = &server.state {
+            self.proxy.withdraw(name);
+            stop.signal();
+            // If its thread is gone, the program is about to end.
+            let _ = server.ends.recv();
+            // Its listener has to survive it, but not the connections that it had not accepted.
+            let _ = server.hidden.set_nonblocking(true);
+            while server.hidden.accept().is_ok() {}
+            server.state = State::Killed;
+        }
+    }
+
+    /// Starts a server that has crashed, or was killed.
+    fn start(&self, name: &Name, server: &mut Server) -> Result<(), String> {
+        let is_killed = matches!(server.state, State::Killed);
+        if is_killed {
+            self.publish(name, server).map_err(|error| {
+                format!("{name} cannot listen on {} again: {error}", server.public)
+            })?;
+        }
+        if is_killed || matches!(server.state, State::Crashed) {
             let stop = Stop::default();
             server.machine.pause(Duration::ZERO);
             self.proxy.restore_power(name);
@@ -255,6 +297,14 @@ impl Lab {
                 Err(_) => State::ShutDown,
             };
         }
+        Ok(())
+    }
+
+    /// Lets the proxy listen for a server again.
+    fn publish(&self, name: &Name, server: &Server) -> io::Result<()> {
+        let listener = TcpListener::bind(server.public)?;
+        self.proxy
+            .publish_on(name, listener, server.hidden.local_addr()?)
     }
 
     fn start_later(&self, name: &Name, after: Duration) -> Result<(), String> {
@@ -263,9 +313,9 @@ impl Lab {
             thread::sleep(after);
             let mut inside = lab.inside();
             if let Ok(server) = inside.server(&name)
-                && let State::Crashed = server.state
+                && matches!(server.state, State::Crashed | State::Killed)
+                && lab.start(&name, server).is_ok()
             {
-                lab.start(&name, server);
                 inside.record.add(&["LAB.RESTART", &*name]);
             }
         };
@@ -302,15 +352,30 @@ impl Inside {
         }
     }
 
-    /// A fault of the links between a server and all but `except`.
-    fn rule(&self, server: &Name, except: &[Name], effect: LinkEffect) -> LinkRule<Name> {
+    /// A fault of one direction of the links between a server and all but `except`.
+    fn rule(&self, server: &Name, except: &[Name], way: Way, effect: LinkEffect) -> LinkRule<Name> {
         let everybody = self.servers.keys().cloned().chain([CLIENTS.into()]);
-        let to = everybody.filter(|name| name != server && !except.contains(name));
+        let others = everybody.filter(|name| name != server && !except.contains(name));
+        let (server, others) = (vec![server.clone()], others.collect());
+        let (from, to) = match way {
+            Way::To => (others, server),
+            Way::From => (server, others),
+        };
         LinkRule {
-            from: vec![server.clone()],
-            to: to.collect(),
-            both_ways: true,
+            from,
+            to,
+            both_ways: false,
             effect,
+        }
+    }
+}
+
+impl Direction {
+    fn ways(self) -> &'static [Way] {
+        match self {
+            Direction::To => &[Way::To],
+            Direction::From => &[Way::From],
+            Direction::Both => &[Way::To, Way::From],
         }
     }
 }
@@ -321,6 +386,7 @@ impl Server {
         let state = match self.state() {
             State::Runs(_) => "runs",
             State::Crashed => "crashed",
+            State::Killed => "killed",
             State::ShutDown => "shut down",
         };
         format!("{name} {} ({state})", self.place)
@@ -339,9 +405,12 @@ impl Server {
     fn allows(&mut self, name: &Name, strike: &Strike) -> Result<(), String> {
         match (self.state(), strike) {
             (State::ShutDown, _) => Err(format!("{name} was shut down, and stays so")),
-            (State::Crashed, Strike::Reset | Strike::Pause(_) | Strike::Crash) => {
-                Err(format!("{name} has crashed; LAB.RESTART {name} starts it"))
-            }
+            (state, Strike::Reset | Strike::Pause(_) | Strike::Crash | Strike::Kill) => match state
+            {
+                State::Crashed => Err(format!("{name} has crashed; LAB.RESTART {name} starts it")),
+                State::Killed => Err(format!("{name} was killed; LAB.RESTART {name} starts it")),
+                State::Runs(_) | State::ShutDown => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -360,10 +429,9 @@ impl Bench {
         for stop in &self.starts {
             serve(self.listener.try_clone()?, &self.machine, &stop)?;
             let is_shut_down = !stop.is_signalled();
-            match is_shut_down {
-                true => self.proxy.withdraw(&self.name),
-                // Its listener stays open: until it is restarted, the proxy lets nobody in.
-                false => self.machine.lose_power(),
+            // Otherwise its listener stays open: until it is restarted, the proxy lets nobody in.
+            if is_shut_down {
+                self.proxy.withdraw(&self.name);
             }
             // If nobody waits for it, the program is about to end.
             let _ = self.ends.send(());
@@ -376,12 +444,13 @@ impl Bench {
 }
 
 /// A server that is to start at once, and its bench.
-fn server(place: &Place, listener: TcpListener, proxy: &Arc<Proxy>) -> (Server, Bench) {
+fn server(place: &Place, listener: TcpListener, proxy: &Arc<Proxy>) -> io::Result<(Server, Bench)> {
     let (starts, to_start) = mpsc::channel();
     let (ended, ends) = mpsc::channel();
     let (machine, stop) = (Machine::default(), Stop::default());
     // It is received: the receiver is in the next lines.
     let _ = starts.send(stop.clone());
+    let hidden = listener.try_clone()?;
     let bench = Bench {
         listener,
         name: place.name.clone(),
@@ -396,10 +465,12 @@ fn server(place: &Place, listener: TcpListener, proxy: &Arc<Proxy>) -> (Server, 
         state: State::Runs(stop),
         starts,
         ends,
-        latency: None,
+        public: place.address,
+        hidden,
+        latency: BTreeMap::new(),
         partition: None,
     };
-    (server, bench)
+    Ok((server, bench))
 }
 
 fn host(ip: Ipv4Addr) -> Host {

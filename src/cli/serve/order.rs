@@ -26,8 +26,13 @@ pub enum Order {
 /// A fault of one server.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Strike {
-    /// Its requests and its replies each take this much longer.
-    Latency(Duration),
+    /// What it receives, what it sends, or both take this much longer.
+    Latency {
+        /// Which packets.
+        direction: Direction,
+        /// How much longer.
+        delay: Duration,
+    },
     /// Nothing passes between it and others, but for these peers.
     Partition {
         /// The peers that still reach it.
@@ -43,11 +48,24 @@ pub enum Strike {
     ClockRate(f64),
     /// It loses power.
     Crash,
+    /// Its process ends, and its machine goes on.
+    Kill,
     /// It is started again, with a crash before if it runs.
     Restart {
         /// How long it is down.
         after: Duration,
     },
+}
+
+/// The packets of a server that a fault of its links concerns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Those that it receives.
+    To,
+    /// Those that it sends.
+    From,
+    /// All.
+    Both,
 }
 
 /// A command.
@@ -66,10 +84,12 @@ pub struct Command {
 pub const COMMANDS: &[Command] = &[
     Command {
         name: "LAB.LATENCY",
-        arguments: "server delay",
-        help: "delays each request and each reply; 0 ends it",
+        arguments: "server delay [TO | FROM]",
+        help: "delays what it receives and what it sends, or one of the two; 0 ends it",
         parse: |words| match words {
-            [server, delay] => strike(server, Strike::Latency(duration(delay)?)),
+            [server, delay] => latency(server, delay, Direction::Both),
+            [server, delay, word] if is(word, "TO") => latency(server, delay, Direction::To),
+            [server, delay, word] if is(word, "FROM") => latency(server, delay, Direction::From),
             _ => Ok(None),
         },
     },
@@ -134,6 +154,15 @@ pub const COMMANDS: &[Command] = &[
         help: "cuts its power: peers hear nothing, and what was not synced is lost",
         parse: |words| match words {
             [server] => strike(server, Strike::Crash),
+            _ => Ok(None),
+        },
+    },
+    Command {
+        name: "LAB.KILL",
+        arguments: "server",
+        help: "ends its process: peers hear of it, and what was written is kept",
+        parse: |words| match words {
+            [server] => strike(server, Strike::Kill),
             _ => Ok(None),
         },
     },
@@ -244,6 +273,11 @@ impl Command {
     }
 }
 
+fn latency(server: &str, delay: &str, direction: Direction) -> Result<Option<Order>, String> {
+    let delay = duration(delay)?;
+    strike(server, Strike::Latency { direction, delay })
+}
+
 fn strike(server: &str, strike: Strike) -> Result<Option<Order>, String> {
     Ok(Some(Order::Strike(server.into(), strike)))
 }
@@ -314,10 +348,14 @@ mod tests {
             "lab.pause n1 500",
             Strike::Pause(Duration::from_millis(500)),
         );
-        check(
-            "LAB.LATENCY n1 2.5s",
-            Strike::Latency(Duration::from_millis(2500)),
-        );
+        let delay = Duration::from_millis(2500);
+        for (text, direction) in [
+            ("LAB.LATENCY n1 2.5s", Direction::Both),
+            ("LAB.LATENCY n1 2.5s TO", Direction::To),
+            ("LAB.LATENCY n1 2.5s from", Direction::From),
+        ] {
+            check(text, Strike::Latency { direction, delay });
+        }
         let after = Duration::from_secs(60);
         check("LAB.RESTART n1 1m", Strike::Restart { after });
         for (text, us) in [("+2000", 2_000_000), ("-1s", -1_000_000), ("7us", 7)] {
