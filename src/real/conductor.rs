@@ -15,7 +15,8 @@ use super::foreign::mute::{Mute, READS_NS};
 use super::testbed::{Finished, Testbed};
 use locklab_check::Property;
 use locklab_history::{
-    Contents, Effect, Event, Failpoint, FaultyLinks, History, HostFault, Name, Schedule,
+    Contents, Effect, Event, Failpoint, Fault, FaultyLinks, History, HostFault, Name, Schedule,
+    Start,
 };
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
@@ -72,7 +73,27 @@ pub(super) fn conduct(
     conductor.executor.start(&mut conductor.processes);
     conductor.processes.testbed.begin();
     conductor.run(ns_from_ms(scenario.horizon_ms), stop)?;
-    conductor.finish()
+    let hints = hints(schedule, &conductor.mute);
+    let mut conducted = conductor.finish()?;
+    conducted.notes.extend(hints);
+    Ok(conducted)
+}
+
+/// What to write where a fault has waited in vain for the second grant of a program that says nothing.
+fn hints(schedule: &Schedule, mute: &Mute) -> Vec<String> {
+    let hint = |fault: &Fault| match &fault.start {
+        Start::After { client, point, .. }
+            if *point == Failpoint::Acquired && mute.is_granted_once(client) =>
+        {
+            let name = &fault.name;
+            Some(format!(
+                "fault {name} did not strike: {client} tells nothing, and was granted its lock only once; to strike \
+                 then, write --set fault.{name}.after='{client} holds' --set fault.{name}.delay_ms=20"
+            ))
+        }
+        _ => None,
+    };
+    schedule.faults.iter().filter_map(hint).collect()
 }
 
 struct Conductor<'a> {

@@ -48,13 +48,27 @@ fn a_silent_program_is_struck_under_its_second_grant() {
     };
     let phases = phases(&run);
     let [(Phase::Begins, before), (Phase::Ends, until)] = &phases[..] else {
-        panic!("{phases:?}");
+        panic!("the pause does not begin and end: {:#?}", run.notes);
     };
     assert_eq!(grants(before, "c1"), 2, "{before:#?}");
     let last = { before.iter().rev() }.find(|it| *it.host == *"c1");
     let last = last.map(|record| &record.event);
     assert!(matches!(last, Some(Event::BeliefBegins { .. })), "{last:?}");
     assert!(grants(until, "c2") > grants(before, "c2"), "{until:#?}");
+}
+
+/// c1 keeps its lock to the end, so its second grant never comes.
+#[test]
+fn a_silent_program_that_takes_its_lock_once_is_not_struck_and_it_is_said_what_to_write() {
+    let once = r#"[ "$LOCKLAB_HOST" = c1 ] && sleep 100;"#;
+    let Some(run) = paused("c1 acquired", once) else {
+        return;
+    };
+    let phases: Vec<Phase> = phases(&run).iter().map(|(phase, _)| *phase).collect();
+    assert_eq!(phases, [Phase::Missed]);
+    let told = run.notes.join("\n");
+    let expected = "write --set fault.pause.after='c1 holds' --set fault.pause.delay_ms=20";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[test]

@@ -50,6 +50,12 @@ impl Mute {
         self.clients.contains_key(client)
     }
 
+    /// Whether this client has shown and told nothing, and was granted the lock no more than once.
+    pub(crate) fn is_granted_once(&self, client: &Name) -> bool {
+        let granted = self.clients.get(client);
+        granted.is_some_and(|granted| granted.times == 1)
+    }
+
     /// A node has granted a client the lock. Whether it has the lock now, and let an earlier grant pass in silence.
     /// A node that grants it once more begins another attempt.
     pub(crate) fn is_granted(&mut self, client: &Name, node: &Name) -> bool {
@@ -103,8 +109,11 @@ mod tests {
     fn a_program_that_speaks_is_left_to_its_words() {
         let (c1, n1): (Name, Name) = ("c1".into(), "n1".into());
         let mut mute = Mute::new(std::slice::from_ref(&c1), 1);
+        assert!(!mute.is_granted_once(&c1));
         assert!(!mute.is_granted(&c1, &n1) && mute.has(&c1));
+        assert!(mute.is_granted_once(&c1));
         mute.speaks(&c1);
         assert!(!mute.is_granted(&c1, &n1) && !mute.has(&c1));
+        assert!(!mute.is_granted_once(&c1));
     }
 }
