@@ -13,6 +13,7 @@ use locklab_matrix::{Part, Plan, Row, Setting, put_in, rows};
 use locklab_model::scenario::{SHIPPED, Scenario, load};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_situations::{Situation, Subject as Situated, can_meet, met};
 use locklab_testing::at_once;
 use locklab_truth::{Comparison, Subject, compare, rule};
 
@@ -58,6 +59,12 @@ fn compared(scenario: &Scenario, seeds: Range<u64>) -> Tally {
             bounds: &judged::bounds(&drawn),
             verdicts: &run.verdicts,
         };
+        let met = met(&Situated {
+            history: subject.history,
+            contents: Some(subject.contents),
+            topology: subject.topology,
+            lock: &drawn.lock,
+        });
         let Comparison {
             foreign_release,
             differences,
@@ -77,16 +84,28 @@ fn compared(scenario: &Scenario, seeds: Range<u64>) -> Tally {
         };
         let key = [servers, by_history, by_nodes];
         *tally.foreign.entry(key).or_default() += 1;
-        let run = format!(
+        let name = format!(
             "{} {} seed {seed}",
             scenario.name,
             scenario.overrides.join(" ")
         );
+        let deletes = matches!(
+            run.verdicts[&Property::ForeignRelease],
+            Verdict::Violated(_)
+        );
+        if deletes && !met.contains(&Situation::ForeignKeyMet) {
+            let what = "a release deleted another client's key and did not meet it";
+            (tally.differences).push(format!("{name}: {what}"));
+        }
+        let cannot = met
+            .iter()
+            .filter(|it| !can_meet(**it, &drawn.lock, &drawn.topology));
+        (tally.differences).extend(cannot.map(|it| format!("{name} cannot meet {it}")));
         if let Some(removal) = foreign_release.filter(|_| !may_remove(scenario)) {
             let what = removal.what();
-            (tally.differences).push(format!("{run}: no release of this lock should: {what}"));
+            (tally.differences).push(format!("{name}: no release of this lock should: {what}"));
         }
-        let found = differences.iter().map(|found| format!("{run}, {found}"));
+        let found = differences.iter().map(|found| format!("{name}, {found}"));
         tally.differences.extend(found);
     }
     tally

@@ -11,8 +11,21 @@ pub struct Contents {
     pub payloads: Vec<Vec<u8>>,
     /// The keys of the nodes, in the order of true time.
     pub snapshots: Vec<KeySnapshot>,
+    /// The requests that the nodes received, in the order of true time; only of a simulated run.
+    pub visits: Vec<Visit>,
     /// Why there are no snapshots of a run on real servers, if there are none.
     pub unknown: Option<String>,
+}
+
+/// A node executed what a host had sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    /// True time in nanoseconds since the run began.
+    pub at_ns: u64,
+    /// The node.
+    pub node: Name,
+    /// The host that sent it: a client, or another server.
+    pub by: Name,
 }
 
 /// The keys of a node at one time. It is taken whenever they have changed, and at the end of the

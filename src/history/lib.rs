@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::contents::{Contents, KeyChange, KeySnapshot, KeyState};
+pub use self::contents::{Contents, KeyChange, KeySnapshot, KeyState, Visit};
 pub use self::failpoint::{Failpoint, Moment, Point};
 pub use self::fault::{Aim, Family, FaultKind, HostFault, LinkFault, Span, Symptom};
 pub use self::schedule::{Effect, Fault, Links, Schedule, Start};

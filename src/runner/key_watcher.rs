@@ -9,12 +9,15 @@ use locklab_world::Host;
 
 use crate::key_log::{KeyLog, Moment, wall_deadline};
 use crate::simulated_env::Directory;
-use locklab_history::{ClockKind, Deadline, KeySnapshot, Name};
+use locklab_history::{ClockKind, Deadline, KeySnapshot, Name, Visit};
 use locklab_model::scenario::NodeClock;
 
-/// Records the keys of the nodes of a run.
+/// Records the keys of the nodes of a run, and who sends them requests.
 #[derive(Default)]
-pub(super) struct KeyWatcher(RefCell<KeyLog>);
+pub(super) struct KeyWatcher {
+    log: RefCell<KeyLog>,
+    visits: RefCell<Vec<Visit>>,
+}
 
 impl KeyWatcher {
     /// Returns a watch for a new process of the node `name`, whose keys expire by this clock of its
@@ -28,19 +31,32 @@ impl KeyWatcher {
     ) -> Watch {
         let (watcher, name, host) = (self.clone(), name.clone(), host.clone());
         let directory = directory.clone();
-        self.0.borrow_mut().begin(&name);
+        self.log.borrow_mut().begin(&name);
         Rc::new(move |node: &Node, peer| {
             let known = |peer| directory.iter().find(|(_, id)| **id == peer);
             let by = peer.and_then(known).map(|(name, _)| name);
             let deadline = |ms| deadline(ms, clock, &host);
-            let mut log = watcher.0.borrow_mut();
-            log.update(&name, now(&host), node, by, deadline);
+            let now = now(&host);
+            if let Some(by) = by {
+                watcher.visits.borrow_mut().push(Visit {
+                    at_ns: now.at_ns,
+                    node: name.clone(),
+                    by: by.clone(),
+                });
+            }
+            let mut log = watcher.log.borrow_mut();
+            log.update(&name, now, node, by, deadline);
         })
     }
 
     /// Returns all snapshots of the run, with a final one of each node for its clocks.
     pub(super) fn finish(&self, host: impl Fn(&Name) -> Host) -> Vec<KeySnapshot> {
-        self.0.borrow_mut().finish(|name| now(&host(name)))
+        self.log.borrow_mut().finish(|name| now(&host(name)))
+    }
+
+    /// Returns the requests of the run.
+    pub(super) fn visits(&self) -> Vec<Visit> {
+        self.visits.take()
     }
 }
 

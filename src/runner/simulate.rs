@@ -70,6 +70,13 @@ impl Keep {
         contents: true,
         steps: false,
     };
+    /// What the nodes hold, and who sends them requests, without the messages.
+    pub const HELD: Keep = Keep {
+        messages: false,
+        trace: false,
+        contents: true,
+        steps: false,
+    };
     /// Every step.
     pub const STEPS: Keep = Keep {
         messages: false,
@@ -176,6 +183,7 @@ pub fn simulate_renewed(
             .map(|message| message.payload.to_vec())
             .collect(),
         snapshots: watcher.finish(|name| world.host(recorder.id(name))),
+        visits: watcher.visits(),
         unknown: None,
     });
     let history = History {

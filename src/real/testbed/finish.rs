@@ -91,6 +91,7 @@ impl Testbed<'_> {
             payloads: kept.map(|it| it.payload.to_vec()).collect(),
             unknown: repeated.as_ref().err().map(Unknown::to_string),
             snapshots: repeated.map(|it| it.snapshots).unwrap_or_default(),
+            visits: Vec::new(),
         });
         Ok(finished)
     }

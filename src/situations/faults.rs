@@ -1,0 +1,83 @@
+//! The faults of a run as periods: which host stands still, and which link is cut, at a time.
+
+use std::collections::BTreeMap;
+
+use locklab_history::{Event, FaultKind, FaultyLinks, History, Name, PacketFault, Phase};
+
+/// The faults of a run that stop hosts or cut links.
+pub(super) struct Faults<'a>(Vec<Period<'a>>);
+
+/// A fault on one host.
+struct Period<'a> {
+    host: &'a Name,
+    kind: FaultKind,
+    links: Option<&'a FaultyLinks>,
+    from_ns: u64,
+    until_ns: u64,
+}
+
+impl<'a> Faults<'a> {
+    /// Those of a history.
+    pub(super) fn of(history: &'a History) -> Self {
+        let mut periods: Vec<Period> = Vec::new();
+        let mut open: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
+        for record in &history.records {
+            let Event::Fault {
+                fault,
+                kind,
+                phase,
+                links,
+            } = &record.event
+            else {
+                continue;
+            };
+            match phase {
+                Phase::Begins => {
+                    open.insert((fault, &record.host), periods.len());
+                    periods.push(Period {
+                        host: &record.host,
+                        kind: *kind,
+                        links: links.as_ref(),
+                        from_ns: record.at_ns,
+                        until_ns: u64::MAX,
+                    });
+                }
+                Phase::Ends => {
+                    if let Some(place) = open.remove(&(fault, &record.host)) {
+                        periods[place].until_ns = record.at_ns;
+                    }
+                }
+                Phase::Before | Phase::Missed => {}
+            }
+        }
+        Faults(periods)
+    }
+
+    fn at(&self, at_ns: u64) -> impl Iterator<Item = &Period<'a>> {
+        let periods = self.0.iter();
+        periods.filter(move |it| it.from_ns <= at_ns && at_ns <= it.until_ns)
+    }
+
+    /// Whether the process or the machine of this host stands still.
+    pub(super) fn is_stopped(&self, host: &Name, at_ns: u64) -> bool {
+        let stops = |it: &Period| matches!(it.kind, FaultKind::Pause | FaultKind::Suspend);
+        self.at(at_ns).any(|it| it.host == host && stops(it))
+    }
+
+    /// Whether no packet gets through from one of these hosts to the other, or back. Either is enough:
+    /// no request is answered.
+    pub(super) fn is_cut(&self, one: &str, other: &str, at_ns: u64) -> bool {
+        self.at(at_ns).any(|it| {
+            it.links.is_some_and(|links| {
+                links.packets == PacketFault::Cut
+                    && (is_between(links, one, other) || is_between(links, other, one))
+            })
+        })
+    }
+}
+
+/// Whether the links lead from one host to the other, in the direction that is named or in both.
+fn is_between(links: &FaultyLinks, from: &str, to: &str) -> bool {
+    let has = |side: &[Name], host: &str| side.iter().any(|it| &**it == host);
+    has(&links.from, from) && has(&links.to, to)
+}

@@ -1,0 +1,107 @@
+//! Situations of a run that strain its lock, by name: a lease lapsed while its holder was paused, a release
+//! reached another client's key. [`met`] finds those of a run.
+//!
+//! A property that no run violates says little if no run could have brought the lock into trouble. Within a
+//! run this is a matter of `locklab_check`: without the opportunity for a violation its verdict is
+//! inconclusive. Situations are finer, and are counted over many runs: [`needed`] says which ones put a
+//! property to the test, and [`can_meet`] which of them a lock can meet.
+//!
+//! A situation is judged from the history of the run and, where no history shows it, from what its servers
+//! held for whom (`locklab_truth`). No verdict of a run depends on it.
+
+mod faults;
+mod grants;
+mod holders;
+mod lapse;
+mod needs;
+mod release;
+mod restarts;
+#[cfg(test)]
+mod shipped;
+mod situation;
+#[cfg(test)]
+mod tests;
+mod untold;
+
+use std::collections::BTreeSet;
+
+use locklab_history::timeline::Timeline;
+use locklab_history::{Contents, History, Topology, Visit};
+use locklab_locks::LockSpec;
+use locklab_truth::{Holdings, rule};
+
+use self::faults::Faults;
+use self::holders::Holders;
+use self::lapse::lapses;
+pub use self::needs::{can_meet, needed};
+pub use self::situation::Situation;
+
+/// A run.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Its history.
+    pub history: &'a History,
+    /// What its servers held, if that was kept.
+    pub contents: Option<&'a Contents>,
+    /// Its hosts.
+    pub topology: &'a Topology,
+    /// Its lock.
+    pub lock: &'a LockSpec,
+}
+
+/// The situations that a run met.
+pub fn met(subject: &Subject) -> BTreeSet<Situation> {
+    let Subject {
+        history,
+        contents,
+        topology,
+        lock,
+    } = *subject;
+    let rule = rule(lock, topology).ok();
+    let holdings = contents
+        .zip(rule)
+        .map(|(contents, rule)| Holdings::of(history, contents, topology, rule));
+    let visits = contents.map_or(&[][..], |contents| &contents.visits);
+    let mut met = met_by(history, holdings.as_ref(), visits, topology);
+    if lock.asks_resource() {
+        // The resource keeps the counter, whatever becomes of the servers.
+        met.remove(&Situation::TokenAfterRestart);
+    }
+    met
+}
+
+/// The situations of a history and of these holdings.
+fn met_by(
+    history: &History,
+    holdings: Option<&Holdings>,
+    visits: &[Visit],
+    topology: &Topology,
+) -> BTreeSet<Situation> {
+    let timeline = Timeline::of(history);
+    let faults = Faults::of(history);
+    let holders = holdings.map(|all| Holders::of(all, topology));
+    let lapses = lapses(&timeline, holders.as_ref());
+    let by_servers = |is_met: &dyn Fn(&Holders) -> bool| holders.as_ref().is_some_and(is_met);
+    let is_met = |situation: &Situation| match situation {
+        Situation::LapsedWhileStopped => lapse::while_stopped(&lapses, &faults),
+        Situation::LapsedWhileCutOff => lapse::while_cut_off(&lapses, &faults, topology),
+        Situation::ClockStepped => grants::is_clock_stepped(&timeline, topology),
+        Situation::HolderDied => grants::has_holder_died(&timeline),
+        Situation::ForgottenGrant => {
+            by_servers(&|holders| restarts::is_grant_forgotten(&timeline, holders))
+        }
+        Situation::FailedOver => restarts::is_failed_over(&timeline),
+        Situation::TokenAfterRestart => restarts::is_token_drawn_late(&timeline, topology),
+        Situation::SplitNodes => {
+            by_servers(&|holders| holders.rule().need > 1 && holders.are_split())
+        }
+        Situation::UntoldGrant => {
+            by_servers(&|holders| untold::is_grant_untold(&timeline, holders))
+        }
+        Situation::ForeignKeyMet => {
+            by_servers(&|holders| release::is_foreign_key_met(&timeline, holders, visits))
+        }
+        Situation::WaiterWoke => grants::has_waiter_woken(&timeline),
+    };
+    Situation::ALL.into_iter().filter(is_met).collect()
+}
