@@ -2,6 +2,7 @@
 
 use locklab_check::{Ms, Reactions};
 use locklab_history::Outcome;
+use locklab_values::count::times;
 use locklab_values::units::fractional_ms_from_ns;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -115,8 +116,8 @@ impl Durations {
 
     /// `a lock was released while another waited: 4 times; granted to another: 3 times, after …`.
     fn describe(&self, what: &str, happened: &str) -> Option<String> {
-        let times = self.ns.len() as u64;
-        let all = times + self.never;
+        let met = self.ns.len() as u64;
+        let all = met + self.never;
         let after = match self.range() {
             None if all == 0 => return None,
             None => String::new(),
@@ -125,11 +126,8 @@ impl Durations {
                 format!(", after {median} (median; {first} to {last})")
             }
         };
-        let times = counted(times);
-        Some(format!(
-            "{what}: {}; {happened}: {times}{after}",
-            counted(all)
-        ))
+        let (all, met) = (times(all), times(met));
+        Some(format!("{what}: {all}; {happened}: {met}{after}"))
     }
 
     fn json(&self) -> Value {
@@ -141,15 +139,6 @@ impl Durations {
             "times": self.ns.len(), "never": self.never,
             "shortest_ms": shortest, "median_ms": median, "longest_ms": longest,
         })
-    }
-}
-
-/// `once`, `3 times`.
-fn counted(times: u64) -> String {
-    match times {
-        0 => "never".into(),
-        1 => "once".into(),
-        _ => format!("{times} times"),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Plain values and functions: nothing here knows a clock, a host or a connection.
 
+pub mod count;
 pub mod dist;
 pub mod durations;
 pub mod normal;

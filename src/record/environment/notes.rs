@@ -6,6 +6,7 @@ use super::{number, seconds};
 use crate::events::Often;
 use crate::recorded::{Live, Recorded};
 use crate::values::Values;
+use locklab_values::count::times;
 
 /// Notes on the whole of it.
 pub(super) fn notes(recorded: &Recorded) -> Vec<String> {
@@ -114,10 +115,7 @@ fn of_redis(live: &Live, redis: &str) -> Vec<String> {
                 "{redis} failed to answer {} in {}; without an answer: {}. Whether the network, \
                  the server or its machine failed is not known, so that this file has no such cause: add \
                  one, with fault = \"partition\", \"pause\" or \"crash\".",
-                match count {
-                    1 => "once".to_owned(),
-                    _ => format!("{count} times"),
-                },
+                times(count as u64),
                 seconds(watched_s),
                 told(&outages)
             ),

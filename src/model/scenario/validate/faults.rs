@@ -5,6 +5,7 @@ use crate::fault::{FaultSpec, Placement};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
 use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name, Role, Step};
+use locklab_values::count::times;
 use locklab_values::dist::Dist;
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
@@ -220,10 +221,7 @@ fn reachable(scenario: &Scenario, moment: &Moment, path: &[&str]) -> Result<(), 
         format!(
             "\"{moment}\" never comes: {} takes the lock {}",
             moment.client,
-            match rounds {
-                1 => "once".to_owned(),
-                _ => format!("{rounds} times"),
-            }
+            times(u64::from(rounds))
         ),
     )
 }
