@@ -110,10 +110,13 @@ impl Experiment for Strategies {
         };
         let seeds = vec![0..self.starts; self.searches.len()];
         let session = work.session();
+        // A search may take seconds.
+        let stop = session.stop.flag();
         let one = |place: usize, number: u64, starts: &mut Starts| {
             let first = number * self.limit;
             let seeds = first..first + self.limit;
-            let start = Start::of(&self.searches[place], self.property(place), seeds)?;
+            let search = &self.searches[place];
+            let start = Start::of(search, self.property(place), seeds, stop)?;
             starts.0.insert(number, start);
             anyhow::Ok(())
         };

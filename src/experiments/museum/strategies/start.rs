@@ -1,10 +1,11 @@
 //! One search, until a run shows the mechanism.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use anyhow::ensure;
 use locklab_check::Property;
-use locklab_runner::RunError;
 use locklab_runner::simulate::Keep;
 use serde::{Deserialize, Serialize};
 
@@ -33,15 +34,21 @@ pub(super) struct Cost {
 impl Start {
     /// Searches with these seeds, and with as many runs at most. The runs of the mended lock are the museum's
     /// proof; they are no part of the search, and not counted.
+    ///
+    /// # Errors
+    ///
+    /// If a run has no result, or if the search is stopped before its end.
     pub(super) fn of(
         search: &Search,
         property: Property,
         seeds: Range<u64>,
-    ) -> Result<Start, RunError> {
+        stop: &AtomicBool,
+    ) -> anyhow::Result<Start> {
         let limit = seeds.end - seeds.start;
         let mut start = Start::default();
         let (mut runs, mut spent) = (0, Duration::ZERO);
         for seed in seeds {
+            ensure!(!stop.load(Ordering::Relaxed), "the search was stopped");
             let began = cpu::of_this_thread();
             let chosen = search.choose(seed)?;
             let run = chosen.run(seed, Keep::default())?;

@@ -1,5 +1,7 @@
 //! Searches for mechanisms that are easy to find.
 
+use std::sync::atomic::AtomicBool;
+
 use locklab_museum::{Exhibit, Museum as Data};
 
 use super::Strategies;
@@ -15,7 +17,17 @@ fn exhibit(name: &str) -> Exhibit {
 fn start(name: &str, way: Way, seeds: std::ops::Range<u64>) -> Start {
     let exhibit = exhibit(name);
     let search = Search::of(way, &exhibit).expect("it fits");
-    Start::of(&search, exhibit.property, seeds).expect("each run ends")
+    let never = AtomicBool::new(false);
+    Start::of(&search, exhibit.property, seeds, &never).expect("each run ends")
+}
+
+/// What fails after Ctrl-C is not kept.
+#[test]
+fn search_that_is_stopped_has_no_result() {
+    let exhibit = exhibit("no-lease");
+    let search = Search::of(Way::ALL[0], &exhibit).expect("it fits");
+    let stopped = Start::of(&search, exhibit.property, 0..1, &AtomicBool::new(true));
+    assert!(stopped.is_err());
 }
 
 #[test]
