@@ -1,5 +1,7 @@
 //! `locklab campaign`: every lock under random faults.
 
+use std::num::NonZeroU64;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
@@ -19,6 +21,7 @@ Examples:
   locklab campaign --fault pause --fault slow-link  only these faults
   locklab campaign --set campaign.duration_ms=300   shorter ones
   locklab campaign --lock redlock --strategy steps  faults at steps of a run
+  locklab campaign --seeds 1000 --quota 10          situations met ten times
 
 The scenario problems/campaign describes what the seeds draw; one run of it:
   locklab view problems/campaign --seed 7
@@ -51,6 +54,10 @@ pub(super) struct Options {
     #[arg(long, value_name = "STRATEGY", default_value = "uniform", hide_possible_values = true,
           value_parser = strategy_parser())]
     strategy: String,
+    /// How many runs of a lock have to meet a situation that a property needs; if fewer do, and none
+    /// violates the property, it is inconclusive
+    #[arg(long, value_name = "RUNS", default_value = "1")]
+    quota: NonZeroU64,
     #[command(flatten)]
     pub(super) many: Many,
 }
@@ -72,6 +79,7 @@ pub(super) fn campaign(options: &Options, context: &Context) -> anyhow::Result<E
         .filter_map(|name| FaultKind::of_name(name));
     let faults: Vec<FaultKind> = faults.collect();
     let sets = options.sets.clone();
-    let campaign = Campaign::plan(&options.locks, sets, &faults, seeds, strategy)?;
+    let quota = options.quota;
+    let campaign = Campaign::plan(&options.locks, sets, &faults, seeds, strategy, quota)?;
     conduct(&campaign, &options.many.session(context)?)
 }

@@ -1,16 +1,21 @@
 //! Every lock under random faults.
 
+mod coverage;
 mod searched;
 mod tables;
+#[cfg(test)]
+mod tests;
 
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use anyhow::{anyhow, ensure};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use self::coverage::Coverage;
 use self::searched::{Searched, WouldMiss};
-use self::tables::{LIVENESS, Measure, Number, SAFETY, as_list};
+use self::tables::{LIVENESS, Measure, SAFETY, as_list};
 use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
@@ -19,7 +24,8 @@ use super::report::Report;
 use super::section::Section;
 use super::strategy::{Chosen, Kinds, Strategy};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Reports, Session, Store, data, pictures};
+use super::{Exit, Experiment, Program, Reports, Session, Store, data, layout, pictures};
+use locklab_check::Property;
 use locklab_evidence::thousands;
 use locklab_history::FaultKind;
 use locklab_matrix::{Row, Setting, put_in};
@@ -54,22 +60,35 @@ pub struct Campaign {
     seeds: Range<u64>,
     strategy: Strategy,
     kinds: Kinds,
+    quota: NonZeroU64,
 }
 
 impl Campaign {
     /// Plans a campaign of these locks, or single forms of one; without any, of all. `overrides`
-    /// are those of the scenario, and `strategy` chooses the runs, with these kinds of fault, or all.
+    /// are those of the scenario, and `strategy` chooses the runs, with these kinds of fault, or all. A
+    /// property is inconclusive if fewer runs than `quota` met a situation that it needs.
     ///
     /// # Errors
     ///
-    /// If an override does not fit, or the strategy has no such faults.
+    /// If an override does not fit, the strategy has no such faults, or the quota is more than all runs.
     pub fn plan(
         locks: &[String],
         mut overrides: Vec<String>,
         faults: &[FaultKind],
         seeds: Range<u64>,
         strategy: Strategy,
+        quota: NonZeroU64,
     ) -> anyhow::Result<Self> {
+        let runs = seeds.end.saturating_sub(seeds.start);
+        ensure!(
+            quota.get() <= runs.max(1),
+            "--quota {quota} is more than the {} of each lock; write at most {runs}, or more seeds",
+            if runs == 1 {
+                "one run".into()
+            } else {
+                format!("{} runs", thousands(runs))
+            }
+        );
         let mut kinds = Kinds::All;
         if !faults.is_empty() {
             match strategy {
@@ -95,6 +114,7 @@ impl Campaign {
             seeds,
             strategy,
             kinds,
+            quota,
         })
     }
 }
@@ -153,7 +173,7 @@ impl Experiment for Campaign {
         let session = work.session();
         let run = |place: usize, seed, searched: &mut Searched| -> Result<(), RunError> {
             let chosen = self.choose(&self.scenarios[place], seed)?;
-            let run = chosen.run(seed, Keep::default())?;
+            let run = chosen.run(seed, Keep::HELD)?;
             searched.add(seed, &run, &chosen);
             Ok(())
         };
@@ -182,40 +202,63 @@ impl Experiment for Campaign {
             let entry = |(row, miss): &(&Row, WouldMiss)| json!({ "lock": row.entry.name, "row": row.label, "would_miss": miss });
             document["missed"] = would_miss.iter().map(entry).collect();
         }
-        let document = |results: &[Number]| {
-            let mut document = document.clone();
-            document["results"] = json!(results);
-            data::document(Self::NAME, document)
+        let of_lock = |((row, scenario), searched)| Coverage {
+            row,
+            scenario,
+            searched,
+            runs,
+            quota: self.quota.get(),
         };
-        let mut every = Vec::new();
-        let mut sections = Vec::new();
-        for part in [&SAFETY, &LIVENESS] {
-            let numbers = part.numbers(&self.rows, &all);
-            let table = part.table(runs, &self.rows, &all, by);
-            let data = document(&numbers);
+        let locks = self.rows.iter().zip(&self.scenarios).zip(&all);
+        let coverage: Vec<Coverage> = locks.map(of_lock).collect();
+        document["quota"] = json!(self.quota);
+        let with = |key: &str, value: Value| {
+            let mut document = document.clone();
+            document[key] = value;
+            document
+        };
+        let section = |table, list, data, stem: &str| {
             let end = self.seeds.start + runs;
             let provenance = Provenance {
-                subject: format!("{} of locks in {}", part.stem, workload(by).0),
+                subject: format!("{stem} of locks in {}", workload(by).0),
                 overrides: self.overrides.clone(),
                 seeds: format!("seeds {}..{end} of each lock", self.seeds.start),
                 environment: "simulated world".into(),
             };
-            let list = as_list(&numbers);
-            let section = Section::of_table(table, list, data, provenance, folder, part.stem);
-            sections.push(section);
+            let data = data::document(Self::NAME, data);
+            Section::of_table(table, list, data, provenance, folder, stem)
+        };
+        let mut every = Vec::new();
+        let mut sections = Vec::new();
+        for part in [&SAFETY, &LIVENESS] {
+            let numbers = part.numbers(&coverage);
+            let table = part.table(runs, &coverage, by);
+            let data = with("results", json!(numbers));
+            sections.push(section(table, as_list(&numbers), data, part.stem));
             every.extend(numbers);
         }
-        let mut closing = tell_missed(&would_miss, runs);
+        let counts = coverage::counts(&coverage);
+        sections.push(section(
+            coverage::table(runs, self.quota.get(), &coverage),
+            coverage::as_list(&counts),
+            with("situations", json!(counts)),
+            "situations",
+        ));
+        let mut closing = layout::fold(&coverage::tell_gaps(&judged_properties(), &coverage));
+        closing += &tell_missed(&would_miss, runs);
         if self.is_chosen {
             for ((row, scenario), searched) in self.rows.iter().zip(&self.scenarios).zip(&all) {
                 let cell = &searched.cell;
                 closing += &self.show(row, scenario, cell, folder, &session.program)?;
             }
         }
+        closing.truncate(closing.trim_end().len());
+        let mut whole = with("results", json!(every));
+        whole["situations"] = json!(counts);
         Ok(Report {
             sections,
             closing,
-            document: document(&every),
+            document: data::document(Self::NAME, whole),
             exit: Exit::AsPredicted,
         })
     }
@@ -237,11 +280,7 @@ impl Campaign {
         program: &Program,
     ) -> anyhow::Result<String> {
         let mut text = String::new();
-        let measures = SAFETY.measures.iter().chain(LIVENESS.measures);
-        for (measure, _) in measures {
-            let Measure::Violations(property) = *measure else {
-                continue;
-            };
+        for property in judged_properties() {
             let Some(shortest) = cell.shortest.get(&property) else {
                 continue;
             };
@@ -270,9 +309,27 @@ impl Campaign {
         if self.strategy != Strategy::Uniform {
             words.extend(["--strategy", self.strategy.name()]);
         }
+        for set in &self.overrides {
+            words.extend(["--set", set]);
+        }
+        if let Kinds::Of(kinds) = &self.kinds {
+            for kind in kinds {
+                words.extend(["--fault", kind.name()]);
+            }
+        }
         let reproduce = program.line(&words);
         Bug::or_usage(broken, &format!("{row} in a campaign"), reproduce)
     }
+}
+
+/// The properties in the tables.
+fn judged_properties() -> Vec<Property> {
+    let measures = SAFETY.measures.iter().chain(LIVENESS.measures);
+    let properties = measures.filter_map(|(measure, _)| match measure {
+        Measure::Violations(property) => Some(*property),
+        Measure::Grants(..) => None,
+    });
+    properties.collect()
 }
 
 /// What the runs of each lock would miss, a line each; nothing if they were not chosen from placements.

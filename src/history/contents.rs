@@ -1,6 +1,6 @@
 //! The contents of a run that are not in its history: the bytes of its messages, and the keys of
-//! its nodes. A viewer shows them. No check reads them, and no recording has them, because a
-//! simulated run can be repeated.
+//! its nodes. A viewer shows them, and the situations of a campaign are found in them. No check reads them,
+//! and no recording has them, because a simulated run can be repeated.
 
 use crate::{Deadline, Name};
 

@@ -344,10 +344,12 @@ fn servers_grant_the_lock_to_a_client_that_is_not_told() {
     // It was granted before the crash, and is read from the file while the client asks in vain.
     let before = asks().granted(10, "c1").releases(15, "c1");
     let again = run(before.released(18, "c1", 1).tries(60, "c1").fails(80, "c1"));
-    let read_back = again.held("n1", "c1", [5, 50], End::Lost);
-    read_back
-        .held("n1", "c1", [70, 105], End::Expired)
-        .misses(UntoldGrant);
+    let lost = || again.clone().held("n1", "c1", [5, 50], End::Lost);
+    let held = |run: Run| run.held("n1", "c1", [70, 105], End::Expired);
+    held(lost()).misses(UntoldGrant);
+    // Another's entry was there in between.
+    held(lost().held("n1", "c2", [55, 65], End::Deleted)).meets(UntoldGrant);
+    held(again.clone()).meets(UntoldGrant);
 }
 
 #[test]

@@ -14,19 +14,22 @@ pub(super) fn is_grant_untold(timeline: &Timeline, holders: &Holders) -> bool {
     let all = holders.holdings();
     let mut is_untold = false;
     holders.each_grant(&mut |holding| {
-        // What a server reads from its file was granted before.
-        let is_read_back = |before: &Holding| {
-            let is_its_own = before.client == holding.client && before.node == holding.node;
-            is_its_own && before.end == End::Lost && before.until_ns <= holding.from_ns
-        };
         let is_during = |attempt: &Attempt| {
             attempt.client == holding.client
                 && attempt.from_ns <= holding.from_ns
                 && holding.from_ns <= attempt.to_ns
         };
-        is_untold |= failed.iter().any(is_during) && !all.iter().any(is_read_back);
+        is_untold |= failed.iter().any(is_during) && !is_read_back(all, holding);
     });
     is_untold
+}
+
+/// Whether the server has read this entry from its file: it was granted before, and the last entry that the
+/// server lost with its process was the same client's.
+fn is_read_back(all: &[Holding], holding: &Holding) -> bool {
+    let is_before = |it: &&Holding| it.node == holding.node && it.until_ns <= holding.from_ns;
+    let before = all.iter().filter(is_before).max_by_key(|it| it.until_ns);
+    before.is_some_and(|it| it.end == End::Lost && it.client == holding.client)
 }
 
 /// A call of `acquire` that did not succeed.

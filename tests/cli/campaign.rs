@@ -124,3 +124,66 @@ fn strategies_and_faults_that_do_not_exist_are_refused() {
         "{told}"
     );
 }
+
+/// Clocks that are stepped keep nobody from renewing its lease, and kill nobody.
+#[test]
+fn what_was_never_met_is_counted_and_named() {
+    let bench = Bench::new("campaign-situations");
+    let lock = "redisson-fenced (lease given)";
+    let arguments = [
+        "campaign",
+        "--lock",
+        lock,
+        "--fault",
+        "clock-step",
+        "--seeds",
+        "4",
+    ];
+    let campaign = bench.locklab(&arguments);
+    assert_eq!(campaign.code, Some(0));
+    let told = campaign.in_one_line();
+    let never = "never met: a client died while it held the lock";
+    assert!(told.contains(never), "{told}");
+    let csv = bench.read("target/locklab/campaign/situations.csv");
+    let of = |situation: &str| {
+        let mut rows = csv
+            .lines()
+            .filter(|row| row.contains(&format!(",{situation},")));
+        rows.next().expect("a row for each situation").to_owned()
+    };
+    let row = format!("1,redisson-fenced,{lock},holder-died,4,0,true");
+    assert!(of("holder-died").starts_with(&row), "{csv}");
+    let stepped = of("clock-stepped");
+    assert!(stepped.ends_with(",4,2,true,lease"), "{csv}");
+    assert_eq!(csv.lines().count(), 12, "{csv}");
+    let recovery = bench.read("target/locklab/campaign/liveness.csv");
+    let mut rows = recovery.lines().filter(|row| row.contains(",recovery,"));
+    let recovery = rows.next().expect("a row for each property");
+    assert!(
+        recovery.contains(",holder-died;untold-grant,"),
+        "{recovery}"
+    );
+}
+
+#[test]
+fn quota_is_what_a_situation_has_to_be_met_by() {
+    let bench = Bench::new("campaign-quota");
+    let arguments = ["campaign", "--lock", "consensus", "--seeds", "4"];
+    let with = |quota: &str| {
+        let more = ["--quota", quota, "--json"];
+        bench.locklab(&[&arguments[..], &more[..]].concat())
+    };
+    let lacking = |quota: &str| {
+        let json = with(quota).json();
+        assert_eq!(json["quota"].to_string(), quota);
+        let results = json["results"].as_array().expect("a list");
+        let lists = results.iter().filter_map(|it| it["lacking"].as_array());
+        lists.map(Vec::len).sum::<usize>()
+    };
+    assert!(lacking("1") < lacking("4"));
+    let more = with("5");
+    assert_eq!(more.code, Some(1));
+    let told = more.in_one_line();
+    assert!(told.contains("write at most 4, or more seeds"), "{told}");
+    assert_eq!(with("0").code, Some(1));
+}

@@ -2,14 +2,13 @@
 
 use locklab_check::Property;
 use locklab_evidence::{DEFAULT_AT_MOST, Finding, Prediction, thousands};
-use locklab_matrix::Row;
-use locklab_results::Cell;
 use locklab_results::csv::{self, Csv};
 use locklab_results::pace::{GrantRate, PaceCounts};
 use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_situations::Situation;
 use serde::Serialize;
 
-use super::searched::Searched;
+use super::coverage::Coverage;
 use crate::strategy::Strategy;
 
 /// A table of what was measured.
@@ -94,25 +93,31 @@ pub(super) struct Number {
     value: Option<f64>,
     low: Option<f64>,
     high: Option<f64>,
+    /// The situations that the property needs, and that too few runs met.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lacking: Vec<Situation>,
+    /// Why most of the inconclusive runs are so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
 }
 
 impl Part {
-    pub(super) fn numbers(&self, rows: &[Row], all: &[Searched]) -> Vec<Number> {
-        let mut numbers = Vec::new();
-        for (row, searched) in rows.iter().zip(all) {
-            let measures = self.measures.iter();
-            numbers.extend(measures.map(|(measure, _)| measure.number(row, &searched.cell)));
-        }
-        numbers
+    pub(super) fn numbers(&self, all: &[Coverage]) -> Vec<Number> {
+        let of_lock = |it| {
+            self.measures
+                .iter()
+                .map(move |(measure, _)| measure.number(it))
+        };
+        all.iter().flat_map(of_lock).collect()
     }
 
-    pub(super) fn table(&self, seeds: u64, rows: &[Row], all: &[Searched], by: Strategy) -> Table {
-        let of_row = |(row, searched): (&Row, &Searched)| TableRow {
-            label: row.label.clone(),
+    pub(super) fn table(&self, seeds: u64, all: &[Coverage], by: Strategy) -> Table {
+        let of_row = |it: &Coverage| TableRow {
+            label: it.row.label.clone(),
             fields: self
                 .measures
                 .iter()
-                .map(|(measure, _)| measure.field(&searched.cell))
+                .map(|(measure, _)| measure.field(it))
                 .collect(),
         };
         Table {
@@ -129,11 +134,14 @@ impl Part {
                 .iter()
                 .map(|(_, title)| (*title).into())
                 .collect(),
-            rows: rows.iter().zip(all).map(of_row).collect(),
+            rows: all.iter().map(of_row).collect(),
             legend: vec![
                 (Look::Holds, "no violation"),
                 (Look::Violated(0.0), "violated: the redder, the more runs"),
-                (Look::Inconclusive, "no violation, in too few runs"),
+                (
+                    Look::Inconclusive,
+                    "no violation, in too few runs or without what it takes",
+                ),
             ],
             notes: vec![
                 "A rate is the share of all runs that violate the property; a run that could not \
@@ -147,10 +155,11 @@ impl Part {
 }
 
 impl Measure {
-    fn number(self, row: &Row, cell: &Cell) -> Number {
+    fn number(self, of: &Coverage) -> Number {
+        let cell = &of.searched.cell;
         let number = Number {
-            lock: row.entry.name,
-            row: row.label.clone(),
+            lock: of.row.entry.name,
+            row: of.row.label.clone(),
             measure: String::new(),
             runs: 0,
             violated: None,
@@ -158,6 +167,8 @@ impl Measure {
             value: None,
             low: None,
             high: None,
+            lacking: vec![],
+            why: None,
         };
         match self {
             Measure::Violations(property) => {
@@ -171,6 +182,8 @@ impl Measure {
                     value: tally.rate().share(),
                     low: Some(interval.low),
                     high: Some(interval.high),
+                    lacking: of.lacking(property),
+                    why: of.searched.why(property).map(str::to_owned),
                     ..number
                 }
             }
@@ -189,26 +202,31 @@ impl Measure {
         }
     }
 
-    fn field(self, cell: &Cell) -> Field {
+    fn field(self, of: &Coverage) -> Field {
+        let cell = &of.searched.cell;
         match self {
             Measure::Violations(property) => {
+                let lacking = of.lacking(property);
                 let tally = cell.tallies.get(&property).copied().unwrap_or_default();
                 let share = tally.rate().share().unwrap_or_default();
                 let at_most = DEFAULT_AT_MOST;
+                let few = || format!("0 of {}", thousands(tally.runs()));
+                let mut detail = tally.describe();
                 let (text, look) = match (Prediction::Holds { at_most }).finding(&tally) {
                     Finding::Violated => (format!("{:.1} %", share * 100.0), Look::Violated(share)),
-                    Finding::Holds => ("holds".into(), Look::Holds),
-                    Finding::Inconclusive if tally.holds == 0 => ("–".into(), Look::Silent),
-                    Finding::Inconclusive => (
-                        format!("0 of {}", thousands(tally.runs())),
-                        Look::Inconclusive,
-                    ),
+                    Finding::Holds if lacking.is_empty() => ("holds".into(), Look::Holds),
+                    Finding::Holds => {
+                        detail += &format!("; inconclusive, {}", of.lack(&lacking));
+                        (few(), Look::Inconclusive)
+                    }
+                    Finding::Inconclusive if tally.holds == 0 => {
+                        let why = of.searched.why(property);
+                        detail += &why.map_or(String::new(), |why| format!(": {why}"));
+                        ("–".into(), Look::Silent)
+                    }
+                    Finding::Inconclusive => (few(), Look::Inconclusive),
                 };
-                Field {
-                    text,
-                    detail: tally.describe(),
-                    look,
-                }
+                Field { text, detail, look }
             }
             Measure::Grants(_, part) => {
                 let rate = cell.pace.as_ref().map(part).unwrap_or_default();
@@ -252,6 +270,8 @@ pub(super) fn as_list(numbers: &[Number]) -> Csv {
         "value",
         "low",
         "high",
+        "lacking",
+        "why",
     ]);
     let count = |count: Option<u64>| count.map_or(String::new(), |count| count.to_string());
     for number in numbers {
@@ -264,6 +284,9 @@ pub(super) fn as_list(numbers: &[Number]) -> Csv {
             count(number.inconclusive),
         ];
         row.extend([number.value, number.low, number.high].map(csv::number));
+        let lacking: Vec<&str> = number.lacking.iter().map(|it| it.name()).collect();
+        row.push(lacking.join(";"));
+        row.push(number.why.clone().unwrap_or_default());
         list.push(row);
     }
     list
