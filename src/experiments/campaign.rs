@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use self::coverage::Coverage;
 use self::searched::{Searched, WouldMiss};
-use self::tables::{LIVENESS, Measure, SAFETY, as_list};
+use self::tables::{LIVENESS, Measure, SAFETY, as_list, title};
 use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
@@ -189,6 +189,8 @@ impl Experiment for Campaign {
         folder: &Store,
     ) -> anyhow::Result<Report> {
         let runs = made.iter().map(|made| made.runs).max().unwrap_or_default();
+        // After Ctrl-C a lock may have fewer than another.
+        let runs_of: Vec<u64> = made.iter().map(|made| made.runs).collect();
         let all: Vec<Searched> = made.into_iter().map(|made| made.result).collect();
         let by = self.strategy;
         let mut document = json!({});
@@ -202,14 +204,19 @@ impl Experiment for Campaign {
             let entry = |(row, miss): &(&Row, WouldMiss)| json!({ "lock": row.entry.name, "row": row.label, "would_miss": miss });
             document["missed"] = would_miss.iter().map(entry).collect();
         }
-        let of_lock = |((row, scenario), searched)| Coverage {
+        let of_lock = |(((row, scenario), searched), runs): (_, &u64)| Coverage {
             row,
             scenario,
             searched,
-            runs,
+            runs: *runs,
             quota: self.quota.get(),
         };
-        let locks = self.rows.iter().zip(&self.scenarios).zip(&all);
+        let locks = self
+            .rows
+            .iter()
+            .zip(&self.scenarios)
+            .zip(&all)
+            .zip(&runs_of);
         let coverage: Vec<Coverage> = locks.map(of_lock).collect();
         document["quota"] = json!(self.quota);
         let with = |key: &str, value: Value| {
@@ -239,7 +246,7 @@ impl Experiment for Campaign {
         }
         let counts = coverage::counts(&coverage);
         sections.push(section(
-            coverage::table(runs, self.quota.get(), &coverage),
+            coverage::table(title("Situations", runs, by), self.quota.get(), &coverage),
             coverage::as_list(&counts),
             with("situations", json!(counts)),
             "situations",

@@ -141,7 +141,7 @@ pub(super) fn counts(all: &[Coverage]) -> Vec<Count> {
 }
 
 /// The same to read.
-pub(super) fn table(runs: u64, quota: u64, all: &[Coverage]) -> Table {
+pub(super) fn table(title: String, quota: u64, all: &[Coverage]) -> Table {
     let of_row = |it: &Coverage| TableRow {
         label: it.row.label.clone(),
         fields: Situation::ALL.map(|situation| it.field(situation)).into(),
@@ -152,10 +152,7 @@ pub(super) fn table(runs: u64, quota: u64, all: &[Coverage]) -> Table {
         format!("{} ({})", situation.meaning(), names.join(", "))
     };
     Table {
-        title: format!(
-            "Situations under random faults ({} runs each)",
-            thousands(runs)
-        ),
+        title,
         rows_are: "lock",
         columns: Situation::ALL.map(column).into(),
         rows: all.iter().map(of_row).collect(),

@@ -30,7 +30,7 @@ pub(super) enum Measure {
 
 pub(super) const SAFETY: Part = Part {
     stem: "safety",
-    title: "Safety under random faults",
+    title: "Safety",
     note: "Where there are replicas or several nodes, nobody can tell whose lock a release deleted.",
     measures: &[
         (
@@ -54,7 +54,7 @@ pub(super) const SAFETY: Part = Part {
 
 pub(super) const LIVENESS: Part = Part {
     stem: "liveness",
-    title: "Liveness under random faults",
+    title: "Liveness",
     note: "The time before the first fault includes the start: clients connect, and find the master.",
     measures: &[
         (
@@ -121,13 +121,7 @@ impl Part {
                 .collect(),
         };
         Table {
-            title: match by {
-                Strategy::Uniform => format!("{} ({} runs each)", self.title, thousands(seeds)),
-                by => {
-                    let (runs, by) = (thousands(seeds), by.name());
-                    format!("{} ({runs} runs each, strategy {by})", self.title)
-                }
-            },
+            title: title(self.title, seeds, by),
             rows_are: "lock",
             columns: self
                 .measures
@@ -237,6 +231,18 @@ impl Measure {
                     look: Look::Silent,
                 }
             }
+        }
+    }
+}
+
+/// The title of a table about this.
+pub(super) fn title(about: &str, runs: u64, by: Strategy) -> String {
+    let runs = thousands(runs);
+    match by {
+        Strategy::Uniform => format!("{about} under random faults ({runs} runs each)"),
+        by => {
+            let by = by.name();
+            format!("{about} under random faults ({runs} runs each, strategy {by})")
         }
     }
 }

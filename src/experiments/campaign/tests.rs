@@ -112,7 +112,7 @@ fn situations_of_a_lock_that_cannot_meet_them_are_not_missing() {
     let searched = holding(Property::Lease, 100, &[(ClockStepped, 7)]);
     let texts = |lock: &str| {
         with(lock, &searched, 1, |it| {
-            let table = coverage::table(100, 1, &[*it]);
+            let table = coverage::table("Situations".into(), 1, &[*it]);
             let fields = table.rows[0].fields.iter();
             let texts: Vec<String> = fields.map(|field| field.text.clone()).collect();
             texts.join(" ")
