@@ -2,30 +2,71 @@
 //!
 //! `LOCKLAB_LONG=1` also asks whether a rate by splitting has a bias.
 
+use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use locklab_check::Property;
-use locklab_evidence::{Interval, wilson};
+use locklab_evidence::{Interval, REPLICATIONS, Weighted, wilson};
 use locklab_history::{Event, Record};
 use locklab_model::scenario::{Scenario, load};
-use locklab_rare::sampling::{count, sample};
-use locklab_rare::splitting::{Split, split};
-use locklab_rare::{Question, RareError};
+use locklab_rare::{Question, RareError, Sampling, Split, Splitting, count};
+use locklab_runner::batch::{self, Part};
 use locklab_runner::judged;
+use locklab_runner::pool::lock;
 use locklab_runner::simulate::Keep;
 use locklab_values::units::fractional_ms_from_ns;
 
-fn question(scenario: &Scenario, runs: u64) -> Question<'_> {
-    static STOP: AtomicBool = AtomicBool::new(false);
+static STOP: AtomicBool = AtomicBool::new(false);
+
+fn question(scenario: &Scenario) -> Question {
     Question {
-        scenario,
+        scenario: scenario.clone(),
         property: Property::Resource,
         seed: 0,
-        runs,
-        threads: 2,
-        stop: &STOP,
-        progress: &|_| (),
     }
+}
+
+/// What is made by number, together.
+fn made<P: Part, E: ToString>(
+    numbers: u64,
+    threads: usize,
+    one: impl Fn(u64, &mut P) -> Result<(), E> + Sync,
+) -> P {
+    let all = Mutex::new(BTreeMap::new());
+    let keep = |place: usize, made: P| {
+        lock(&all).insert(place, made);
+    };
+    let run = |_, number, made: &mut P| one(number, made);
+    let numbers = 0..numbers;
+    let ranges = std::slice::from_ref(&numbers);
+    batch::collect(ranges, threads, &STOP, &|_| (), &keep, run).expect("every run has a result");
+    let made = lock(&all).remove(&0);
+    made.expect("it was not stopped")
+}
+
+fn sample(scenario: &Scenario, runs: u64) -> Weighted {
+    sample_on(scenario, runs, 2)
+}
+
+fn sample_on(scenario: &Scenario, runs: u64, threads: usize) -> Weighted {
+    let question = question(scenario);
+    let sampling = Sampling::of(&question).expect("it has a random length");
+    made(runs, threads, |number, runs: &mut Weighted| {
+        sampling.add(number, runs)
+    })
+}
+
+/// Estimates that begin with so many runs together.
+fn split(scenario: &Scenario, runs: u64, threads: usize, seed: u64) -> Split {
+    let question = Question {
+        seed,
+        ..question(scenario)
+    };
+    let splitting = Splitting::of(&question, runs, &STOP).expect("it has a lease");
+    made(REPLICATIONS, threads, |number, split: &mut Split| {
+        splitting.add(number, split)
+    })
 }
 
 fn k1(sets: &[&str]) -> Scenario {
@@ -42,7 +83,7 @@ fn on_paper(mean: f64) -> f64 {
 /// The interval contains the rate that was calculated, and is narrow.
 #[track_caller]
 fn check(scenario: &Scenario, runs: u64, expected: f64) {
-    let weighted = sample(&question(scenario, runs)).expect("it has a result");
+    let weighted = sample(scenario, runs);
     let rate = weighted.rate();
     let interval = weighted.interval().expect("enough runs");
     let told = format!("{rate:e} in {interval:?}, calculated {expected:e}");
@@ -126,7 +167,7 @@ fn two_rare_pauses_have_the_product_of_their_rates() {
         let expected = 0.5 * (-(2.0 * asks_ms + longer_ms) / mean).exp();
         let pause = format!("{{ exponential = {mean} }}");
         let scenario = two_pauses(&pause, &pause);
-        let weighted = sample(&question(&scenario, runs)).expect("it has a result");
+        let weighted = sample(&scenario, runs);
         let rate = weighted.rate();
         let interval = weighted.interval().expect("enough runs");
         let told = format!("{rate:e} in {interval:?}, calculated {expected:e}");
@@ -138,9 +179,11 @@ fn two_rare_pauses_have_the_product_of_their_rates() {
 #[test]
 fn where_both_can_measure_plain_runs_have_the_same_rate() {
     let scenario = k1(&["fault.gc.duration_ms.exponential=250"]);
-    let question = question(&scenario, 2000);
-    let sampled = sample(&question).expect("it has a result");
-    let counted = count(&question).expect("they end");
+    let question = question(&scenario);
+    let sampled = sample(&scenario, 2000);
+    let counted = made(2000, 2, |number, runs: &mut Weighted| {
+        count(&question, number, runs)
+    });
     let [sampled, counted] = [
         sampled.interval(),
         wilson(counted.violated, counted.runs).into(),
@@ -156,39 +199,32 @@ fn where_both_can_measure_plain_runs_have_the_same_rate() {
 #[test]
 fn sampling_on_any_number_of_threads_comes_to_the_same() {
     let scenario = k1(&["fault.gc.duration_ms.exponential=250"]);
-    let [one, three] = [1, 3].map(|threads| {
-        let question = Question {
-            threads,
-            ..question(&scenario, 200)
-        };
-        sample(&question).expect("it has a result")
-    });
+    let [one, three] = [1, 3].map(|threads| sample_on(&scenario, 200, threads));
     assert_eq!(one, three);
 }
 
 #[test]
 fn without_a_random_length_there_is_no_sampling() {
     let constant = k1(&["fault.gc.duration_ms=2000"]);
-    let refused = sample(&question(&constant, 200));
-    assert!(matches!(refused, Err(RareError::NothingRandom)));
+    let constant = question(&constant);
+    let refused = Sampling::of(&constant).err();
+    assert!(matches!(refused, Some(RareError::NothingRandom)));
 }
 
 fn lost_writes(probability: f64, runs: u64, threads: usize, seed: u64) -> Split {
     let set = format!("fault.loss.probability={probability}");
     let scenario = load("kleppmann/k4-loss", &[set]).expect("it ships");
-    let question = Question {
-        seed,
-        threads,
-        ..question(&scenario, runs)
-    };
-    split(&question, 1_000_000_000).expect("the runs end")
+    split(&scenario, runs, threads, seed)
 }
 
 /// A write is late if it is lost four times.
 #[test]
 fn k4_with_rare_losses_has_the_rate_that_paper_says() {
     let split = lost_writes(0.1, 2500, 2, 0);
-    let (expected, interval) = (0.1_f64.powi(4), split.interval.expect("even enough"));
+    let (expected, interval) = (
+        0.1_f64.powi(4),
+        split.rates.interval().expect("even enough"),
+    );
     let contains = interval.low < expected && expected < interval.high;
     assert!(contains && interval.width() < expected, "{split:?}");
 }
@@ -203,9 +239,9 @@ fn k4_with_rarer_losses_has_no_bias() {
     let (mut contain, mut sum) = (0, 0.0);
     for seed in 0..12 {
         let split = lost_writes(0.05, 5000, 2, seed);
-        let interval = split.interval.expect("even enough");
+        let interval = split.rates.interval().expect("even enough");
         contain += u32::from(interval.low < expected && expected < interval.high);
-        sum += split.rate / expected;
+        sum += split.rates.rate() / expected;
     }
     // 23 other results had a deviation of 0.11 of the rate.
     assert!((sum / 12.0 - 1.0).abs() < 0.1, "{sum}");

@@ -13,7 +13,7 @@
 //! - Smirnov's test says whether one duration tends to be shorter than another; see [`smaller`]. The
 //!   sign test does so for pairs; see [`heads`].
 //! - A rate that is too rare to count is estimated from [`Weighted`] runs, or is the mean of independent
-//!   estimates ([`replicated`]). A [`Sum`] of their weights does not depend on the order of the runs.
+//!   estimates ([`Replicated`]). A [`Sum`] of their weights does not depend on the order of the runs.
 //! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
@@ -25,8 +25,10 @@ mod mean;
 mod pairs;
 mod prediction;
 mod rate;
+mod replicated;
 mod same;
 mod smirnov;
+mod student;
 mod sum;
 mod tally;
 mod weighted;
@@ -38,9 +40,10 @@ pub use mean::Mean;
 pub use pairs::{Pairs, difference, heads};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};
 pub use rate::Rate;
+pub use replicated::{REPLICATIONS, Replicated};
 pub use same::same_rate;
 pub use smirnov::smaller;
 pub use sum::Sum;
 pub use tally::Tally;
-pub use weighted::{LEAST_EFFECTIVE, REPLICATIONS, Weighted, replicated};
+pub use weighted::{LEAST_EFFECTIVE, Weighted};
 pub use words::{p_equals, p_value, thousands};

@@ -1,4 +1,4 @@
-//! Rates of rare violations: the mean of runs with weights, and of independent estimates.
+//! Rates of rare violations: the mean of runs with weights.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +8,6 @@ use super::{Interval, Sum};
 /// With fewer violating runs than this, counted by [`Weighted::effective`], there is no interval: the
 /// normal distribution would be a bad approximation of so few.
 pub const LEAST_EFFECTIVE: f64 = 100.0;
-
-/// The number of independent estimates of [`replicated`].
-pub const REPLICATIONS: usize = 25;
-
-/// The 97.5 % quantile of Student's distribution with 24 degrees of freedom.
-const T_24: f64 = 2.063_898_561_628_02;
 
 /// Runs that were drawn from another distribution than the one of interest, each with the ratio of the two
 /// densities as its weight. The mean of the weights of violating runs, over all runs, is the rate.
@@ -98,24 +92,6 @@ impl Weighted {
     }
 }
 
-/// The mean of 25 independent estimates of a rate without bias, and its 95 % interval by Student's
-/// distribution. There is no interval if their effective number is below half: then few of them have
-/// decided the mean, and their scatter says little.
-pub fn replicated(estimates: &[f64; REPLICATIONS]) -> (f64, Option<Interval>) {
-    let n = REPLICATIONS as f64;
-    let sum: f64 = estimates.iter().sum();
-    let squares: f64 = estimates.iter().map(|it| it * it).sum();
-    let mean = sum / n;
-    let variance = ((squares - n * mean * mean) / (n - 1.0)).max(0.0);
-    let margin = T_24 * (variance / n).sqrt();
-    let interval = Interval {
-        low: (mean - margin).max(0.0),
-        high: mean + margin,
-    };
-    let is_even = squares > 0.0 && sum * sum / squares >= n / 2.0;
-    (mean, is_even.then_some(interval))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,21 +136,5 @@ mod tests {
             let edited: Weighted = serde_json::from_str(&text.replace(from, to)).expect(&text);
             assert!(edited.why_not(10).is_some(), "{to}");
         }
-    }
-
-    #[test]
-    fn estimates_that_few_have_decided_have_no_interval() {
-        let mut estimates = [0.0; REPLICATIONS];
-        assert_eq!(replicated(&estimates), (0.0, None));
-        estimates[3] = 1.0;
-        assert_eq!(replicated(&estimates), (0.04, None));
-        for (nth, estimate) in estimates.iter_mut().enumerate() {
-            *estimate = 0.9 + 0.2 * (nth % 2) as f64;
-        }
-        let (mean, interval) = replicated(&estimates);
-        let interval = interval.expect("they agree");
-        assert!((mean - 0.996).abs() < 1e-12);
-        // The deviation is 0.102.
-        assert!((interval.high - mean - 0.0421).abs() < 1e-4, "{interval:?}");
     }
 }

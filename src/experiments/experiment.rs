@@ -84,7 +84,7 @@ pub fn conduct<E: Experiment>(experiment: &E, session: &Session) -> anyhow::Resu
         status!("{advice}");
     }
     Ok(match (ended, report) {
-        (Ended::Interrupted(_), _) => Exit::Interrupted,
+        (Ended::Interrupted(_) | Ended::Stopped, _) => Exit::Interrupted,
         (Ended::OutOfTime(_), report) => report.map_or(Exit::Inconclusive, |report| {
             report.exit.worse(Exit::Inconclusive)
         }),
@@ -109,7 +109,7 @@ pub fn execute<E: Experiment>(
     let results = experiment.run(&work)?;
     let ended = work.end(E::KEEPS_LEDGER)?;
     let is_enough = match E::REPORTS {
-        Reports::Whole => ended == Ended::Whole,
+        Reports::Whole => matches!(ended, Ended::Whole | Ended::Stopped),
         Reports::Finished => session.shard.is_none(),
         Reports::Shards => true,
     };

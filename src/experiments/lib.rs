@@ -32,6 +32,7 @@ pub mod pictures;
 pub mod place;
 mod program;
 pub mod progress;
+pub mod rare;
 pub mod report;
 pub mod reproduce;
 pub mod risk;

@@ -156,6 +156,7 @@ impl Experiment for Museum {
             by: By::Seeds,
             rounds: Rounds::One,
             part: 200,
+            runs_each: 1,
         };
         let numbers: Vec<_> = self.rooms.iter().map(|room| 0..room.runs.count()).collect();
         let trial = |place: usize, number: u64, trials: &mut Trials| {

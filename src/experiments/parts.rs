@@ -25,6 +25,8 @@ pub struct Stage {
     pub rounds: Rounds,
     /// The seeds of one part of a job, which is what an interruption loses at most.
     pub part: u64,
+    /// The runs that a seed stands for.
+    pub runs_each: u64,
 }
 
 impl Stage {
@@ -36,6 +38,7 @@ impl Stage {
         by: By::Seeds,
         rounds: Rounds::WhileThereIsTime,
         part: 2_000,
+        runs_each: 1,
     };
 }
 

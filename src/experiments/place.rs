@@ -237,6 +237,7 @@ impl Experiment for Place {
             by: By::Seeds,
             rounds: Rounds::One,
             part: 500,
+            runs_each: 1,
         };
         let single = |place: usize, number: u64, outcomes: &mut Outcomes| {
             let baseline = baselines[place];
@@ -256,6 +257,7 @@ impl Experiment for Place {
                     by: By::Seeds,
                     rounds: Rounds::One,
                     part: 2,
+                    runs_each: 1,
                 };
                 let known = { baselines.iter() }.zip(&singles);
                 let known = known.map(|(baseline, made)| Singles::of(baseline, &made.result.0));

@@ -24,6 +24,7 @@ const STAGE: Stage = Stage {
     by: By::Seeds,
     rounds: Rounds::WhileThereIsTime,
     part: 500,
+    runs_each: 1,
 };
 
 /// Makes the runs of some series, in their order.

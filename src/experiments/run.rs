@@ -224,6 +224,7 @@ impl Experiment for Run {
                     by: By::Seeds,
                     rounds: Rounds::WhileThereIsTime,
                     part: 1,
+                    runs_each: 1,
                 };
                 work.runs(&stage, seeds, 1, run, &bug)
             }

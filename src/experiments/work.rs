@@ -72,6 +72,8 @@ pub enum Ended {
     Shard(String),
     /// The user stopped it.
     Interrupted(String),
+    /// All was done that was to be done; the user stopped the further runs of a budget.
+    Stopped,
     /// Its budget of time was over.
     OutOfTime(String),
 }
@@ -80,7 +82,7 @@ impl Ended {
     /// What the user can do next, if anything is left.
     pub fn advice(&self) -> Option<&str> {
         match self {
-            Ended::Whole => None,
+            Ended::Whole | Ended::Stopped => None,
             Ended::Shard(advice) | Ended::Interrupted(advice) | Ended::OutOfTime(advice) => {
                 Some(advice)
             }
@@ -242,7 +244,7 @@ impl<'s> Work<'s> {
                 By::Job => parts.get(place).0,
             },
             is_wanted: &|_| true,
-            runs: &|place| length(&parts.get(place).1),
+            runs: &|place| length(&parts.get(place).1) * stage.runs_each,
             is_needed: name == stage.name,
         };
         let (kept, is_whole) = self.items(&items, |open, progress, keep| {
@@ -254,7 +256,7 @@ impl<'s> Work<'s> {
                 &ranges,
                 threads,
                 stop,
-                &|runs| progress.add(runs),
+                &|seeds| progress.add(seeds * stage.runs_each),
                 &keep,
                 run,
             );
@@ -268,7 +270,7 @@ impl<'s> Work<'s> {
         let made = |(kept, seeds): (Kept<P>, &Range<u64>)| Made {
             result: kept.result,
             runs: kept.runs,
-            planned: length(seeds),
+            planned: length(seeds) * stage.runs_each,
         };
         let jobs = kept.into_iter().zip(seeds).map(made).collect();
         Ok((jobs, is_whole))
@@ -424,7 +426,7 @@ impl<'s> Work<'s> {
         }
         Ok(match stop.is_by_user() {
             // During the further runs of a budget.
-            true => Ended::Interrupted("stopped".into()),
+            true => Ended::Stopped,
             false => Ended::Whole,
         })
     }

@@ -1,15 +1,15 @@
-//! Why there is no answer.
+//! Why there is no estimate.
 
-use locklab_runner::pool::Broken;
+use locklab_runner::RunError;
 
-/// Why there is no answer.
+/// Why there is no estimate.
 #[derive(Debug, thiserror::Error)]
 pub enum RareError {
-    /// A run failed or panicked.
+    /// A run has no result.
     #[error(transparent)]
-    Broken(#[from] Broken),
-    /// The user has stopped it.
-    #[error("stopped before there was a result")]
+    Run(#[from] RunError),
+    /// The user, or a budget of time, has stopped it.
+    #[error("stopped before there was an estimate")]
     Stopped,
     /// Importance sampling has nothing to draw.
     #[error(
@@ -17,4 +17,7 @@ pub enum RareError {
          {{ exponential = 100 }}; write --by splitting or --by plain"
     )]
     NothingRandom,
+    /// Splitting has no target.
+    #[error("splitting needs a lock with a lease; write --by plain")]
+    NoLease,
 }

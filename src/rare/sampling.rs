@@ -12,46 +12,50 @@ use locklab_runner::simulate::Keep;
 
 use crate::{Lengths, Question, RareError};
 
-/// Makes the runs of the question, with lengths of faults drawn by their tails.
-///
-/// # Errors
-///
-/// If no length is random, or a run fails.
-pub fn sample(question: &Question<'_>) -> Result<Weighted, RareError> {
-    let lengths = Lengths::of(question.scenario).ok_or(RareError::NothingRandom)?;
-    let one = |number| -> Result<Option<f64>, RunError> {
-        let seed = question.seed_of("run", number);
-        let (schedule, weight) = lengths.draw(seed);
-        let run = run_schedule(question.scenario, seed, schedule, Keep::default())?;
-        (question.progress)(1);
-        Ok(question.is_violated(&run).then_some(weight))
-    };
-    weighted(question, one)
+/// Importance sampling of the runs of a question.
+pub struct Sampling<'q> {
+    question: &'q Question,
+    lengths: Lengths<'q>,
 }
 
-/// Runs of the scenario as it is, each of weight 1.
-///
-/// # Errors
-///
-/// If a run fails.
-pub fn count(question: &Question<'_>) -> Result<Weighted, RareError> {
-    let one = |number| -> Result<Option<f64>, RunError> {
-        let seed = question.seed_of("plain", number);
-        let run = judged::run(question.scenario, seed, Keep::default())?;
-        (question.progress)(1);
-        Ok(question.is_violated(&run).then_some(1.0))
-    };
-    weighted(question, one)
-}
-
-/// All runs of the question, each with its weight if it violates the property.
-fn weighted(
-    question: &Question<'_>,
-    one: impl Fn(u64) -> Result<Option<f64>, RunError> + Sync,
-) -> Result<Weighted, RareError> {
-    let mut weighted = Weighted::default();
-    for violating in question.each(0..question.runs, one)? {
-        weighted.add(violating);
+impl<'q> Sampling<'q> {
+    /// Prepares it.
+    ///
+    /// # Errors
+    ///
+    /// If no length is random.
+    pub fn of(question: &'q Question) -> Result<Sampling<'q>, RareError> {
+        let lengths = Lengths::of(&question.scenario).ok_or(RareError::NothingRandom)?;
+        Ok(Sampling { question, lengths })
     }
-    Ok(weighted)
+
+    /// The names of the faults whose lengths are drawn.
+    pub fn drawn(&self) -> Vec<&'q str> {
+        self.lengths.names()
+    }
+
+    /// Makes the run of this number, with lengths of faults drawn by their tails, and adds it to the others.
+    ///
+    /// # Errors
+    ///
+    /// If the run has no result.
+    pub fn add(&self, number: u64, runs: &mut Weighted) -> Result<(), RunError> {
+        let seed = self.question.seed_of("run", number);
+        let (schedule, weight) = self.lengths.draw(seed);
+        let run = run_schedule(&self.question.scenario, seed, schedule, Keep::default())?;
+        runs.add(self.question.is_violated(&run).then_some(weight));
+        Ok(())
+    }
+}
+
+/// Makes the run of this number of the scenario as it is, and adds it to the others, with weight 1.
+///
+/// # Errors
+///
+/// If the run has no result.
+pub fn count(question: &Question, number: u64, runs: &mut Weighted) -> Result<(), RunError> {
+    let seed = question.seed_of("plain", number);
+    let run = judged::run(&question.scenario, seed, Keep::default())?;
+    runs.add(question.is_violated(&run).then_some(1.0));
+    Ok(())
 }

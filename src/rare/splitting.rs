@@ -13,15 +13,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use locklab_evidence::{Interval, REPLICATIONS, replicated};
+use locklab_evidence::{REPLICATIONS, Replicated};
 use locklab_history::{Name, Schedule};
 use locklab_model::fault::{SoFar, redraw};
 use locklab_model::scenario::{Drawn, Scenario};
+use locklab_runner::batch::Part;
 use locklab_runner::judged::run_renewed;
 use locklab_runner::{Renewal, RunError};
 use locklab_values::random::{Rng, Stream};
+use locklab_values::units::ns_from_ms;
+use serde::{Deserialize, Serialize};
 
 use crate::importance::{Held, exceeds_at_ns, held, peak_ns};
 use crate::{Question, RareError};
@@ -32,57 +35,111 @@ const ENDS: usize = 10;
 /// Fewer runs than this in an estimate would be copies of too few.
 const LEAST_RUNS: u64 = 20;
 
-/// What splitting comes to.
-#[derive(Debug, Clone, PartialEq)]
+/// Splitting of the runs of a question, in independent estimates.
+pub struct Splitting<'q> {
+    question: &'q Question,
+    first_runs: u64,
+    target_ns: u64,
+    stop: &'q AtomicBool,
+}
+
+impl<'q> Splitting<'q> {
+    /// Prepares it: the first estimates begin with so many runs together, in equal shares. Once `stop` is set, an
+    /// estimate that has begun ends without a result.
+    ///
+    /// The target is the time without a grant or an extension after which no run is split any more: the
+    /// lease. Any value gives the right rate; a good one gives it with fewer runs.
+    ///
+    /// # Errors
+    ///
+    /// If the lock has no lease.
+    pub fn of(
+        question: &'q Question,
+        runs: u64,
+        stop: &'q AtomicBool,
+    ) -> Result<Splitting<'q>, RareError> {
+        let lease_ms = question.scenario.lock.lease_ms();
+        Ok(Splitting {
+            question,
+            first_runs: (runs / REPLICATIONS).max(LEAST_RUNS),
+            target_ns: ns_from_ms(lease_ms.ok_or(RareError::NoLease)?),
+            stop,
+        })
+    }
+
+    /// With how many runs each estimate begins.
+    pub fn first_runs(&self) -> u64 {
+        self.first_runs
+    }
+
+    /// Makes the estimate of this number, and adds it to the others.
+    ///
+    /// # Errors
+    ///
+    /// If a run has no result, or it was stopped.
+    pub fn add(&self, number: u64, split: &mut Split) -> Result<(), RareError> {
+        let seed = self.question.seed_of("split", number);
+        let stream = Stream::new(seed, "rare/split");
+        let estimate = estimate(self, self.first_runs as usize, self.target_ns, stream)?;
+        split.add(&estimate, self.first_runs);
+        Ok(())
+    }
+}
+
+/// What some estimates come to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Split {
-    /// The mean of the estimates.
-    pub rate: f64,
-    /// Its 95 % interval; `None` if the estimates are too uneven.
-    pub interval: Option<Interval>,
-    /// With how many runs each of the 25 estimates began.
+    /// Their rates.
+    pub rates: Replicated,
+    /// The runs with which they began.
     pub first_runs: u64,
     /// All runs, copies included.
     pub runs: u64,
     /// Those of them that violate the property.
     pub violated: u64,
-    /// The mean number of levels of an estimate.
-    pub levels: f64,
+    /// Their levels together.
+    levels: u64,
 }
 
-/// Makes 25 independent estimates, which begin with the runs of the question in equal shares.
-///
-/// `target_ns` is the time without a grant or an extension after which no run is split any more: the
-/// lease. Any value gives the right rate; a good one gives it with fewer runs.
-///
-/// # Errors
-///
-/// If a run fails.
-pub fn split(question: &Question<'_>, target_ns: u64) -> Result<Split, RareError> {
-    let first_runs = (question.runs / REPLICATIONS as u64).max(LEAST_RUNS);
-    let runs = AtomicU64::new(0);
-    let process = Simulator {
-        question,
-        runs: &runs,
-    };
-    let one = |number| -> Result<Estimate, RunError> {
-        let stream = Stream::new(question.seed_of("split", number), "rare/split");
-        estimate(&process, first_runs as usize, target_ns, stream)
-    };
-    let estimates = question.each(0..REPLICATIONS as u64, one)?;
-    let mut rates = [0.0; REPLICATIONS];
-    for (rate, estimate) in rates.iter_mut().zip(&estimates) {
-        *rate = estimate.rate;
+impl Split {
+    fn add(&mut self, estimate: &Estimate, first_runs: u64) {
+        self.rates.add(estimate.rate);
+        self.first_runs += first_runs;
+        self.runs += estimate.runs;
+        self.violated += estimate.violated;
+        self.levels += estimate.levels;
     }
-    let (rate, interval) = replicated(&rates);
-    let levels: u64 = estimates.iter().map(|it| it.levels).sum();
-    Ok(Split {
-        rate,
-        interval,
-        first_runs,
-        runs: runs.into_inner(),
-        violated: estimates.iter().map(|it| it.violated).sum(),
-        levels: levels as f64 / REPLICATIONS as f64,
-    })
+
+    /// The mean number of levels of an estimate.
+    pub fn levels(&self) -> f64 {
+        self.levels as f64 / self.rates.estimates.max(1) as f64
+    }
+}
+
+impl Part for Split {
+    fn join(&mut self, other: Self) {
+        self.rates.join(&other.rates);
+        self.first_runs += other.first_runs;
+        self.runs += other.runs;
+        self.violated += other.violated;
+        self.levels += other.levels;
+    }
+
+    fn why_not(&self, first_runs: u64) -> Option<String> {
+        let Split {
+            first_runs: own,
+            runs,
+            violated,
+            ..
+        } = self;
+        match () {
+            () if *own != first_runs => Some(format!("it began with {own} runs of {first_runs}")),
+            () if own > runs || violated > runs => Some(format!(
+                "{violated} of {runs} runs are violated, of which {own} are no copies"
+            )),
+            () => self.rates.why_not(),
+        }
+    }
 }
 
 /// What is split.
@@ -104,6 +161,8 @@ trait Process {
 #[derive(Debug, Clone, Copy, Default)]
 struct Estimate {
     rate: f64,
+    /// All runs, copies included.
+    runs: u64,
     violated: u64,
     levels: u64,
 }
@@ -114,13 +173,24 @@ fn estimate<P: Process>(
     first_runs: usize,
     target: u64,
     mut stream: Stream,
-) -> Result<Estimate, RunError> {
-    let fresh = (0..first_runs).map(|_| process.fresh(stream.next_u64()));
-    let mut paths = fresh.collect::<Result<Vec<P::Path>, RunError>>()?;
-    let mut estimate = Estimate::default();
+) -> Result<Estimate, RareError> {
+    // An estimate without some of its runs would have a bias.
+    let go_on = || match process.is_stopped() {
+        true => Err(RareError::Stopped),
+        false => Ok(()),
+    };
+    let fresh = (0..first_runs).map(|_| {
+        go_on()?;
+        Ok(process.fresh(stream.next_u64())?)
+    });
+    let mut paths = fresh.collect::<Result<Vec<P::Path>, RareError>>()?;
+    let mut estimate = Estimate {
+        runs: first_runs as u64,
+        ..Estimate::default()
+    };
     // What each of the runs stands for.
     let mut weight = 1.0 / first_runs as f64;
-    while !process.is_stopped() {
+    loop {
         let mut peaks: Vec<u64> = paths.iter().map(P::peak).collect();
         peaks.sort_unstable();
         let level = peaks[(first_runs / ENDS).max(1) - 1];
@@ -136,10 +206,12 @@ fn estimate<P: Process>(
         }
         weight *= copied as f64 / first_runs as f64;
         for _ in 0..ended.len() {
+            go_on()?;
             let parent = stream.below(copied as u64) as usize;
             let copy = process.branch(&paths[parent], level, stream.next_u64())?;
             paths.push(copy);
         }
+        estimate.runs += ended.len() as u64;
         estimate.levels += 1;
     }
     estimate.count::<P>(&paths, weight);
@@ -154,13 +226,6 @@ impl Estimate {
     }
 }
 
-/// The runs of a question.
-struct Simulator<'q> {
-    question: &'q Question<'q>,
-    /// How many have been made.
-    runs: &'q AtomicU64,
-}
-
 /// A run, and what it takes to make it again up to some time.
 #[derive(Clone)]
 struct Path {
@@ -173,7 +238,7 @@ struct Path {
     is_violated: bool,
 }
 
-impl Simulator<'_> {
+impl Splitting<'_> {
     fn path(
         &self,
         scenario: Arc<Scenario>,
@@ -182,8 +247,6 @@ impl Simulator<'_> {
         schedule: Schedule,
     ) -> Result<Path, RunError> {
         let run = run_renewed(&scenario, seed, &renewals, schedule)?;
-        self.runs.fetch_add(1, Ordering::Relaxed);
-        (self.question.progress)(1);
         let began_ns = run.history.faults_began_ns().into_iter();
         Ok(Path {
             scenario,
@@ -197,7 +260,7 @@ impl Simulator<'_> {
     }
 }
 
-impl Process for Simulator<'_> {
+impl Process for Splitting<'_> {
     type Path = Path;
 
     fn fresh(&self, seed: u64) -> Result<Path, RunError> {
@@ -229,7 +292,7 @@ impl Process for Simulator<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.question.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -292,11 +355,12 @@ mod tests {
         let expected = (-10_f64).exp();
         let (mut contain, mut sum) = (0, 0.0);
         for nth in 0..100 {
-            let rates: [f64; REPLICATIONS] = std::array::from_fn(|replication| {
+            let mut all = Replicated::default();
+            for replication in 0..REPLICATIONS {
                 let stream = Stream::new(nth, &format!("jumps/{replication}"));
-                estimate(&Jumps, 40, FAR_NS, stream).expect("it ends").rate
-            });
-            let (rate, interval) = replicated(&rates);
+                all.add(estimate(&Jumps, 40, FAR_NS, stream).expect("it ends").rate);
+            }
+            let (rate, interval) = (all.rate(), all.interval());
             sum += rate / expected;
             contain +=
                 u32::from(interval.is_some_and(|it| it.low < expected && expected < it.high));
@@ -335,5 +399,56 @@ mod tests {
         });
         let mean = rates.sum::<f64>() / 2000.0;
         assert!((mean / expected - 1.0).abs() < 0.03, "{mean}, {expected}");
+    }
+
+    /// What is stopped within an estimate has none: that of some of its runs would have a bias.
+    #[test]
+    fn a_stopped_estimate_has_no_result() {
+        /// Is stopped after so many questions whether it is.
+        struct Stopped(std::cell::Cell<u64>);
+        impl Process for Stopped {
+            type Path = Vec<u64>;
+            fn fresh(&self, seed: u64) -> Result<Vec<u64>, RunError> {
+                Jumps.fresh(seed)
+            }
+            fn branch(&self, path: &Vec<u64>, level: u64, seed: u64) -> Result<Vec<u64>, RunError> {
+                Jumps.branch(path, level, seed)
+            }
+            fn peak(path: &Vec<u64>) -> u64 {
+                Jumps::peak(path)
+            }
+            fn is_violated(path: &Vec<u64>) -> bool {
+                Jumps::is_violated(path)
+            }
+            fn is_stopped(&self) -> bool {
+                let left = self.0.get();
+                self.0.set(left.saturating_sub(1));
+                left == 0
+            }
+        }
+        let after = |questions: u64| {
+            let process = Stopped(questions.into());
+            estimate(&process, 40, FAR_NS, Stream::new(0, "stopped"))
+        };
+        // Among the first runs, and among copies.
+        for questions in [0, 39, 60] {
+            let stopped = after(questions);
+            assert!(matches!(stopped, Err(RareError::Stopped)), "{stopped:?}");
+        }
+        let whole = after(1_000_000).expect("it ends");
+        assert!(whole.runs > 100, "{whole:?}");
+    }
+
+    #[test]
+    fn estimates_that_cannot_be_of_so_many_runs_are_refused() {
+        let mut split = Split::default();
+        for number in 0..3 {
+            let stream = Stream::new(number, "split");
+            split.add(&estimate(&Jumps, 40, FAR_NS, stream).expect("it ends"), 40);
+        }
+        assert_eq!(split.why_not(120), None);
+        assert!(split.why_not(80).is_some());
+        split.violated = split.runs + 1;
+        assert!(split.why_not(120).is_some());
     }
 }

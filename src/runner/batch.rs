@@ -13,6 +13,7 @@ use super::RunError;
 use super::judged;
 use super::pool::{self, Broken, lock};
 use super::simulate::Keep;
+use locklab_evidence::Weighted;
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Detail};
 
@@ -72,6 +73,16 @@ impl Part for Cell {
 
     fn why_not(&self, runs: u64) -> Option<String> {
         Cell::why_not(self, runs)
+    }
+}
+
+impl Part for Weighted {
+    fn join(&mut self, other: Self) {
+        Weighted::join(self, &other);
+    }
+
+    fn why_not(&self, runs: u64) -> Option<String> {
+        Weighted::why_not(self, runs)
     }
 }
 

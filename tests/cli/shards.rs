@@ -92,6 +92,25 @@ fn the_shards_of_risk_join_to_the_whole() {
 }
 
 #[test]
+fn the_shards_of_rare_join_to_the_whole() {
+    check(
+        "shards-rare-sampling",
+        "rare kleppmann/k1-exponential --set fault.gc.duration_ms.exponential=150 --runs 1500",
+        &[],
+    );
+    check(
+        "shards-rare-splitting",
+        "rare kleppmann/k4-loss --set fault.loss.probability=0.3 --runs 500 --by splitting",
+        &[],
+    );
+    check(
+        "shards-rare-plain",
+        "rare kleppmann/k1 --by plain --runs 100",
+        &[],
+    );
+}
+
+#[test]
 fn the_shards_of_a_map_of_faults_join_to_the_whole() {
     check("shards-place", "place kleppmann/k1", &[]);
 }

@@ -107,6 +107,7 @@ impl Experiment for Strategies {
             by: By::Seeds,
             rounds: Rounds::One,
             part: 1,
+            runs_each: 1,
         };
         let seeds = vec![0..self.starts; self.searches.len()];
         let session = work.session();

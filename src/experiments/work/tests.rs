@@ -7,6 +7,8 @@ use std::sync::atomic::AtomicU64;
 
 use serde::Deserialize;
 
+mod budget;
+
 use super::*;
 use crate::bench::Bench;
 use crate::ledger::{COMPACT_AFTER, Line, each_line};
