@@ -10,6 +10,7 @@ use locklab_risk::{Demand, Environment, Number, Setup, Time, Variants, Whole};
 use locklab_runner::batch;
 use locklab_runner::pool::lock;
 use locklab_values::dist::Dist;
+use locklab_values::durations::YEAR_MS;
 
 /// The place of `resource` in the answers.
 const RESOURCE: usize = 1;
@@ -148,7 +149,7 @@ fn number(answer: &ByCause) -> Number {
 fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
     let cut = "[cause.cut]\ntitle = \"a client is cut off\"\nfault = \"partition\"\non = [\"client\"]\n\
                every = \"1 year\"\nduration_ms = 210_000\nguess = [\"how often\"]\nwhy = \"simple\"\n";
-    let expected = (3.0 * LATENCY + WORK) / locklab_values::durations::YEAR_MS;
+    let expected = (3.0 * LATENCY + WORK) / YEAR_MS;
     for lease_ms in [10_000.0, 30_000.0] {
         let setup = Setup {
             lease: Time(lease_ms),
@@ -248,6 +249,33 @@ fn causes_together_come_to_their_sum() {
     assert!(sum.agrees(&together), "{sum:?} {together:?}");
     let ratio = together.mean / sum.mean;
     assert!((0.8..1.25).contains(&ratio), "{ratio}");
+}
+
+/// A rack that is cut off for a minute, with these hosts in it; the violations of `resource` per grant.
+fn rack_with(on: &str) -> Number {
+    let cause = format!(
+        "[cause.rack]\ntitle = \"a rack is cut off\"\nfault = \"partition\"\non = {on}\nevery = \"1 year\"\n\
+         duration_ms = 60_000\nguess = [\"how often\"]\nwhy = \"simple\"\n"
+    );
+    let setup = contended(environment("correlated", &cause));
+    number(&by_cause(&setup, sampling(600, 6)))
+}
+
+/// A client that is cut off alone does harm if that happens between its grant and its write, and a node that is cut
+/// off alone does none. Together they do harm during the whole minute: the client is granted locks by the node beside
+/// it, and what it wrote meanwhile is sent again when the rack is back.
+#[test]
+fn hosts_that_are_cut_off_together_do_more_harm_than_each_alone() {
+    let [client, node] = ["[\"client\"]", "[\"node\"]"].map(rack_with);
+    let together = rack_with("[\"client\", \"node\"]");
+    println!("client {client:?}\nnode {node:?}\ntogether {together:?}");
+    assert_eq!(node.violated, 0, "{node:?}");
+    let alone = (3.0 * LATENCY + WORK) / YEAR_MS;
+    assert!((client.mean / alone - 1.0).abs() < 0.15, "{client:?}");
+    // But for the last grants of the minute, whose writes still come in time.
+    let longest = (60_000.0 + 3.0 * LATENCY + WORK) / YEAR_MS;
+    let share = together.mean / longest;
+    assert!((0.75..1.05).contains(&share), "{share}: {together:?}");
 }
 
 /// A rack in which the node stands with a client is struck as often as there are such racks: one.

@@ -2,8 +2,10 @@
 //! other ([`Leases`]).
 
 mod answer;
+mod bound;
 mod leases;
 mod one;
+mod sources;
 mod words;
 
 pub use self::leases::Leases;

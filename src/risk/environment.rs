@@ -174,24 +174,6 @@ impl Environment {
     }
 }
 
-impl Environment {
-    /// How many of its numbers were published, and how many are guesses: the latency of the network, and of each
-    /// cause how often it strikes and how long it lasts or how far it goes.
-    pub fn published_and_guessed(&self) -> [usize; 2] {
-        let mut found = [0, 0];
-        let mut count = |is_guess: bool| found[usize::from(is_guess)] += 1;
-        count(self.network.source.is_none());
-        for cause in self.cause.values() {
-            count(cause.guess.contains(&Guess::HowOften));
-            let is_momentary = cause.fault.span() == Span::Momentary && cause.step_ms.is_none();
-            if !is_momentary {
-                count(cause.guess.contains(&Guess::HowLong));
-            }
-        }
-        found
-    }
-}
-
 fn wrong(file: &str, what: &str) -> ScenarioError {
     ScenarioError::Invalid {
         place: Place::Option(file.to_owned()),
@@ -271,16 +253,6 @@ mod tests {
                 assert!(is_explained, "{name}: {cause} does not say why its guesses");
             }
         }
-    }
-
-    #[test]
-    fn published_numbers_and_guesses_are_counted() {
-        let count = |name: &str| {
-            let environment = Environment::load(name, &[]).expect(name);
-            environment.published_and_guessed()
-        };
-        // Of the network and six causes two are published in part, and a failover has no length.
-        assert_eq!(count("functions"), [2, 10]);
     }
 
     #[test]

@@ -11,10 +11,12 @@
 //! has made them.
 
 mod arrival;
+mod bound;
 mod cost;
 mod environment;
 mod estimate;
 mod grant;
+mod parameter;
 mod question;
 mod row;
 mod series;
@@ -27,10 +29,12 @@ mod variants;
 mod whole;
 
 pub use arrival::Demand;
+pub use bound::Bound;
 pub use cost::{Cost, Costs};
 pub use environment::{Cause, Environment, Guess, Role, SHIPPED};
 pub use estimate::{Number, Runs};
 pub use grant::PROPERTIES;
+pub use parameter::{Origin, Parameter};
 pub use question::{ByCause, Causes, Share};
 pub use row::Term;
 pub use series::{Sampling, Series};

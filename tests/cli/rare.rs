@@ -117,7 +117,7 @@ fn runs_of_another_method_are_not_resumed() {
         "--set",
         MEAN,
         "--runs",
-        "4000",
+        "1500",
     ];
     let interrupted = bench.interrupt(&[&asked[..], &["--jobs", "1"]].concat(), Signal::SIGINT);
     assert_eq!(interrupted.code, Some(130), "{}", interrupted.told());
@@ -131,7 +131,10 @@ fn a_budget_makes_further_runs_of_the_same_series() {
     let bench = Bench::new("rare-budget");
     let asked = ["rare", "kleppmann/k1-exponential", "--set", MEAN, "--json"];
     let within = |options: &[&str]| bench.locklab(&[&asked[..], options].concat());
-    let budget = within(&["--runs", "100", "--budget", "2s"]);
+    // On a machine that stands still the first round may take longer; it is resumed.
+    let mut attempts = std::iter::repeat_with(|| within(&["--runs", "100", "--budget", "1s"]));
+    let budget = attempts.find(|done| !done.out.is_empty());
+    let budget = budget.expect("each attempt goes further");
     let mut found = budget.json();
     let runs = found["runs"].as_u64().expect("a number");
     assert!(runs >= 100, "{}", budget.told());

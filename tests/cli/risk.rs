@@ -54,6 +54,65 @@ fn causes_are_in_json_and_csv_with_their_sources() {
     assert!(csv.contains("VEE 2018"), "{csv}");
 }
 
+/// What no run shows is not printed as if it happened.
+#[test]
+fn property_that_no_run_violates_has_a_bound_that_says_what_it_is() {
+    let bench = Bench::new("risk-bound");
+    bench.write("ours.toml", &pauses("1 h", 3000));
+    let asked = [
+        "risk",
+        "set-nx-px (with token)",
+        "--work",
+        "2s",
+        "--contended",
+    ];
+    let runs = ["--environment", "ours.toml", "--runs", "200"];
+    let one = [&asked[..], &["--lease", "10s", "--quick"], &runs].concat();
+    let done = bench.locklab(&one);
+    let told = done.in_one_line();
+    for expected in [
+        "The resource is corrupted in none of the runs.",
+        "says how few runs there are, and nothing about the lock",
+        "comes from 200 grants that nothing strikes",
+        "to a tenth with --runs 2000",
+        "none (≤ ",
+    ] {
+        assert!(told.contains(expected), "{expected}: {}", done.told());
+    }
+    let answer = bench.locklab(&[&one[..], &["--json"]].concat()).json();
+    let bound = &answer["bounds"]["resource"];
+    assert_eq!(bound["mostly_from"], "(none)", "{answer}");
+    assert_eq!(bound["runs"], 200, "{answer}");
+    let not_excluded = &answer["violations"]["resource"]["per_year"]["not_excluded"];
+    let [bound, not_excluded] =
+        [&bound["per_year"], not_excluded].map(|it| it.as_f64().expect("a number"));
+    assert!((bound / not_excluded - 1.0).abs() < 1e-9, "{answer}");
+    let leases = bench.locklab(&[&asked[..], &["--leases", "5s,10s"], &runs].concat());
+    let told = leases.in_one_line();
+    let expected = "The number after ≤ is no estimate, and no reason to prefer another lock.";
+    assert!(told.contains(expected), "{}", leases.told());
+    let markdown = bench.read("target/locklab/risk/ours.toml/leases.md");
+    assert!(markdown.contains(expected), "{markdown}");
+}
+
+/// The numbers of an environment stand beside the answer, each with where it comes from.
+#[test]
+fn sources_of_an_environment_are_a_table() {
+    let bench = Bench::new("risk-sources");
+    let done = bench.locklab(&[&ASKED[..], &["--json"]].concat());
+    let markdown = bench.read("target/locklab/risk/jvm-on-vms/sources.md");
+    for expected in [
+        "of 25 numbers published",
+        "| cause.migration.every | 1 month | a guess | Ruprecht",
+        "| cause.migration.duration_ms | { quantiles = { p50 = 50.0, p99 = 300.0 } } | published | Ruprecht",
+    ] {
+        assert!(markdown.contains(expected), "{expected}: {markdown}");
+    }
+    let parameters = done.json()["parameters"].as_array().expect("a list").len();
+    let csv = bench.read("target/locklab/risk/jvm-on-vms/sources.csv");
+    assert_eq!((parameters, csv.lines().count()), (25, 26), "{csv}");
+}
+
 #[test]
 fn several_leases_and_locks_are_a_table_and_a_chart() {
     let bench = Bench::new("risk-leases");

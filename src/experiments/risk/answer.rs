@@ -7,6 +7,7 @@ use locklab_risk::{
 };
 use serde_json::{Value, json};
 
+use super::bound;
 use super::words::{cell, count, data, figures, overrides, range, term, work};
 use crate::layout;
 
@@ -53,7 +54,6 @@ impl Answer<'_> {
         let mut parts = vec![self.about(), self.sentences(), self.table()];
         parts.extend(self.agreement());
         parts.extend(self.changes());
-        parts.push(self.sources());
         parts.join("\n\n")
     }
 
@@ -101,9 +101,11 @@ impl Answer<'_> {
             let year = self.per_year(number);
             let happens = HAPPENS[property];
             let Some(interval) = year.interval() else {
+                let bound = self.by_cause.bound(property);
+                let told = bound.map(|it| bound::told(&it, self.grants_per_year(), self.runs));
                 return format!(
-                    "{happens} at most {} times a year: in none of the runs.",
-                    figures(year.not_excluded)
+                    "{happens} in none of the runs. {}",
+                    told.unwrap_or_default()
                 );
             };
             let rough = match number.is_rough {
@@ -176,14 +178,16 @@ impl Answer<'_> {
         let mut text = layout::rows(&rows);
         let has = |mark: char| {
             let mut cells = rows.iter().flat_map(|row| &row[1..]);
-            cells.any(|cell| cell.starts_with(mark))
+            cells.any(|cell| cell.contains(mark))
         };
         let runs = thousands(self.runs);
         if rows.iter().all(|row| row[0] != NO_CAUSE) {
             text += &format!("\n  without any cause, none of {runs} grants is violated");
         }
         if has('≤') {
-            text += &format!("\n  ≤ no violation in {runs} runs; not in the sums above");
+            text += &format!(
+                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude, not in the sums above"
+            );
         }
         if has('~') {
             text += "\n  ~ few violations decide it; more --runs narrow it";
@@ -279,7 +283,7 @@ impl Answer<'_> {
     }
 
     /// Where each number comes from.
-    fn sources(&self) -> String {
+    pub(super) fn sources(&self) -> String {
         let network = &self.setup.environment.network;
         let mut lines = vec!["Where the numbers come from:".to_owned()];
         let of_network = [
@@ -329,14 +333,27 @@ impl Answer<'_> {
             "contended": setup.demand == Demand::Contended,
             "overrides": setup.sets,
             "environment": setup.environment.name,
+            "parameters": setup.environment.parameters(),
             "grants_per_year": self.grants_per_year(),
             "runs_per_cause": self.runs,
             "violations": both([0, 1].map(|property| self.by_cause.sum(property))),
+            "bounds": self.bounds(),
             "together": self.together.map(both),
             "causes": causes.collect::<Vec<_>>(),
             "left_out": self.by_cause.left_out,
             "changes": changes.collect::<Vec<_>>(),
         })
+    }
+
+    /// By property: what runs without a violation leave open.
+    fn bounds(&self) -> Value {
+        let of = |place: usize| {
+            let bound = self.by_cause.bound(place);
+            bound::data(bound.as_ref(), self.grants_per_year())
+        };
+        let named = PROPERTIES.iter().enumerate();
+        let named = named.map(|(place, property)| (property.name().to_owned(), of(place)));
+        Value::Object(named.collect())
     }
 
     pub(super) fn csv(&self) -> Csv {

@@ -26,6 +26,8 @@ const LEAST_RUNS: u64 = 100;
 pub struct Leases {
     locks: Vec<(String, Vec<Asked>)>,
     every: Time,
+    /// The runs for each cause that were asked for.
+    asked: u64,
     /// All overrides, also those of the environment.
     overrides: Vec<String>,
 }
@@ -79,6 +81,7 @@ impl Leases {
         Ok(Leases {
             locks: locks.collect::<anyhow::Result<_>>()?,
             every,
+            asked: sampling.runs,
             overrides: overrides.to_vec(),
         })
     }
@@ -122,6 +125,7 @@ impl Leases {
                     setup,
                     runs,
                     years: [0, 1].map(year),
+                    bounds: [0, 1].map(|property| by_cause.bound(property)),
                     costs: &costs.result,
                 });
             }
@@ -131,6 +135,7 @@ impl Leases {
         Answer {
             curves,
             every: self.every,
+            asked: self.asked,
         }
     }
 }

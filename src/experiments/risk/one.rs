@@ -5,7 +5,7 @@ use locklab_risk::{Causes, Sampling, Setup, Time, Variants, Whole};
 use serde::Serialize;
 
 use super::answer::Answer;
-use super::{folder, made, results, runs_of_each};
+use super::{folder, made, results, runs_of_each, sources};
 use crate::experiment::{Experiment, Reports};
 use crate::report::Report;
 use crate::section::{Form, Section};
@@ -122,6 +122,12 @@ impl Experiment for One {
             forms: vec![Form::List(answer.csv()), Form::Data(document.clone())],
             ..Section::of(answer.text(), folder, "risk")
         };
-        Ok(Report::of(section, document, Exit::AsPredicted))
+        let sources = sources::section(answer.sources(), &self.setup.environment, folder);
+        Ok(Report {
+            sections: vec![section, sources],
+            closing: String::new(),
+            document,
+            exit: Exit::AsPredicted,
+        })
     }
 }

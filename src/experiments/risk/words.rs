@@ -34,11 +34,11 @@ pub(super) fn overrides(setup: &Setup) -> String {
     }
 }
 
-/// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `≤ 1.2` if
-/// no run is violated.
+/// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)`
+/// if no run is violated.
 pub(super) fn cell(year: &Number) -> String {
     match year.interval() {
-        None => format!("≤ {}", figures(year.not_excluded)),
+        None => format!("none (≤ {})", figures(year.not_excluded)),
         Some(interval) => {
             let rough = if year.is_rough { "~" } else { "" };
             format!(

@@ -1,8 +1,9 @@
 //! The numbers of all locks and leases.
 
 use locklab_evidence::thousands;
-use locklab_risk::{Costs, Number, Setup, Time};
+use locklab_risk::{Bound, Costs, Environment, Number, Setup, Time};
 
+use super::super::sources;
 use super::super::words::{overrides, work};
 
 /// What is estimated, as a column and as an axis.
@@ -18,6 +19,8 @@ pub(super) const MESSAGES: &str = "messages for a grant";
 pub(super) struct Answer<'s> {
     pub curves: Vec<Curve<'s>>,
     pub every: Time,
+    /// The runs for each cause that were asked for.
+    pub asked: u64,
 }
 
 /// One lock.
@@ -34,6 +37,8 @@ pub(super) struct Point<'s> {
     pub runs: u64,
     /// Violations a year, by the properties of [`PROPERTIES`](locklab_risk::PROPERTIES).
     pub years: [Number; 2],
+    /// What is left open of each that no run violates.
+    pub bounds: [Option<Bound>; 2],
     /// What its lease costs.
     pub costs: &'s Costs,
 }
@@ -76,14 +81,16 @@ impl Answer<'_> {
 
     /// How many numbers of the environment were published.
     pub(super) fn sources(&self) -> String {
-        let Some((_, Point { setup, .. })) = self.all().next() else {
-            return String::new();
+        let told = |environment: &Environment| {
+            let (name, summary) = (&environment.name, sources::summary(environment));
+            format!("simulated; environment {name}: {summary}; see sources.md")
         };
-        let [published, guessed] = setup.environment.published_and_guessed();
-        format!(
-            "simulated; environment {}: {published} of {} numbers published, {guessed} guessed; see docs/risk.md",
-            setup.environment.name,
-            published + guessed,
-        )
+        self.environment().map(told).unwrap_or_default()
+    }
+
+    /// The environment of all of them.
+    pub(super) fn environment(&self) -> Option<&Environment> {
+        let (_, point) = self.all().next()?;
+        Some(&point.setup.environment)
     }
 }

@@ -40,16 +40,28 @@ pub(super) fn chart(answer: &Answer<'_>) -> Curves {
         let point = curve.points.first();
         point.map_or_else(String::new, |point| lock_and_term(curve.lock, point.setup))
     };
+    let names: Vec<String> = answer.curves.iter().map(name).collect();
     Curves {
         title: "Violations a year against the lease, and its cost".into(),
         subtitle: format!(
-            "{}. 95 % intervals. No point where no run is violated. A ring marks the knee: from there on no \
+            "{}. 95 % intervals. No point where no run is violated{}. A ring marks the knee: from there on no \
              doubling makes violations half as many",
-            answer.about()
+            answer.about(),
+            never(&panels[0], &names)
         ),
         x: "lease (s)".into(),
-        names: answer.curves.iter().map(name).collect(),
+        names,
         panels,
+    }
+}
+
+/// The locks that have no point at all: `, so none of redlock`.
+fn never(panel: &Quantity, names: &[String]) -> String {
+    let without = { panel.curves.iter().zip(names) }.filter(|(curve, _)| curve.points.is_empty());
+    let names: Vec<&str> = without.map(|(_, name)| &**name).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(", so none of {}", names.join(" and ")),
     }
 }
 

@@ -5,10 +5,11 @@ use locklab_report::Provenance;
 use locklab_report::chart::Quantity;
 use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
-use locklab_risk::{Number, PROPERTIES};
+use locklab_risk::{Environment, Number, PROPERTIES};
 use serde_json::{Value, json};
 
 use super::super::words::{cell, data, figures, lock_and_term, term};
+use super::super::{bound, sources};
 use super::answer::{Answer, MESSAGES, Point, WAIT, WHAT};
 use super::chart::chart;
 use super::knee;
@@ -50,7 +51,17 @@ pub(super) fn report(answer: &Answer<'_>, folder: &Store) -> anyhow::Result<Repo
         forms,
         ..Section::of(text, folder, "leases")
     };
-    Ok(Report::of(section, document, Exit::AsPredicted))
+    let mut report = Report::of(section, document, Exit::AsPredicted);
+    if let Some(environment) = answer.environment() {
+        let text = format!(
+            "The environment {}: {}. Each number with its origin:",
+            environment.name,
+            sources::summary(environment)
+        );
+        let section = sources::section(layout::fold(&text), environment, folder);
+        report.sections.push(section);
+    }
+    Ok(report)
 }
 
 fn table(answer: &Answer<'_>) -> Table {
@@ -73,19 +84,33 @@ fn table(answer: &Answer<'_>) -> Table {
             fields,
         }
     };
+    let mut notes = vec![
+        "~ few violations decide it. The wait is the mean of runs in which a holder dies at a random moment of its \
+         work and another client waits. Messages are those between a client and the servers, from the request to \
+         the end of the release, where no other client asks."
+            .to_owned(),
+    ];
+    notes.extend(ignorance(answer));
     Table {
         title: format!("Violations a year against the lease. {}", answer.about()),
         rows_are: "lock",
         columns: [WHAT[0], WHAT[1], WAIT, MESSAGES].map(String::from).into(),
         rows: answer.all().map(row).collect(),
         legend: vec![],
-        notes: vec![
-            "≤ no violation in the runs; ~ few violations decide it. The wait is the mean of runs in which a holder \
-             dies at a random moment of its work and another client waits. Messages are those between a client \
-             and the servers, from the request to the end of the release, where no other client asks."
-                .into(),
-        ],
+        notes,
     }
+}
+
+/// What a number after ≤ is, if there is one.
+fn ignorance(answer: &Answer<'_>) -> Option<String> {
+    let bounds = answer.all().flat_map(|(_, point)| &point.bounds);
+    let highest = bounds
+        .flatten()
+        .max_by(|a, b| a.per_grant.total_cmp(&b.per_grant))?;
+    Some(format!(
+        "none: no run is violated. The number after ≤ is no estimate, and no reason to prefer another lock. {}",
+        bound::told(highest, answer.every.per_year(), answer.asked)
+    ))
 }
 
 /// For each lock, from which lease on a longer one changes little.
@@ -119,6 +144,7 @@ fn list(answer: &Answer<'_>) -> Csv {
             runs,
             years,
             costs,
+            ..
         } = point;
         for (property, number) in PROPERTIES.iter().zip(years) {
             let interval = number.interval();
@@ -148,10 +174,15 @@ fn json(answer: &Answer<'_>) -> Value {
             setup,
             runs,
             years,
+            bounds,
             costs,
         } = point;
         let numbers = PROPERTIES.iter().zip(years);
         let numbers = numbers.map(|(property, year)| (property.name().to_owned(), data(year)));
+        let left_open = PROPERTIES.iter().zip(bounds).map(|(property, bound)| {
+            let of = bound::data(bound.as_ref(), answer.every.per_year());
+            (property.name().to_owned(), of)
+        });
         json!({
             "environment": setup.environment.name,
             "lock": lock,
@@ -159,6 +190,7 @@ fn json(answer: &Answer<'_>) -> Value {
             "term": term(setup),
             "runs_per_cause": runs,
             "per_year": Value::Object(numbers.collect()),
+            "bounds": Value::Object(left_open.collect()),
             "wait_ms": mean_data(&costs.wait_ms),
             "messages": mean_data(&costs.messages),
         })
@@ -172,6 +204,7 @@ fn json(answer: &Answer<'_>) -> Value {
         "leases": points.collect::<Vec<_>>(),
         "knees": knees.collect::<Vec<_>>(),
         "sources": answer.sources(),
+        "parameters": answer.environment().map(Environment::parameters),
     });
     documents::document("risk", contents)
 }
