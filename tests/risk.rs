@@ -161,12 +161,16 @@ fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
     }
 }
 
-/// From one grant in a hundred to one in a hundred million. Of seven intervals at 95 %, three or more miss
-/// once in 250 times.
+/// From one grant in a hundred to one in a hundred million; with `LOCKLAB_LONG=1` at more places between them. Of
+/// seven intervals at 95 %, three or more miss once in 250 times; of four, two or more once in 70.
 #[test]
 fn pauses_have_the_rates_that_paper_says() {
+    let means: &[f64] = match std::env::var_os("LOCKLAB_LONG") {
+        Some(_) => &[3000.0, 1700.0, 1150.0, 850.0, 700.0, 600.0, 530.0],
+        None => &[3000.0, 1150.0, 700.0, 530.0],
+    };
     let mut missed = Vec::new();
-    for mean in [3000.0, 1700.0, 1150.0, 850.0, 700.0, 600.0, 530.0] {
+    for &mean in means {
         let setup = contended(pauses(mean));
         let answer = by_cause(&setup, sampling(10_000, 1));
         let (found, expected) = (number(&answer), on_paper(mean));
@@ -182,7 +186,7 @@ fn pauses_have_the_rates_that_paper_says() {
             missed.push(told);
         }
     }
-    assert!(missed.len() < 3, "{missed:?}");
+    assert!(missed.len() <= means.len() / 3, "{missed:?}");
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn a_budget_makes_more_runs_and_one_that_is_over_shows_nothing() {
         "{runs}"
     );
     assert_eq!(code, Some(if runs == 0 { 3 } else { 0 }));
-    for wrong in ["5", "0s", "m", "-1s", "5d"] {
+    for wrong in ["5", "0s", "m", "-1s", "5x"] {
         let told = bench.locklab(&["check", "kleppmann/k1", &format!("--budget={wrong}")]);
         assert_eq!(told.code, Some(1), "{wrong}");
     }
