@@ -88,7 +88,8 @@ fn hints(schedule: &Schedule, mute: &Mute) -> Vec<String> {
             let name = &fault.name;
             Some(format!(
                 "fault {name} did not strike: {client} tells nothing, and was granted its lock only once; to strike \
-                 then, write --set fault.{name}.after='{client} holds' --set fault.{name}.delay_ms=20"
+                 then, write --set fault.{name}.after='{client} holds' --set fault.{name}.delay_ms={}",
+                READS_NS / NS_PER_MS
             ))
         }
         _ => None,

@@ -9,6 +9,7 @@
 //! A situation is judged from the history of the run and, where no history shows it, from what its servers
 //! held for whom (`locklab_truth`). No verdict of a run depends on it.
 
+mod calls;
 mod faults;
 mod grants;
 mod holders;

@@ -162,8 +162,8 @@ pub(super) fn table(title: String, quota: u64, all: &[Coverage]) -> Table {
         ],
         notes: vec![
             format!(
-                "A number is that of the runs that met the situation. Without a violation, a property \
-                 that needs it (in parentheses) is inconclusive if fewer met it than the quota ({}).",
+                "Each number counts the runs that met the situation. A property that needs it (in \
+                 parentheses) and that no run violates is inconclusive if fewer runs met it than the quota ({}).",
                 thousands(quota)
             ),
             "A dash: the lock cannot meet it on these hosts, or a run does not show it.".into(),
@@ -212,7 +212,7 @@ pub(super) fn tell_gaps(properties: &[Property], all: &[Coverage]) -> String {
     }
     let mut text = String::new();
     if !gaps.is_empty() {
-        text += "Violated by no run, and yet inconclusive, because too few put it to the test:\n";
+        text += "Inconclusive: no run violates these, but too few runs put them to the test:\n";
     }
     for ((property, gap), locks) in &gaps {
         text += &format!("  {property}: {gap}\n    {}\n", locks.join(", "));

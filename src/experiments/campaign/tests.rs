@@ -102,7 +102,7 @@ fn gaps_name_the_reason_once_and_the_locks_below_it() {
     let gaps = |it: &Coverage| coverage::tell_gaps(&[Property::Resource], &[*it, *it]);
     assert_eq!(
         with("set-nx-px", &searched, 1, gaps),
-        "Violated by no run, and yet inconclusive, because too few put it to the test:\n  \
+        "Inconclusive: no run violates these, but too few runs put them to the test:\n  \
          resource: no run could have violated it: common\n    set-nx-px, set-nx-px\n"
     );
 }

@@ -50,7 +50,7 @@ impl Mute {
         self.clients.contains_key(client)
     }
 
-    /// Whether this client has shown and told nothing, and was granted the lock no more than once.
+    /// Whether this client has shown and told nothing, and was granted the lock once.
     pub(crate) fn is_granted_once(&self, client: &Name) -> bool {
         let granted = self.clients.get(client);
         granted.is_some_and(|granted| granted.times == 1)
