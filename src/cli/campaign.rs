@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::many::Many;
 use super::matrix::lock_completer;
+use super::number::whole;
 use super::seeds::Seeds;
 use super::{Context, Exit};
 use locklab_experiments::campaign::Campaign;
@@ -56,7 +57,7 @@ pub(super) struct Options {
     strategy: String,
     /// How many runs of a lock have to meet a situation that a property needs; if fewer do, and none
     /// violates the property, it is inconclusive
-    #[arg(long, value_name = "RUNS", default_value = "1")]
+    #[arg(long, value_name = "RUNS", default_value = "1", value_parser = whole::<NonZeroU64>(1..=1_000_000_000))]
     quota: NonZeroU64,
     #[command(flatten)]
     pub(super) many: Many,

@@ -185,5 +185,8 @@ fn quota_is_what_a_situation_has_to_be_met_by() {
     assert_eq!(more.code, Some(1));
     let told = more.in_one_line();
     assert!(told.contains("write at most 4, or more seeds"), "{told}");
-    assert_eq!(with("0").code, Some(1));
+    let none = with("0");
+    assert_eq!(none.code, Some(1));
+    let told = none.in_one_line();
+    assert!(told.contains("write a whole number from 1"), "{told}");
 }
