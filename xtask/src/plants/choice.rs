@@ -32,8 +32,9 @@ pub struct Choice<'a> {
 /// So many commits count as recent. A push has fewer; what it had come from, CI does not know.
 const RECENT: usize = 8;
 
-/// One mistake in this many is planted though nothing recent concerns it.
-const SHARES: u64 = 32;
+/// One mistake in this many is planted though nothing recent concerns it. A share has neighbours in the order of
+/// their catchers, so that it needs few test binaries.
+const SHARES: usize = 32;
 
 /// What git says of the recent commits.
 struct Recent {
@@ -84,7 +85,7 @@ pub fn choose<'a>(which: Which, plants: &'a [Plant]) -> Result<Choice<'a>> {
 /// The choice of CI; the same for the same commit.
 fn recent<'a>(plants: &'a [Plant], recent: &Recent) -> Choice<'a> {
     let all = plants.len();
-    let simulated: Vec<&Plant> = plants.iter().filter(|plant| !plant.is_real()).collect();
+    let mut simulated: Vec<&Plant> = plants.iter().filter(|plant| !plant.is_real()).collect();
     let Some(before) = &recent.before else {
         let why = format!(
             "planting {} of {all} mistakes: all without real servers, since the history has one \
@@ -98,10 +99,13 @@ fn recent<'a>(plants: &'a [Plant], recent: &Recent) -> Choice<'a> {
     };
     let is_known = |plant: &Plant| before.plants.iter().any(|known| known.is_same(plant));
     let is_recent = |plant: &Plant| before.touched.contains(&plant.file) || !is_known(plant);
-    let share = share(&recent.head, SHARES);
-    let due = simulated.iter().enumerate();
-    let due = due.filter(|(index, plant)| is_recent(plant) || *index as u64 % SHARES == share);
-    let chosen: Vec<&Plant> = due.map(|(_, plant)| *plant).collect();
+    simulated.sort_by_cached_key(|plant| plant.caught_by().ok());
+    let share = share(&recent.head, SHARES as u64);
+    let count = simulated.len();
+    let due = simulated.into_iter().enumerate();
+    let due =
+        due.filter(|(index, plant)| is_recent(plant) || (index * SHARES / count) as u64 == share);
+    let chosen: Vec<&Plant> = due.map(|(_, plant)| plant).collect();
     let concerned = chosen.iter().filter(|plant| is_recent(plant)).count();
     let why = format!(
         "planting {} of {all} mistakes: {concerned} that the last {} commits concern, and of the \
@@ -196,6 +200,33 @@ mod tests {
         check(id, &["f7", "other"], 33, &["m3", "m7"], why);
         check(id, &[], 31, &["m3", "m31"], "1 that");
         check(id, &["f32"], 33, &["m3"], "0 that");
+    }
+
+    #[test]
+    fn a_share_has_neighbours_in_the_order_of_their_catchers() {
+        let entry = |index: usize| {
+            let test = ["--lib x", "--test t x"][index % 2];
+            format!(
+                "[[plant]]\nname = \"m{index}\"\nwhat = \"w\"\nfile = \"f\"\nfind = \"a\"\n\
+                 put = \"b\"\ntest = \"p {test}\"\n"
+            )
+        };
+        let entries: String = (0..4 * SHARES).map(entry).collect();
+        let plants = data::read("p.toml", &entries).expect("valid");
+        let of = |head: &str| {
+            let before = Some(Before {
+                commits: RECENT,
+                touched: BTreeSet::new(),
+                plants: plants.clone(),
+            });
+            let head = head.to_owned();
+            let choice = recent(&plants, &Recent { head, before });
+            let chosen = choice.plants.iter().map(|plant| plant.name.clone());
+            chosen.collect::<Vec<_>>()
+        };
+        assert_eq!(of("0000000000000000aaaa"), ["m0", "m2", "m4", "m6"]);
+        let all = (0..SHARES).flat_map(|share| of(&format!("{:016x}aaaa", share << 4)));
+        assert_eq!(all.collect::<BTreeSet<_>>().len(), plants.len());
     }
 
     #[test]

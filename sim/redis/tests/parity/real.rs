@@ -100,6 +100,16 @@ impl RealClient {
         seconds * 1_000_000 + micros
     }
 
+    /// A number that INFO has.
+    pub fn info(&mut self, field: &str) -> u64 {
+        let reply = self.request(b"INFO\r\n");
+        let text = String::from_utf8_lossy(&reply);
+        let mut values = text.lines().filter_map(|line| line.split_once(':'));
+        let value = values.find(|(name, _)| *name == field);
+        let value = value.and_then(|(_, value)| value.parse().ok());
+        value.unwrap_or_else(|| panic!("INFO has no number {field}"))
+    }
+
     /// Waits until the server's clock has advanced by this much.
     pub fn pass(&mut self, time: Duration) {
         let end_us = self.time_us() + time.as_micros() as u64;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_testing::until;
 
 use crate::real::{RealClient, RealServer};
 use crate::versions;
@@ -14,6 +15,8 @@ struct Masters {
     clock: RealClient,
     real: RealClient,
     real_stream: RealClient,
+    /// The offset up to which the real stream was read.
+    real_offset: u64,
     /// A client that waits.
     real_waiter: RealClient,
     _server: RealServer,
@@ -33,6 +36,7 @@ impl Masters {
             clock: server.connect(),
             real: server.connect(),
             real_stream: server.connect(),
+            real_offset: 0,
             real_waiter: server.connect(),
             _server: server,
             node,
@@ -65,6 +69,10 @@ impl Masters {
     fn wait(&mut self, line: &str) {
         let request = request(&words(line, '"'));
         self.real_waiter.send(&request);
+        until(|| match self.clock.info("blocked_clients") {
+            0 => Err("it does not wait"),
+            _ => Ok(()),
+        });
         let now_us = self.clock.time_us();
         let mut effects = Vec::new();
         self.node
@@ -90,7 +98,7 @@ impl Masters {
             .receive(self.fake_stream, request, now_us, &mut effects);
         self.take(effects);
         let fake = std::mem::take(&mut self.fake_sent);
-        let real = self.real_until_quiet();
+        let real = self.real_snapshot();
         for answer in [&fake, &real] {
             assert!(
                 answer.starts_with(b"+FULLRESYNC "),
@@ -101,28 +109,42 @@ impl Masters {
         // A replica that reads a snapshot with a length gets the stream immediately.
         let (real_offset, fake_offset) = (offset(&real), offset(&fake));
         assert_eq!(real_offset, fake_offset);
+        self.real_offset = real_offset;
+    }
+
+    /// What the real master sends before its stream: its answer, and the snapshot.
+    fn real_snapshot(&mut self) -> Vec<u8> {
+        let mut all = Vec::new();
+        until(|| {
+            all.append(&mut self.real_arrived());
+            match length_with_snapshot(&all) {
+                Some(length) if all.len() >= length => Ok(()),
+                _ => Err("the snapshot is not complete"),
+            }
+        });
+        assert_eq!(Some(all.len()), length_with_snapshot(&all));
+        all
     }
 
     /// The new part of both streams.
     fn streams(&mut self) -> (Vec<u8>, Vec<u8>) {
-        (self.real_until_quiet(), std::mem::take(&mut self.fake_sent))
+        let end = self.clock.info("master_repl_offset");
+        let mut real = Vec::new();
+        until(|| {
+            real.append(&mut self.real_arrived());
+            match self.real_offset + real.len() as u64 {
+                offset if offset < end => Err("the stream is not there yet"),
+                _ => Ok(()),
+            }
+        });
+        self.real_offset += real.len() as u64;
+        (real, std::mem::take(&mut self.fake_sent))
     }
 
-    fn real_until_quiet(&mut self) -> Vec<u8> {
-        let mut all = Vec::new();
-        let mut quiet = 0;
-        while quiet < 10 {
-            std::thread::sleep(Duration::from_millis(20));
-            let (bytes, closed) = self.real_stream.arrived();
-            assert!(!closed, "the real master closed the link");
-            let alive: Vec<u8> = bytes;
-            quiet = match alive.is_empty() {
-                true if !all.is_empty() => quiet + 1,
-                _ => 0,
-            };
-            all.extend_from_slice(&alive);
-        }
-        all
+    fn real_arrived(&mut self) -> Vec<u8> {
+        let (bytes, closed) = self.real_stream.arrived();
+        assert!(!closed, "the real master closed the link");
+        bytes
     }
 
     fn take(&mut self, effects: Vec<Effect>) {
@@ -142,6 +164,16 @@ fn offset(answer: &[u8]) -> u64 {
     let line = text.lines().next().unwrap_or_default();
     let offset = line.rsplit(' ').next().and_then(|word| word.parse().ok());
     offset.unwrap_or_else(|| panic!("no offset in {line}"))
+}
+
+/// The length of the answer and of the snapshot after it, `$88` and so many bytes; between the two may be empty lines.
+fn length_with_snapshot(answer: &[u8]) -> Option<usize> {
+    let end = |from: usize| Some(from + answer[from..].windows(2).position(|two| two == b"\r\n")?);
+    let mut start = end(0)? + 2;
+    start += answer[start..].iter().take_while(|b| **b == b'\n').count();
+    let end = end(start)?;
+    let length = str::from_utf8(answer[start..end].strip_prefix(b"$")?).ok()?;
+    Some(end + 2 + length.parse::<usize>().ok()?)
 }
 
 /// The stream as commands, and points in time, which differ by what passes between the

@@ -29,7 +29,8 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
         (1, "PEXPIRE shared 1"),
         (1, "SET kept 1 PX 1"),
         (1, "SET kept 2"),
-        (1, "PEXPIRE longer 1"),
+        // Long enough for the next request to come before its end.
+        (1, "PEXPIRE longer 200"),
         (1, "PEXPIRE longer 100000"),
         (1, "SELECT 3"),
         (1, "SET own 1 PX 1"),
