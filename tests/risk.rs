@@ -1,4 +1,6 @@
 //! Violations a year are those that were calculated, where a calculation is possible.
+//!
+//! Without `LOCKLAB_LONG=1` where rates are compared there are half as many runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,6 +22,14 @@ fn sampling(runs: u64, seed: u64) -> Sampling {
         runs,
         until: 1e-9,
         seed,
+    }
+}
+
+/// So many runs, or half of them.
+fn some_of(runs: u64) -> u64 {
+    match std::env::var_os("LOCKLAB_LONG") {
+        Some(_) => runs,
+        None => runs / 2,
     }
 }
 
@@ -155,7 +165,7 @@ fn a_partition_longer_than_the_lease_is_as_bad_with_a_longer_lease() {
             lease: Time(lease_ms),
             ..contended(environment(&format!("cut-{lease_ms}"), cut))
         };
-        let answer = by_cause(&setup, sampling(3000, 0));
+        let answer = by_cause(&setup, sampling(some_of(3000), 0));
         let ratio = number(&answer).mean / expected;
         assert!((ratio - 1.0).abs() < 0.12, "{lease_ms}: {ratio}");
     }
@@ -172,7 +182,7 @@ fn pauses_have_the_rates_that_paper_says() {
     let mut missed = Vec::new();
     for &mean in means {
         let setup = contended(pauses(mean));
-        let answer = by_cause(&setup, sampling(10_000, 1));
+        let answer = by_cause(&setup, sampling(some_of(10_000), 1));
         let (found, expected) = (number(&answer), on_paper(mean));
         let interval = found.interval().expect("there are violations");
         let told = format!(
@@ -208,7 +218,7 @@ fn rarer_requests_have_proportionally_fewer_violations() {
     let asked_each = |every_ms: f64| {
         let mut setup = contended(pauses(3000.0));
         setup.demand = Demand::Poisson { every_ms };
-        let answer = by_cause(&setup, sampling(10_000, 2));
+        let answer = by_cause(&setup, sampling(some_of(10_000), 2));
         number(&answer)
     };
     let [hour, year] = [3.6e6, 8766.0 * 3.6e6].map(asked_each);
@@ -245,10 +255,10 @@ fn causes_together_come_to_their_sum() {
     };
     let two = environment("two", &(cause("one", "100 s") + &cause("other", "50 s")));
     let setup = contended(two);
-    let answer = by_cause(&setup, sampling(6000, 3));
+    let answer = by_cause(&setup, sampling(some_of(6000), 3));
     let [one, other] = [1, 2].map(|nth: usize| answer.shares[nth].per_grant(RESOURCE));
     assert!(other.agrees(&one.times(2.0)), "{one:?} {other:?}");
-    let together = whole(&setup, &answer, sampling(6000, 4), 2);
+    let together = whole(&setup, &answer, sampling(some_of(6000), 4), 2);
     let (sum, together) = (number(&answer), together[RESOURCE]);
     assert!(sum.agrees(&together), "{sum:?} {together:?}");
     let ratio = together.mean / sum.mean;
@@ -305,8 +315,8 @@ fn hosts_that_are_struck_together_are_one_group() {
 #[test]
 fn fencing_token_and_a_longer_lease_change_the_answer_as_they_should() {
     let setup = contended(pauses(2000.0));
-    let answer = by_cause(&setup, sampling(4000, 5));
-    let changed = variants(&setup, &answer, sampling(4000, 5));
+    let answer = by_cause(&setup, sampling(some_of(4000), 5));
+    let changed = variants(&setup, &answer, sampling(some_of(4000), 5));
     let effect = |change: Change| {
         let found = changed.iter().find(|it| it.change == change);
         let found = found.unwrap_or_else(|| panic!("{change:?} was not tried"));

@@ -14,8 +14,8 @@ use std::{env, thread};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::release;
-use crate::tool::patient;
+use crate::tool::{build_in, patient, perform};
+use crate::{plants, release};
 
 /// Test binaries that take long although they compute little. They start first.
 const WAITING: &[&str] = &[
@@ -60,19 +60,49 @@ fn simulates_much(target: &str) -> bool {
     release::TESTS.contains(&target)
 }
 
+/// Where tests are built.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    /// In the workspace.
+    Here,
+    /// In its copy with planted mistakes, all of them switched off.
+    Copy,
+}
+
+impl Place {
+    /// A patient command of cargo that builds here.
+    fn cargo(self, line: &str) -> Result<Command> {
+        let mut cargo = cargo(line);
+        if let Place::Copy = self {
+            build_in(&plants::copy()?, &mut cargo)?;
+        }
+        Ok(cargo)
+    }
+}
+
 /// Runs the test binaries in debug, but for those that simulate much, and then the doc tests.
 ///
 /// # Errors
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
-pub fn run() -> Result<()> {
-    let mut binaries = build(&debug()?)?;
-    binaries.extend(build("test --package xtask --no-run")?);
+pub fn run(place: Place) -> Result<()> {
+    let mut binaries = build(place.cargo(&debug()?)?)?;
+    binaries.extend(build(cargo("test --package xtask --no-run"))?);
     execute_all(binaries)?;
-    let status = cargo(&format!("test --quiet {PRODUCT} --doc")).status();
+    let doc_tests = format!("test --quiet {PRODUCT} --doc");
+    let status = place.cargo(&doc_tests)?.status();
     let status = status.context("cargo did not start")?;
     ensure!(status.success(), "doc tests: {status}");
     Ok(())
+}
+
+/// Builds the test binaries in debug, and `target/debug/locklab`.
+///
+/// # Errors
+///
+/// If something does not compile.
+pub fn build_debug(place: Place) -> Result<()> {
+    perform(place.cargo(&debug()?)?)
 }
 
 /// Runs the test binaries that simulate much, in release.
@@ -81,7 +111,7 @@ pub fn run() -> Result<()> {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_in_release() -> Result<()> {
-    execute_all(build(&release::tests())?)
+    execute_all(build(cargo(&release::tests()))?)
 }
 
 /// Runs the same in debug, with its assertions and its checked arithmetic.
@@ -90,7 +120,7 @@ pub fn run_in_release() -> Result<()> {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_release_tests_in_debug() -> Result<()> {
-    let mut binaries = build(&format!("test {PRODUCT} --no-run"))?;
+    let mut binaries = build(cargo(&format!("test {PRODUCT} --no-run")))?;
     binaries.retain(|binary| simulates_much(binary.target()));
     execute_all(binaries)
 }
@@ -129,11 +159,7 @@ fn execute_all(binaries: Vec<Binary>) -> Result<()> {
 
 /// The command line of cargo that builds the tests in debug, but for those that simulate much, and
 /// `target/debug/locklab`.
-///
-/// # Errors
-///
-/// If cargo does not know the tests of the workspace.
-pub fn debug() -> Result<String> {
+fn debug() -> Result<String> {
     let metadata = cargo("metadata --no-deps --format-version 1").output();
     let metadata = metadata.context("cargo did not start")?.stdout;
     let metadata = serde_json::from_slice(&metadata).context("cargo's metadata")?;
@@ -159,9 +185,9 @@ fn cargo(line: &str) -> Command {
     command
 }
 
-/// Builds the test binaries that this command line of cargo selects.
-fn build(line: &str) -> Result<Vec<Binary>> {
-    let built = cargo(line)
+/// Builds the test binaries that this command of cargo selects.
+fn build(mut cargo: Command) -> Result<Vec<Binary>> {
+    let built = cargo
         .args(["--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()

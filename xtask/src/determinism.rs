@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use crate::binaries::{self, Place};
 use crate::commit::{git, share};
-use crate::tool::{cargo, perform};
-use crate::{binaries, release};
+use crate::release;
 
 /// How much the gate runs.
 #[derive(Clone, Copy)]
@@ -21,18 +21,22 @@ pub struct Extent {
     seeds: u64,
     /// In debug, one scenario in so many.
     in_debug: u64,
+    /// Where the debug build comes from.
+    debug: Place,
 }
 
 /// What CI runs.
 pub const FEW: Extent = Extent {
     seeds: 1,
     in_debug: 12,
+    debug: Place::Copy,
 };
 
 /// A long run.
 pub const MANY: Extent = Extent {
     seeds: 50,
     in_debug: 1,
+    debug: Place::Here,
 };
 
 /// Runs the gate. Pictures are not compared, so they are drawn in the format that costs least.
@@ -40,10 +44,16 @@ pub const MANY: Extent = Extent {
 /// # Errors
 ///
 /// If any two results differ, with the difference.
-pub fn run(Extent { seeds, in_debug }: Extent) -> Result<()> {
+pub fn run(
+    Extent {
+        seeds,
+        in_debug,
+        debug,
+    }: Extent,
+) -> Result<()> {
     release::build()?;
     // The tests have built it, with just these features; `cargo build` would do it once more.
-    perform(cargo(&binaries::debug()?))?;
+    binaries::build_debug(debug)?;
     let twice = format!("0..{}", seeds.div_ceil(2));
     locklab("release", &["run", "--all", "--seeds", &twice, "--twice"])?;
     let all = scenarios()?;

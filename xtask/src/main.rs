@@ -37,7 +37,8 @@ Usage: cargo xtask <chore>
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,
                    and the build of the other simulators' workloads
-  tests            The tests in debug, several binaries at a time
+  tests [--copy]   The tests in debug, several binaries at a time; --copy: in the copy of the
+                   tree with planted mistakes, all of them switched off, as CI does
   tests --release  The tests that simulate much, in release
   tests --debug    The same in debug
   release          The release build that the checks share
@@ -83,7 +84,8 @@ fn main() -> ExitCode {
     let done = to_the_root().and_then(|()| match arguments[..] {
         ["test"] => test::run(test::Length::Short),
         ["test", "--long"] => test::run(test::Length::Long),
-        ["tests"] => binaries::run(),
+        ["tests"] => binaries::run(binaries::Place::Here),
+        ["tests", "--copy"] => binaries::run(binaries::Place::Copy),
         ["tests", "--release"] => binaries::run_in_release(),
         ["tests", "--debug"] => binaries::run_release_tests_in_debug(),
         ["release"] => release::build(),

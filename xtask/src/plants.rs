@@ -3,11 +3,14 @@
 //! They are data, in `tests/plants/`. A copy of the tree (`tree`) gets a switch at every place that
 //! a mistake changes (`switch`), and is built once. For each mistake its catcher runs in a process
 //! of its own with the mistake switched on, and must fail; and once without any mistake, and must
-//! pass (`trial`). In CI the latter is shown by the tests of the tree itself. A mistake that survives is a gap in the coverage of scenarios and tests.
+//! pass (`trial`). In CI the latter is shown by the other tests: those in debug run in the copy too, so that it is
+//! built once. A mistake that survives is a gap in the coverage of scenarios and tests.
+
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::source;
+use crate::source::{self, File};
 
 mod choice;
 mod data;
@@ -39,12 +42,7 @@ pub fn run(which: Which) -> Result<()> {
     if choice.plants.is_empty() {
         return Ok(());
     }
-    // Every mistake gets its switch, so that one build serves every choice.
-    let changed = match switch::planted(&plants, &files) {
-        Ok(changed) => changed,
-        Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
-    };
-    let tree = tree::write(TREE, &files, &changed)?;
+    let tree = write(&plants, &files)?;
     let control = match which {
         Which::Recent => Control::Exists,
         Which::Simulated | Which::All | Which::Named(_) => Control::Passes,
@@ -57,8 +55,26 @@ pub fn run(which: Which) -> Result<()> {
     Ok(())
 }
 
+/// Writes the copy, in which a build has all mistakes, switched off; returns its path.
+///
+/// # Errors
+///
+/// If the text of a mistake is not found exactly once, or the copy cannot be written.
+pub fn copy() -> Result<PathBuf> {
+    let files = source::files()?;
+    write(&data::of(&files)?, &files)
+}
+
+/// Every mistake gets its switch, so that one build serves every choice.
+fn write(plants: &[Plant], files: &[File]) -> Result<PathBuf> {
+    match switch::planted(plants, files) {
+        Ok(changed) => tree::write(TREE, files, &changed),
+        Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
+    }
+}
+
 /// What is wrong with the data: (path, line from 1, what to do).
-pub fn stale(files: &[source::File]) -> Vec<(String, usize, String)> {
+pub fn stale(files: &[File]) -> Vec<(String, usize, String)> {
     let plants: Vec<Plant> = match data::of(files) {
         Ok(plants) => plants,
         Err(error) => return vec![(FOLDER.to_owned(), 1, format!("{error:#}"))],

@@ -1,7 +1,8 @@
 //! The files that the rules read, and their code without comments and strings.
 
-use std::fmt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
@@ -73,7 +74,25 @@ pub fn paths() -> Result<Vec<String>> {
     paths_below(".")
 }
 
+/// The symbolic links of the repository: path and target.
+///
+/// # Errors
+///
+/// If git does not list the files.
+pub fn links() -> Result<Vec<(String, PathBuf)>> {
+    let listed = listed_below(".")?.into_iter();
+    let links = listed.filter_map(|path| fs::read_link(&path).ok().map(|target| (path, target)));
+    Ok(links.collect())
+}
+
 fn paths_below(root: &str) -> Result<Vec<String>> {
+    // A file may be deleted, and git not told yet.
+    let is_there = |path: &String| Path::new(root).join(path).is_file();
+    Ok(listed_below(root)?.into_iter().filter(is_there).collect())
+}
+
+/// What git tracks, and what it would take.
+fn listed_below(root: &str) -> Result<Vec<String>> {
     let listing = Command::new("git")
         .args([
             "ls-files",
@@ -90,10 +109,7 @@ fn paths_below(root: &str) -> Result<Vec<String>> {
         bail!("list the files with git: {}", reason.trim());
     }
     let listed = String::from_utf8(listing.stdout)?;
-    let paths = listed.split_terminator('\0');
-    // A file may be deleted, and git not told yet.
-    let there = paths.filter(|path| std::path::Path::new(root).join(path).is_file());
-    Ok(there.map(str::to_owned).collect())
+    Ok(listed.split_terminator('\0').map(str::to_owned).collect())
 }
 
 /// The innermost of some folders that contains a path. Each folder ends with a slash, unless it is

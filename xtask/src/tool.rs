@@ -1,6 +1,7 @@
 //! Programs that chores start: cargo and its subcommands, which are installed if they are
 //! missing.
 
+use std::env;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::Path;
@@ -18,11 +19,31 @@ pub fn cargo(line: &str) -> Command {
     cargo
 }
 
-/// Lets cargo keep what it compiles of a copy of this workspace apart from the workspace itself, and share the
-/// dependencies. Otherwise both have the same file names, and each overwrites the other's libraries: Cargo names a
-/// file by the place of its package within the workspace, and by the wrapper of the compiler. This one does nothing.
-pub fn set_apart(cargo: &mut Command) -> &mut Command {
-    cargo.env("RUSTC_WORKSPACE_WRAPPER", "env")
+/// A cargo command with these words in a copy of this workspace.
+///
+/// # Errors
+///
+/// If the folder of the workspace is not known.
+pub fn cargo_in(copy: &Path, line: &str) -> Result<Command> {
+    let mut cargo = cargo(line);
+    build_in(copy, &mut cargo)?;
+    Ok(cargo)
+}
+
+/// Lets a command of cargo build in this copy of the workspace. It keeps what it compiles of the copy apart from
+/// the workspace itself, and shares the dependencies. Otherwise both have the same file names, and each overwrites
+/// the other's libraries: Cargo names a file by the place of its package within the workspace, and by the wrapper
+/// of the compiler. This one does nothing.
+///
+/// # Errors
+///
+/// If the folder of the workspace is not known.
+pub fn build_in(copy: &Path, cargo: &mut Command) -> Result<()> {
+    let workspace = env::current_dir().context("the folder of the workspace")?;
+    cargo.current_dir(copy);
+    cargo.env("CARGO_TARGET_DIR", workspace.join("target"));
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "env");
+    Ok(())
 }
 
 /// A command that gives way to others, where the system knows how. Tests that heed real time run

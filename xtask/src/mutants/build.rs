@@ -14,7 +14,7 @@ use super::generate::Mutant;
 use super::nest::{Place, nested};
 use crate::plants::{Binary, executable, write_tree};
 use crate::source::File;
-use crate::tool::{cargo, set_apart};
+use crate::tool::cargo_in;
 
 /// The folder of the copy.
 const TREE: &str = "target/mutants/tree";
@@ -193,12 +193,10 @@ fn compile<'a>(tree: &Path, packages: impl Iterator<Item = &'a String>) -> Resul
     struct Line {
         message: Option<Message>,
     }
-    let mut command = cargo("check --keep-going --message-format json");
+    let mut command = cargo_in(tree, "check --keep-going --message-format json")?;
     for package in packages {
         command.args(["--package", package]);
     }
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target()?);
-    set_apart(&mut command);
     let checked = command
         .stderr(Stdio::null())
         .output()
@@ -276,13 +274,10 @@ fn blame(error: &Message, places: &BTreeMap<String, Vec<Place>>) -> Vec<usize> {
     primary.iter().find_map(behind).into_iter().collect()
 }
 
-fn target() -> Result<PathBuf> {
-    Ok(env::current_dir()?.join("target"))
-}
-
 /// Builds these binaries of tests in release.
 fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>> {
-    let mut command = cargo("test --release --no-run --message-format json-render-diagnostics");
+    let line = "test --release --no-run --message-format json-render-diagnostics";
+    let mut command = cargo_in(tree, line)?;
     let packages: BTreeSet<&str> = wanted.iter().map(|it| &*it.package).collect();
     let tests: BTreeSet<Option<&str>> = wanted.iter().map(|it| it.test.as_deref()).collect();
     for package in packages {
@@ -294,8 +289,6 @@ fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>>
             None => command.arg("--lib"),
         };
     }
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target()?);
-    set_apart(&mut command);
     let built = command
         .stderr(Stdio::inherit())
         .output()

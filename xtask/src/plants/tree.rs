@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -35,6 +36,10 @@ pub fn write(folder: &str, files: &[File], changed: &BTreeMap<String, String>) -
             update(&tree.join(path), text.as_bytes())?;
         }
     }
+    for (path, target) in source::links()? {
+        link(&tree.join(&path), &target)?;
+        wanted.insert(tree.join(path));
+    }
     remove_others(tree, &wanted)?;
     fs::canonicalize(tree).with_context(|| format!("find {folder}"))
 }
@@ -61,12 +66,24 @@ fn update(path: &Path, bytes: &[u8]) -> Result<()> {
         .with_context(|| format!("write {}", path.display()))
 }
 
+/// Makes a symbolic link unless it is there.
+fn link(path: &Path, target: &Path) -> Result<()> {
+    if fs::read_link(path).is_ok_and(|there| there == target) {
+        return Ok(());
+    }
+    let _ = fs::remove_file(path);
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)
+        .and_then(|()| symlink(target, path))
+        .with_context(|| format!("link {}", path.display()))
+}
+
 /// Removes the files that are not wanted, such as those that have moved.
 fn remove_others(folder: &Path, wanted: &BTreeSet<PathBuf>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     for entry in entries {
         let path = entry?.path();
-        if path.is_dir() {
+        if path.is_dir() && !path.is_symlink() {
             remove_others(&path, wanted)?;
             // Fails, as it should, unless the folder is empty.
             let _ = fs::remove_dir(&path);
@@ -98,8 +115,11 @@ mod tests {
         assert_eq!(fs::read(&path).expect("there"), b"two");
 
         update(&folder.join("c/d"), b"old").expect("written");
-        remove_others(&folder, &BTreeSet::from([path.clone()])).expect("removed");
+        link(&folder.join("linked"), Path::new("a")).expect("linked");
+        let wanted = BTreeSet::from([path.clone(), folder.join("linked")]);
+        remove_others(&folder, &wanted).expect("removed");
         assert!(path.exists());
+        assert_eq!(fs::read(folder.join("linked/b")).expect("there"), b"two");
         assert!(!folder.join("c").exists());
         fs::remove_dir_all(&folder).expect("removed");
     }

@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use super::data::{Binary, Catcher, Plant};
 use super::switch::VARIABLE;
-use crate::tool::{cargo, set_apart};
+use crate::tool::cargo_in;
 
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
@@ -32,7 +32,7 @@ const WORK: &str = "target/plants/work";
 pub enum Control {
     /// It passes in the copy without any mistake.
     Passes,
-    /// It exists in the copy. That it passes, other steps of CI show in the tree itself.
+    /// It exists in the copy. That it passes, other steps of CI show: in the copy, and in the tree in release.
     Exists,
 }
 
@@ -154,8 +154,7 @@ fn show(catcher: &Catcher) -> String {
 /// from the packages: without it they would be compiled anew for another choice.
 const ALL: &str = "locklab";
 
-/// Builds the binaries of these catchers in the copy; returns their paths. They share the
-/// dependencies with the other builds of the repository.
+/// Builds the binaries of these catchers in the copy; returns their paths.
 fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
     let wanted: BTreeSet<Binary> = catchers.iter().map(binary).collect();
     // Apart, since with `--lib` cargo builds the unit tests of every package that it gets.
@@ -175,7 +174,8 @@ fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, P
 
 /// Builds these binaries, in one call of cargo.
 fn build_together(wanted: &[&Binary], tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
-    let mut command = cargo("test --no-run --message-format json-render-diagnostics");
+    let line = "test --no-run --message-format json-render-diagnostics";
+    let mut command = cargo_in(tree, line)?;
     command.args(["--package", ALL]);
     for binary in wanted {
         command.args(["--package", &binary.package]);
@@ -187,9 +187,6 @@ fn build_together(wanted: &[&Binary], tree: &Path) -> Result<BTreeMap<Binary, Pa
             None => command.arg("--lib"),
         };
     }
-    let target = env::current_dir()?.join("target");
-    command.current_dir(tree).env("CARGO_TARGET_DIR", target);
-    set_apart(&mut command);
     let built = command.stderr(Stdio::inherit()).output();
     let built = built.context("start cargo")?;
     if !built.status.success() {
