@@ -7,7 +7,7 @@ use locklab_check::{Property, Verdict};
 use locklab_model::scenario::{self, Scenario, load, parse};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
-use locklab_shrink::{Minimum, NotViolated, Options, Size, Subject, shrink, toml};
+use locklab_shrink::{Best, Minimum, NotViolated, Options, Size, Subject, shrink, toml};
 
 /// One more seed is tried for each candidate, so that the tests take little time.
 const TRIES: u64 = 1;
@@ -19,6 +19,7 @@ fn smallest(scenario: &Scenario, seed: u64, property: Property, threads: usize) 
         tries: TRIES,
         threads,
         stop: &AtomicBool::new(false),
+        accepts: &|_| true,
         progress: &|_| {},
     };
     shrink(&subject, &options).unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
@@ -131,17 +132,41 @@ fn run_that_does_not_violate_the_property_is_refused() {
         tries: 0,
         threads: 1,
         stop: &AtomicBool::new(false),
+        accepts: &|_| true,
         progress: &|_| {},
     };
     let refused = shrink(&subject, &options).map(|found| found.after);
     let told = refused.map_err(|error| match error {
         NotViolated::Other { property, .. } => format!("{property}: {error}"),
-        NotViolated::Run(error) => error.to_string(),
+        other => other.to_string(),
     });
     assert_eq!(
         told,
         Err("lease: the run does not violate lease: it holds".into())
     );
+}
+
+#[test]
+fn what_is_not_accepted_is_no_minimum() {
+    let subject = Subject::of(&shipped("kleppmann/k10"), 0);
+    let smallest = |accepts: &(dyn Fn(&Best) -> bool + Sync)| {
+        let options = Options {
+            property: Property::Lease,
+            tries: TRIES,
+            threads: 1,
+            stop: &AtomicBool::new(false),
+            accepts,
+            progress: &|_| {},
+        };
+        shrink(&subject, &options)
+    };
+    let five = smallest(&|best| best.scenario.topology.nodes == 5);
+    assert_eq!(five.expect("it has five nodes").after.servers, 5);
+    let refused = smallest(&|_| false).map(|found| found.after);
+    assert!(matches!(
+        refused,
+        Err(NotViolated::NotAccepted(Property::Lease))
+    ));
 }
 
 #[test]
@@ -152,6 +177,7 @@ fn stopped_search_keeps_what_it_has() {
         tries: 0,
         threads: 2,
         stop: &stop,
+        accepts: &|_| true,
         progress: &|_| {},
     };
     let subject = Subject::of(&shipped("kleppmann/k10"), 0);

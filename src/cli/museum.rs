@@ -19,9 +19,11 @@ Examples:
 Each exhibit is a mechanism that was reported as a bug of a library, and a lock
 of the catalogue that has it. Faults are placed at every step of a run of two
 clients, or a shipped scenario is run. Each run that violates the property is
-repeated with the mended lock, under the same fault. The result is a table of
-mechanisms, one of bugs with the threads that report them, and for each
-exhibit the picture of a run.
+repeated with the mended lock, under the same fault. A run that shows the
+mechanism is shrunk, as by locklab shrink, while the mended lock goes on
+holding. The result is a table of mechanisms, one of their smallest scenarios
+(EXHIBIT.toml, each with its picture, and with that of the mended lock), and
+one of bugs with the threads that report them.
 
 With --strategies the strategies of locklab campaign search for the same
 mechanisms. The result is a table of the runs that each takes, and one of its

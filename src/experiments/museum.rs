@@ -5,8 +5,11 @@
 //! `place` does. Each run that violates the property is repeated with the mended lock, under the same
 //! fault, or at the same time if the mended lock has no such step. An exhibit is *shown* if one of these repeated runs could have violated the property and does
 //! not: then the mechanism, and not the fault alone, made the violation. An exhibit with a scenario is
-//! run with the seeds of that scenario instead.
+//! run with the seeds of that scenario instead. One of the runs that show an exhibit is shrunk, while the mended
+//! lock goes on holding.
 
+mod minima;
+mod minimum;
 mod strategies;
 mod tables;
 mod trial;
@@ -129,6 +132,9 @@ fn upper(standard: &[String], layers: &[&[String]]) -> Vec<String> {
     sets
 }
 
+/// How many trials of an exhibit are tried until the run of one can be shrunk. A few runs tell whether it can.
+const MOST_SHRUNK: usize = 100;
+
 impl Experiment for Museum {
     const NAME: &'static str = "museum";
     type Results = Vec<Made<Trials>>;
@@ -178,14 +184,16 @@ impl Experiment for Museum {
     fn report(
         &self,
         results: Self::Results,
-        _: &Session,
+        session: &Session,
         folder: &Store,
     ) -> anyhow::Result<Report> {
         let mut rows = Vec::new();
         for (room, made) in self.rooms.iter().zip(&results) {
             let trials = &made.result;
-            let shown = match trials.telling().min_by_key(|it| room.runs.rank(*it)) {
-                Some(number) => Some(room.show(number, folder)?),
+            let mut telling: Vec<u64> = trials.telling().collect();
+            telling.sort_by_key(|it| room.runs.rank(*it));
+            let shown = match telling.first() {
+                Some(_) => Some(room.show(&telling, session, folder)?),
                 None => None,
             };
             rows.push(tables::Row::of(room, &self.data, made, shown));
@@ -208,6 +216,7 @@ impl Experiment for Museum {
                 .fold(Exit::AsPredicted, Exit::worse),
             sections: vec![
                 tables::exhibits(&rows, &document, folder),
+                minima::minima(&rows, folder),
                 tables::all_bugs(&self.data, folder),
             ],
             closing: tables::closing(&self.data),
@@ -217,24 +226,54 @@ impl Experiment for Museum {
 }
 
 impl Room {
-    /// Records and draws the run of a trial, with the mistake. Its command is the same wherever Locklab lies.
-    fn show(&self, number: u64, folder: &Store) -> anyhow::Result<tables::Shown> {
+    /// Shrinks the run of the first of these trials whose run can be, and draws what is left; if there is none, or
+    /// no time, it draws the run of the first trial.
+    fn show(
+        &self,
+        telling: &[u64],
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<tables::Shown> {
+        let first = telling[0];
+        let mut minimum = None;
+        for number in telling.iter().take(MOST_SHRUNK) {
+            if minimum.is_some() || session.stop.is_set() {
+                break;
+            }
+            minimum = self.shrink(*number, session, folder)?;
+        }
+        if minimum.is_none() {
+            self.draw(first, folder)?;
+        }
+        Ok(tables::Shown {
+            by: self.runs.what(first),
+            // The same wherever Locklab lies.
+            command: self.runs.command(first, &Program::started_with("locklab")),
+            minimum,
+        })
+    }
+
+    /// Records and draws the run of a trial, with the mistake.
+    fn draw(&self, number: u64, folder: &Store) -> anyhow::Result<()> {
         let (scenario, seed, schedule) = self.runs.sick(number);
         let run = judged::run_schedule(&scenario, seed, schedule, Keep::MESSAGES)
             .map_err(|error| anyhow!("{}: {error}", self.exhibit.name))?;
         let recording = judged::recording(&scenario, seed, run, Environment::World);
+        let titled = self.titled(scenario.into_owned());
+        let Exhibit { name, property, .. } = &self.exhibit;
+        pictures::keep(folder, name, &titled, &recording, *property)?;
+        Ok(())
+    }
+
+    /// A scenario with the name and the title of the exhibit.
+    fn titled(&self, scenario: Scenario) -> Scenario {
         let Exhibit { name, what, .. } = &self.exhibit;
-        let titled = Scenario {
+        Scenario {
             name: format!("museum, {name}"),
             title: what.trim_end_matches('.').to_owned(),
             claim: None,
             overrides: vec![],
-            ..scenario.into_owned()
-        };
-        pictures::keep(folder, name, &titled, &recording, self.exhibit.property)?;
-        Ok(tables::Shown {
-            by: self.runs.what(number),
-            command: self.runs.command(number, &Program::started_with("locklab")),
-        })
+            ..scenario
+        }
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 mod table;
 
+pub(crate) use self::table::change;
 pub use self::table::conduct_all;
 
 use super::bug::Bug;
@@ -26,7 +27,9 @@ use locklab_report::story::story;
 use locklab_results::recording::Recording;
 use locklab_runner::simulate::Keep;
 use locklab_runner::{judged, recorded};
-use locklab_shrink::{Minimum, Needed, Statistics, Subject, expect, needed, toml, usual_property};
+use locklab_shrink::{
+    Best, Minimum, Needed, NotViolated, Statistics, Subject, expect, needed, toml, usual_property,
+};
 
 /// How many other seeds are tried for each candidate, unless the user says otherwise.
 pub const USUAL_TRIES: u64 = 8;
@@ -186,7 +189,27 @@ impl Shrink {
         folder: &Store,
         stem: &str,
     ) -> anyhow::Result<Shrunk> {
-        let minimum = self.minimum(property, session)?;
+        let minimum = self.minimum(property, &|_| true, session);
+        let minimum =
+            minimum.map_err(|error| anyhow!("{}: {error}", self.subject.scenario.name))?;
+        let comments = |shrunk: &Shrunk| self.comments(shrunk);
+        self.written(minimum, property, session, folder, stem, &comments)
+    }
+
+    /// Writes a minimum of this run: the scenario, with these comments, a recording and a picture.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be written.
+    pub(crate) fn written(
+        &self,
+        minimum: Minimum,
+        property: Property,
+        session: &Session,
+        folder: &Store,
+        stem: &str,
+        comments: &dyn Fn(&Shrunk) -> Vec<String>,
+    ) -> anyhow::Result<Shrunk> {
         let seed = minimum.best.seed;
         let mut scenario = Scenario {
             title: format!("{}, shrunk", self.subject.scenario.title),
@@ -218,23 +241,34 @@ impl Shrink {
             toml: folder.path(&format!("{stem}.toml")),
             evidence,
         };
-        let text = toml(&shrunk.scenario, &self.comments(&shrunk));
+        let text = toml(&shrunk.scenario, &comments(&shrunk));
         shrunk.toml = folder.write(&format!("{stem}.toml"), text.as_bytes())?;
         Ok(shrunk)
     }
 
-    fn minimum(&self, property: Property, session: &Session) -> anyhow::Result<Minimum> {
+    /// The smallest scenario whose run violates the property, and is accepted.
+    ///
+    /// # Errors
+    ///
+    /// If the run itself does not, or is not.
+    pub(crate) fn minimum(
+        &self,
+        property: Property,
+        accepts: &(dyn Fn(&Best) -> bool + Sync),
+        session: &Session,
+    ) -> Result<Minimum, NotViolated> {
         let progress = Progress::counting("shrinking");
         let options = locklab_shrink::Options {
             property,
             tries: self.tries,
             threads: session.threads,
             stop: session.stop.flag(),
+            accepts,
             progress: &|runs| progress.add(runs),
         };
         let found = locklab_shrink::shrink(&self.subject, &options);
         progress.clear();
-        let found = found.map_err(|error| anyhow!("{}: {error}", self.subject.scenario.name))?;
+        let found = found?;
         if !found.statistics.is_minimal {
             status!("the search was ended: this is the smallest scenario so far");
         }
@@ -245,65 +279,37 @@ impl Shrink {
     fn comments(&self, shrunk: &Shrunk) -> Vec<String> {
         let Subject { scenario, seed, .. } = &self.subject;
         let property = shrunk.property;
-        let file = shrunk
-            .toml
-            .file_name()
-            .map_or_else(String::new, |name| name.to_string_lossy().into());
         let overrides: String = scenario
             .overrides
             .iter()
             .map(|set| format!(" with {set}"))
             .collect();
-        let mut lines = vec![
+        vec![
             format!(
                 "The smallest scenario found that violates `{property}`, made by `locklab shrink` from"
             ),
             format!(
                 "{}{overrides}, seed {seed}: {}.",
                 scenario.name,
-                sizes(&shrunk.minimum)
+                shrunk.size()
             ),
-        ];
-        let found = shrunk.minimum.best.seed;
-        let with_seed = format!("locklab run {file} --seed {found}");
-        lines.push(
-            match shrunk
-                .tallies
-                .as_ref()
-                .and_then(|tallies| tallies.get(&property))
-            {
-                Some(tally) if tally.violated == tally.runs() => {
-                    format!("Every seed violates it: locklab run {file}")
-                }
-                Some(tally) => format!(
-                    "{} of {} seeds violate it; one that does: {with_seed}",
-                    tally.violated,
-                    tally.runs()
-                ),
-                None => format!("A seed that violates it: {with_seed}"),
-            },
-        );
-        lines
+            shrunk.command(),
+        ]
     }
 }
 
 /// `21 faults, 5 clients, 5 servers and 900 rounds became …`.
 fn sizes(minimum: &Minimum) -> String {
-    let Minimum { before, after, .. } = minimum;
-    let all = [
-        ("fault", before.faults as u64, after.faults as u64),
-        ("client", before.clients.into(), after.clients.into()),
-        ("server", before.servers as u64, after.servers as u64),
-        ("round", before.rounds, after.rounds),
-    ];
-    let part = |(what, before, after): &(&str, u64, u64)| {
-        let plural = if *after == 1 { "" } else { "s" };
+    let both = minimum.before.counts().into_iter();
+    let both = both.zip(minimum.after.counts());
+    let part = |((what, before), (_, after)): ((&str, u64), (&str, u64))| {
+        let plural = if after == 1 { "" } else { "s" };
         match before == after {
-            true => format!("{} {what}{plural}", thousands(*after)),
-            false => format!("{} of {} {what}s", thousands(*after), thousands(*before)),
+            true => format!("{} {what}{plural}", thousands(after)),
+            false => format!("{} of {} {what}s", thousands(after), thousands(before)),
         }
     };
-    all.iter().map(part).collect::<Vec<_>>().join(", ")
+    both.map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// Which faults the run needed, a line each.
@@ -332,6 +338,34 @@ impl Shrunk {
         sizes(&self.minimum)
     }
 
+    /// How often it violates the property, and the command that runs it.
+    pub(crate) fn command(&self) -> String {
+        let file = self.file();
+        let with_seed = format!("locklab run {file} --seed {}", self.minimum.best.seed);
+        match self.tally() {
+            Some(tally) if tally.violated == tally.runs() => {
+                format!("Every seed violates it: locklab run {file}")
+            }
+            Some(tally) => format!(
+                "{} of {} seeds violate it; one that does: {with_seed}",
+                tally.violated,
+                tally.runs()
+            ),
+            None => format!("A seed that violates it: {with_seed}"),
+        }
+    }
+
+    /// The name of its scenario's file.
+    pub(crate) fn file(&self) -> String {
+        let name = self.toml.file_name();
+        name.map_or_else(String::new, |name| name.to_string_lossy().into())
+    }
+
+    /// How often it violates the property; `None` if there was no time for that.
+    pub(crate) fn tally(&self) -> Option<&Tally> {
+        self.tallies.as_ref()?.get(&self.property)
+    }
+
     /// What is told of it.
     fn text(&self, program: &Program) -> String {
         let Statistics { runs, steps, .. } = self.minimum.statistics;
@@ -358,11 +392,7 @@ impl Shrunk {
     fn certainty(&self) -> String {
         let property = self.property;
         let seed = self.minimum.best.seed;
-        match self
-            .tallies
-            .as_ref()
-            .and_then(|tallies| tallies.get(&property))
-        {
+        match self.tally() {
             Some(tally) => format!("it violates {property} in {}", tally.describe()),
             None => format!("it violates {property} with seed {seed}"),
         }
@@ -371,17 +401,13 @@ impl Shrunk {
     /// The same for programs.
     pub fn json(&self) -> Value {
         let path = |path: &Path| path.display().to_string();
-        let tally = self
-            .tallies
-            .as_ref()
-            .and_then(|tallies| tallies.get(&self.property));
         json!({
             "property": self.property,
             "seed": self.minimum.best.seed,
             "before": self.minimum.before,
             "after": self.minimum.after,
             "statistics": self.minimum.statistics,
-            "violated": tally.map(describe::rates),
+            "violated": self.tally().map(describe::rates),
             "story": self.story,
             "toml": path(&self.toml),
             "recording": path(&self.evidence.recording),

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use locklab_check::Property;
+use locklab_situations::Situation;
 use serde::{Deserialize, Serialize};
 
 /// All exhibits and bugs.
@@ -34,6 +35,8 @@ pub struct Exhibit {
     pub scenario: Option<String>,
     /// The only kind of fault that is placed, as `place` calls it; absent: all.
     pub fault: Option<String>,
+    /// What happens in each run that shows it; without it, another mechanism violates the property.
+    pub meets: Option<Situation>,
     /// Overrides that make the lock have it.
     #[serde(default)]
     pub sets: Vec<String>,

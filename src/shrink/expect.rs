@@ -23,14 +23,12 @@ pub fn expect(
     threads: usize,
     stop: &AtomicBool,
 ) -> Result<Option<BTreeMap<Property, Tally>>, Broken> {
-    scenario.expect = [(property, ALWAYS)].into();
-    let jobs = [Job::of(scenario, 0..scenario.usual_seeds())];
-    let cells = batch::run(&jobs, &BatchOptions::quiet(threads, stop))?;
+    let tallies = tallies(scenario, property, threads, stop)?;
     scenario.expect = [(property, Prediction::VIOLATED)].into();
-    let Some(cell) = cells.into_iter().flatten().next() else {
+    let Some(tallies) = tallies else {
         return Ok(None);
     };
-    let violated = cell.tallies.iter().filter(|(_, tally)| tally.violated > 0);
+    let violated = tallies.iter().filter(|(_, tally)| tally.violated > 0);
     scenario.expect.extend(violated.map(|(property, tally)| {
         let prediction = match tally.violated == tally.runs() {
             true => ALWAYS,
@@ -38,7 +36,28 @@ pub fn expect(
         };
         (*property, prediction)
     }));
-    Ok(Some(cell.tallies))
+    Ok(Some(tallies))
+}
+
+/// How often a scenario violates each property, with as many seeds as show that it always violates this
+/// one; `None` if `stop` was set before all runs were made.
+///
+/// # Errors
+///
+/// If a run fails or panics.
+pub fn tallies(
+    scenario: &Scenario,
+    property: Property,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Option<BTreeMap<Property, Tally>>, Broken> {
+    let scenario = Scenario {
+        expect: [(property, ALWAYS)].into(),
+        ..scenario.clone()
+    };
+    let jobs = [Job::of(&scenario, 0..scenario.usual_seeds())];
+    let cells = batch::run(&jobs, &BatchOptions::quiet(threads, stop))?;
+    Ok(cells.into_iter().flatten().next().map(|cell| cell.tallies))
 }
 
 /// What every run violates.

@@ -17,11 +17,11 @@ mod subject;
 mod text;
 mod trial;
 
-pub use expect::expect;
+pub use expect::{expect, tallies};
 pub use lost::{Estimate, Lost, LostError, MOST_TIMES, Point};
 pub use needed::{Needed, needed};
-pub use search::{Minimum, NotViolated, Options, Statistics, shrink};
+pub use search::{Minimum, NotViolated, Statistics, shrink};
 pub use size::Size;
 pub use subject::{Subject, usual_property};
-pub use text::{lines, toml};
-pub use trial::Best;
+pub use text::{lines, overridden, toml};
+pub use trial::{Best, Options};

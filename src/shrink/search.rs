@@ -1,11 +1,11 @@
 //! The search for the smallest scenario: edits in a fixed order, until none of them helps.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
 use crate::edit::{self, Edit, REDUCTIONS, REFINEMENTS};
-use crate::trial::{Best, Trials, violation};
+use crate::trial::{Best, Options, Trials, violation};
 use crate::{Size, Subject};
 use locklab_check::{Property, Verdict};
 use locklab_model::scenario::Scenario;
@@ -13,20 +13,6 @@ use locklab_runner::RunError;
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use locklab_values::units::ms_from_ns;
-
-/// How to shrink.
-pub struct Options<'a> {
-    /// The property that stays violated.
-    pub property: Property,
-    /// How many seeds (0, 1, 2, …) are tried beside the present one for each candidate.
-    pub tries: u64,
-    /// How many candidates are tried at a time. The result does not depend on it.
-    pub threads: usize,
-    /// Set it to end the search; the best so far is the result.
-    pub stop: &'a AtomicBool,
-    /// Is told how many runs were just made, and now and then what is being made smaller.
-    pub progress: &'a (dyn Fn(u64) + Sync),
-}
 
 /// The smallest scenario that was found.
 #[derive(Debug, Clone)]
@@ -63,6 +49,9 @@ pub enum NotViolated {
         /// What the run says of it; `None` if it is not judged.
         verdict: Option<Verdict>,
     },
+    /// The run violates the property, and is not accepted.
+    #[error("the run violates {0}, and not as it has to")]
+    NotAccepted(Property),
     /// The run cannot be repeated.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -77,11 +66,12 @@ fn said(verdict: Option<&Verdict>) -> String {
     }
 }
 
-/// Makes the scenario of a run as small as it gets while the same property stays violated.
+/// Makes the scenario of a run as small as it gets while the same property stays violated, by a run that
+/// is accepted.
 ///
 /// # Errors
 ///
-/// If the run does not violate the property.
+/// If the run does not violate the property, or is not accepted.
 pub fn shrink(subject: &Subject, options: &Options<'_>) -> Result<Minimum, NotViolated> {
     let scenario = subject.pinned();
     let run = judged::run(&scenario, subject.seed, Keep::default())?;
@@ -98,14 +88,11 @@ pub fn shrink(subject: &Subject, options: &Options<'_>) -> Result<Minimum, NotVi
         seed: subject.seed,
         run,
     };
+    if !(options.accepts)(&best) {
+        return Err(NotViolated::NotAccepted(property));
+    }
     let mut search = Search {
-        trials: Trials::new(
-            property,
-            options.tries,
-            options.threads,
-            options.stop,
-            options.progress,
-        ),
+        trials: Trials::new(options),
         best,
         steps: 0,
     };

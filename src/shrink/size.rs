@@ -58,6 +58,16 @@ impl Size {
                 .sum(),
         }
     }
+
+    /// What a reader counts first, by name.
+    pub fn counts(&self) -> [(&'static str, u64); 4] {
+        [
+            ("fault", self.faults as u64),
+            ("client", self.clients.into()),
+            ("server", self.servers as u64),
+            ("round", self.rounds),
+        ]
+    }
 }
 
 /// How far a placement is from one that reads as a sentence. The beginning of the run and the first
@@ -76,8 +86,9 @@ fn placement(placement: &Placement) -> u64 {
 }
 
 /// The tables that are never edited: the lock, whose parameters are what is under test, and the
-/// configuration of servers. Nor is the end of the run, which follows from the rest.
-const KEPT: [&str; 4] = ["lock", "node", "sentinel", "horizon_ms"];
+/// configuration of servers. Nor is how long a lock may be free, since less of it asks for more; nor the end of
+/// the run, which follows from the rest.
+const KEPT: [&str; 5] = ["lock", "node", "sentinel", "bound_ms", "horizon_ms"];
 
 /// Collects the path and the value of every number that has a unit, outside of tables that are kept.
 pub(crate) fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, f64)>) {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value};
 
 use crate::json::pointer;
-use locklab_model::scenario::Scenario;
+use locklab_model::scenario::{Scenario, ScenarioError, parse};
 
 /// The scenario as the text of a file, which begins with these lines as comments.
 pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
@@ -25,6 +25,23 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
         value.as_object().unwrap_or(&empty),
     );
     text
+}
+
+/// The scenario with further overrides.
+///
+/// # Errors
+///
+/// If it is not a scenario with them.
+pub fn overridden(scenario: &Scenario, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    let mut value = serde_json::to_value(scenario).unwrap_or_default();
+    drop_nulls(&mut value);
+    let text = toml::to_string(&value).unwrap_or_default();
+    let parsed = parse(&scenario.name, &text, sets)?;
+    Ok(Scenario {
+        name: scenario.name.clone(),
+        overrides: [&scenario.overrides[..], sets].concat(),
+        ..parsed
+    })
 }
 
 /// How many lines a scenario takes: those of its TOML, without empty ones, texts and predictions.

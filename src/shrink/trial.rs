@@ -21,18 +21,27 @@ pub struct Best {
     pub run: JudgedRun,
 }
 
-/// How candidates are tried.
+/// How to shrink.
+pub struct Options<'a> {
+    /// The property that stays violated.
+    pub property: Property,
+    /// How many seeds (0, 1, 2, …) are tried beside the present one for each candidate.
+    pub tries: u64,
+    /// How many candidates are tried at a time. The result does not depend on it.
+    pub threads: usize,
+    /// Set it to end the search; the best so far is the result.
+    pub stop: &'a AtomicBool,
+    /// What a run that violates the property has to satisfy besides. `|_| true` asks for nothing.
+    pub accepts: &'a (dyn Fn(&Best) -> bool + Sync),
+    /// Is told how many runs were just made, and now and then what is being made smaller.
+    pub progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// The candidates that are tried.
 pub(crate) struct Trials<'a> {
     /// The property that has to be violated.
     pub property: Property,
-    /// How many seeds (0, 1, 2, …) are tried beside the present one.
-    pub tries: u64,
-    /// How many candidates are tried at a time.
-    pub threads: usize,
-    /// Set it to end the search.
-    pub stop: &'a AtomicBool,
-    /// Is told how many runs were just made.
-    pub progress: &'a (dyn Fn(u64) + Sync),
+    options: &'a Options<'a>,
     /// The runs that led to the result: of each list of candidates those up to the chosen one.
     pub runs: u64,
     /// Candidates that did not violate the property.
@@ -40,19 +49,10 @@ pub(crate) struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    pub fn new(
-        property: Property,
-        tries: u64,
-        threads: usize,
-        stop: &'a AtomicBool,
-        progress: &'a (dyn Fn(u64) + Sync),
-    ) -> Self {
+    pub fn new(options: &'a Options<'a>) -> Self {
         Trials {
-            property,
-            tries,
-            threads,
-            stop,
-            progress,
+            property: options.property,
+            options,
             runs: 0,
             failed: BTreeSet::new(),
         }
@@ -72,7 +72,7 @@ impl<'a> Trials<'a> {
                 open.push((text, candidate));
             }
         }
-        for wave in open.chunks(self.threads.max(1)) {
+        for wave in open.chunks(self.options.threads.max(1)) {
             let results: Vec<(u64, Option<Best>)> = thread::scope(|scope| {
                 let spawned: Vec<_> = wave[1..]
                     .iter()
@@ -86,7 +86,7 @@ impl<'a> Trials<'a> {
                 }
                 results
             });
-            if self.stop.load(Ordering::Relaxed) {
+            if self.options.stop.load(Ordering::Relaxed) {
                 return None;
             }
             for ((text, _), (runs, best)) in wave.iter().zip(results) {
@@ -102,26 +102,27 @@ impl<'a> Trials<'a> {
 
     /// With how many of the seeds that are tried a scenario violates the property.
     pub fn certainty(&mut self, best: &Best) -> u64 {
-        let seeds = (0..self.tries).take_while(|_| !self.stop.load(Ordering::Relaxed));
+        let seeds =
+            (0..self.options.tries).take_while(|_| !self.options.stop.load(Ordering::Relaxed));
         let violating = seeds.filter(|seed| self.run(&best.scenario, *seed).is_some());
         let violating = violating.count() as u64;
-        self.runs += self.tries;
+        self.runs += self.options.tries;
         violating
     }
 
     /// Runs one candidate with this seed, and then with others, until it is clear whether it violates
     /// the property as often as it has to.
     fn try_one(&self, candidate: &Scenario, seed: u64, certainty: u64) -> (u64, Option<Best>) {
-        let others = (0..self.tries).filter(|other| *other != seed);
-        let (mut runs, mut violating, mut others_left) = (0, 0, self.tries);
+        let others = (0..self.options.tries).filter(|other| *other != seed);
+        let (mut runs, mut violating, mut others_left) = (0, 0, self.options.tries);
         let mut best = None;
         for seed in [seed].into_iter().chain(others) {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.options.stop.load(Ordering::Relaxed) {
                 return (runs, None);
             }
             runs += 1;
             let found = self.run(candidate, seed);
-            if seed < self.tries {
+            if seed < self.options.tries {
                 others_left -= 1;
                 violating += u64::from(found.is_some());
             }
@@ -136,17 +137,19 @@ impl<'a> Trials<'a> {
         (runs, best)
     }
 
-    /// Runs a scenario with this seed; `None` if it does not violate the property.
+    /// Runs a scenario with this seed; `None` if it does not violate the property, or is not
+    /// accepted.
     fn run(&self, scenario: &Scenario, seed: u64) -> Option<Best> {
-        (self.progress)(1);
+        (self.options.progress)(1);
         // A run that never ends is not a counterexample.
         let run = judged::run(scenario, seed, Keep::default()).ok()?;
         violation(&run, self.property)?;
-        Some(Best {
+        let best = Best {
             scenario: scenario.clone(),
             seed,
             run,
-        })
+        };
+        (self.options.accepts)(&best).then_some(best)
     }
 }
 

@@ -8,6 +8,7 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::minimum::Minimum;
 use super::trial::{Runs, Trial};
 use super::{Made, Room, Trials};
 use crate::Store;
@@ -16,7 +17,7 @@ use crate::section::{Form, Section};
 /// What came of an exhibit.
 #[derive(Serialize)]
 pub(super) struct Row {
-    exhibit: String,
+    pub(super) exhibit: String,
     what: String,
     property: &'static str,
     /// The threads of its bugs.
@@ -39,6 +40,8 @@ pub(super) struct Row {
 pub(super) struct Shown {
     pub(super) by: String,
     pub(super) command: String,
+    /// The smallest scenario that shows it, if the run could be shrunk.
+    pub(super) minimum: Option<Minimum>,
 }
 
 impl Row {

@@ -1,9 +1,10 @@
 //! One run with a mistake, and the same run without it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use locklab_check::{Property, Verdict};
-use locklab_history::{Fault, RESOURCE, Schedule, Start};
+use locklab_history::{Event, Fault, Name, RESOURCE, Schedule, Start};
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_runner::RunError;
 use locklab_runner::judged::{self, JudgedRun};
@@ -180,5 +181,27 @@ fn at_the_time(schedule: Schedule, at_ns: u64) -> Schedule {
     };
     Schedule {
         faults: schedule.faults.into_iter().map(at).collect(),
+    }
+}
+
+/// The faults of a run, each at the time at which it took effect.
+pub(super) fn at_their_times(run: &JudgedRun) -> Schedule {
+    let mut began: BTreeMap<&Name, u64> = BTreeMap::new();
+    for record in &run.history.records {
+        if let Event::Fault { fault, .. } = &record.event
+            && record.event.is_fault_beginning()
+        {
+            began.entry(fault).or_insert(record.at_ns);
+        }
+    }
+    let at_its_time = |fault: &Fault| match began.get(&fault.name) {
+        Some(&at_ns) => Fault {
+            start: Start::At { at_ns },
+            ..fault.clone()
+        },
+        None => fault.clone(),
+    };
+    Schedule {
+        faults: run.schedule.faults.iter().map(at_its_time).collect(),
     }
 }

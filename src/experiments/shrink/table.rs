@@ -32,14 +32,13 @@ pub fn conduct_all(shrinks: &[Shrink], session: &Session) -> anyhow::Result<Exit
         status!("{name}: {property}, seed {}", shrink.subject.seed);
         let stem = store::folder_of(&name, &[]);
         let shrunk = shrink.smallest(property, session, &folder, &stem)?;
-        let tally = shrunk.tallies.as_ref().and_then(|all| all.get(&property));
         rows.push(Row {
             run: name,
             seed: shrink.subject.seed,
             property,
             lines_before: lines(scenario),
             lines_after: lines(&shrunk.scenario),
-            rate: tally.and_then(|tally| tally.rate().share()),
+            rate: shrunk.tally().and_then(|tally| tally.rate().share()),
             before: shrunk.minimum.before,
             after: shrunk.minimum.after,
             statistics: shrunk.minimum.statistics,
@@ -103,25 +102,27 @@ impl Row {
     }
 }
 
+/// A number before and after; green if there is less.
+pub(crate) fn change(before: u64, after: u64) -> Field {
+    match after <= before {
+        true if after == before => Field::plain(after.to_string(), Look::Silent),
+        true => Field::plain(format!("{before} → {after}"), Look::Holds),
+        false => Field::plain(format!("{before} → {after}"), Look::Inconclusive),
+    }
+}
+
 fn table(rows: &[Row]) -> Table {
-    let text = |text: String, look: Look| Field {
-        detail: text.clone(),
-        text,
-        look,
-    };
-    let change = |(_, before, after): (&str, u64, u64)| match after <= before {
-        true if after == before => text(after.to_string(), Look::Silent),
-        true => text(format!("{before} → {after}"), Look::Holds),
-        false => text(format!("{before} → {after}"), Look::Inconclusive),
-    };
     let row = |row: &Row| {
         let rate = row
             .rate
             .map_or("–".into(), |rate| format!("{:.0} %", 100.0 * rate));
-        let mut fields = vec![text(row.property.to_string(), Look::Silent)];
-        fields.extend(row.measures().map(change));
-        fields.push(text(rate, Look::Silent));
-        fields.push(text(row.statistics.runs.to_string(), Look::Silent));
+        let mut fields = vec![Field::plain(row.property.to_string(), Look::Silent)];
+        fields.extend(
+            row.measures()
+                .map(|(_, before, after)| change(before, after)),
+        );
+        fields.push(Field::plain(rate, Look::Silent));
+        fields.push(Field::plain(row.statistics.runs.to_string(), Look::Silent));
         TableRow {
             label: row.run.clone(),
             fields,

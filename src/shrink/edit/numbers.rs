@@ -85,6 +85,23 @@ fn simpler(number: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use locklab_model::scenario::load;
+    use locklab_runner::judged;
+    use locklab_runner::simulate::Keep;
+
+    #[test]
+    fn how_long_a_lock_may_be_free_is_no_number_to_round() {
+        let scenario = load("redis-docs/r10", &["bound_ms=2100".into()]).expect("it is valid");
+        let run = judged::run(&scenario, 0, Keep::default()).expect("it ends");
+        let best = Best {
+            scenario,
+            seed: 0,
+            run,
+        };
+        let candidates = rounder(&best, Property::Deadlock);
+        assert!(candidates.len() > 10);
+        assert!(candidates.iter().all(|it| it.bound_ms == Some(2100)));
+    }
 
     #[test]
     fn simpler_numbers_have_fewer_digits_or_are_smaller() {

@@ -1,10 +1,8 @@
 //! The ways of searching: a strategy, and the workload on which it searches.
 
-use std::collections::BTreeMap;
-
 use anyhow::anyhow;
 use locklab_check::Property;
-use locklab_history::{Event, Fault, FaultKind, Name, Schedule, Start};
+use locklab_history::{FaultKind, Schedule};
 use locklab_model::scenario::{self, Scenario};
 use locklab_museum::Exhibit;
 use locklab_runner::RunError;
@@ -12,7 +10,7 @@ use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
 use serde::Serialize;
 
-use crate::museum::trial::Trial;
+use crate::museum::trial::{Trial, at_their_times};
 use crate::museum::upper;
 use crate::place::{KINDS, STANDARD, standard_sets};
 use crate::strategy::{Chosen, Kinds, Strategy};
@@ -154,27 +152,5 @@ impl Search {
             Trial::Inconclusive => again(at_their_times(sick)),
             trial => Ok(trial),
         }
-    }
-}
-
-/// The faults of a run, each at the time at which it took effect.
-fn at_their_times(run: &JudgedRun) -> Schedule {
-    let mut began: BTreeMap<&Name, u64> = BTreeMap::new();
-    for record in &run.history.records {
-        if let Event::Fault { fault, .. } = &record.event
-            && record.event.is_fault_beginning()
-        {
-            began.entry(fault).or_insert(record.at_ns);
-        }
-    }
-    let at_its_time = |fault: &Fault| match began.get(&fault.name) {
-        Some(&at_ns) => Fault {
-            start: Start::At { at_ns },
-            ..fault.clone()
-        },
-        None => fault.clone(),
-    };
-    Schedule {
-        faults: run.schedule.faults.iter().map(at_its_time).collect(),
     }
 }
