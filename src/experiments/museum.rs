@@ -37,6 +37,7 @@ use super::report::Report;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data};
 
+use self::minimum::Placed;
 pub use self::strategies::{STARTS, Strategies};
 use self::trial::{Runs, Trial};
 
@@ -236,11 +237,12 @@ impl Room {
     ) -> anyhow::Result<tables::Shown> {
         let first = telling[0];
         let mut minimum = None;
-        for number in telling.iter().take(MOST_SHRUNK) {
-            if minimum.is_some() || session.stop.is_set() {
-                break;
+        for placed in [Placed::AsTheyWere, Placed::AtTheirTimes] {
+            for number in telling.iter().take(MOST_SHRUNK) {
+                if minimum.is_none() && !session.stop.is_set() {
+                    minimum = self.shrink(*number, placed, session, folder)?;
+                }
             }
-            minimum = self.shrink(*number, session, folder)?;
         }
         if minimum.is_none() {
             self.draw(first, folder)?;

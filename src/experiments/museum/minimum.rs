@@ -49,6 +49,16 @@ fn rates<S: serde::Serializer>(tally: &Option<Tally>, serializer: S) -> Result<S
     tally.as_ref().map(describe::rates).serialize(serializer)
 }
 
+/// How the faults of a run are placed in the scenario that is shrunk, which is the same for both locks.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Placed {
+    /// At the steps of the run, or after them.
+    AsTheyWere,
+    /// At the times at which they took effect, for a mended lock that has no such steps. At that instant they may
+    /// strike before the step, and do something else.
+    AtTheirTimes,
+}
+
 impl Room {
     /// Shrinks the run of a trial that shows the exhibit, and writes what is left: the scenario, its picture, and
     /// the picture of the same run with the mended lock. `None` if the run shows nothing when its faults are
@@ -56,37 +66,33 @@ impl Room {
     pub(super) fn shrink(
         &self,
         number: u64,
+        placed: Placed,
         session: &Session,
         folder: &Store,
     ) -> anyhow::Result<Option<Minimum>> {
         let (scenario, seed, schedule) = self.runs.sick(number);
         let property = self.exhibit.property;
-        let run = judged::run_schedule(&scenario, seed, schedule.clone(), Keep::default())?;
-        // The mended lock may have no such step: then each fault strikes at the same time.
-        let schedules = [schedule, at_their_times(&run)];
-        let accepts = |best: &Best| self.is_mended(best) && self.meets(best);
-        let mut found = None;
-        for schedule in schedules {
-            let shrink = Shrink {
-                subject: Subject {
-                    scenario: self.titled(scenario.clone().into_owned()),
-                    seed,
-                    schedule,
-                },
-                property: Some(property),
-                tries: USUAL_TRIES,
-            };
-            match shrink.minimum(property, &accepts, session) {
-                Ok(minimum) => {
-                    found = Some((shrink, minimum));
-                    break;
-                }
-                Err(NotViolated::Run(error)) => return Err(error.into()),
-                Err(NotViolated::Other { .. } | NotViolated::NotAccepted(_)) => {}
+        let schedule = match placed {
+            Placed::AsTheyWere => schedule,
+            Placed::AtTheirTimes => {
+                let run = judged::run_schedule(&scenario, seed, schedule, Keep::default())?;
+                at_their_times(&run)
             }
-        }
-        let Some((shrink, minimum)) = found else {
-            return Ok(None);
+        };
+        let shrink = Shrink {
+            subject: Subject {
+                scenario: self.titled(scenario.into_owned()),
+                seed,
+                schedule,
+            },
+            property: Some(property),
+            tries: USUAL_TRIES,
+        };
+        let accepts = |best: &Best| self.is_mended(best) && self.meets(best);
+        let minimum = match shrink.minimum(property, &accepts, session) {
+            Ok(minimum) => minimum,
+            Err(NotViolated::Run(error)) => return Err(error.into()),
+            Err(NotViolated::Other { .. } | NotViolated::NotAccepted(_)) => return Ok(None),
         };
         let best = minimum.best.clone();
         let statistics = minimum.statistics.clone();
