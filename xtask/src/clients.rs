@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use self::bugs::Bug;
 use crate::tool::is_on_path;
 
 mod bugs;
+mod ports;
 mod table;
 
 const LOCKLAB: &str = "target/release/locklab";
@@ -53,6 +55,9 @@ struct Client {
     /// Bugs that it has, beside versions without them.
     #[serde(default)]
     bugs: Vec<Bug>,
+    /// Its locks that have a port in the catalogue, which `tests/ports/` reads.
+    #[serde(default)]
+    ports: Vec<IgnoredAny>,
 }
 
 /// One lock of a library: a row of the table.
@@ -84,8 +89,19 @@ enum Deadline {
 #[derive(Default)]
 pub struct Options {
     names: Vec<String>,
+    work: Work,
     is_anew: bool,
     drawn: Option<u64>,
+}
+
+/// What is done with the libraries.
+#[derive(Default, PartialEq)]
+enum Work {
+    /// They are attacked.
+    #[default]
+    Attack,
+    /// They are compared with their ports.
+    Compare,
 }
 
 impl Options {
@@ -99,6 +115,7 @@ impl Options {
         let mut words = words.iter();
         while let Some(&word) = words.next() {
             match word {
+                "--ports" => options.work = Work::Compare,
                 "--again" => options.is_anew = true,
                 "--drawn" => {
                     let seeds = words.next().context("--drawn N: N is missing")?;
@@ -160,15 +177,14 @@ struct Again {
     of: u64,
 }
 
-/// Installs and attacks the libraries, and writes the table of all that have results.
+/// Installs and attacks the libraries, and writes the table of all that have results; or compares them with
+/// their ports.
 ///
 /// # Errors
 ///
-/// If a name is unknown, a `client.toml` is invalid, or the table cannot be written.
+/// If a name is unknown, a `client.toml` is invalid, or the table cannot be written; or if a library and its
+/// port differ without a reason.
 pub fn run(options: &Options) -> Result<()> {
-    if !Path::new(LOCKLAB).is_file() {
-        crate::release::build()?;
-    }
     let names = folders()?;
     if let Some(name) = options.names.iter().find(|name| !names.contains(name)) {
         bail!("unknown client `{name}`; there are {}", names.join(", "));
@@ -178,6 +194,12 @@ pub fn run(options: &Options) -> Result<()> {
         if options.names.is_empty() || options.names.contains(name) {
             chosen.insert(name, read(name)?);
         }
+    }
+    if options.work == Work::Compare {
+        return ports::compare(&chosen);
+    }
+    if !Path::new(LOCKLAB).is_file() {
+        crate::release::build()?;
     }
     // A folder without locks has no row, and the table stays as it is.
     if chosen.values().any(|client| !client.locks.is_empty()) {

@@ -63,6 +63,9 @@ Usage: cargo xtask <chore>
                    Attack the real libraries in tests/clients (or these) whose runtime is
                    installed, and write reports/clients; --drawn: the seeds of attack/drawn.
                    Old versions with reported bugs have to show these, and have no row
+  clients --ports [NAME…]
+                   Compare the requests of the libraries with those of the catalogue's locks that
+                   are their ports: each difference needs a reason in client.toml
   redis            Install redis-server if it is missing, and say its version
   slurm            Install Slurm if it is missing and that is possible, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil

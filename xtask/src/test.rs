@@ -112,6 +112,8 @@ const LONG: &[Step] = &[
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
+    // Also where they can be had.
+    Step::test("libraries and their ports", "cargo xtask clients --ports").in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.

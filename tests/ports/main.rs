@@ -1,0 +1,103 @@
+//! Libraries and their ports: each library with a port in the catalogue does the same exercises as the
+//! port, on real servers, and the requests that reach the servers are compared.
+//!
+//! `cargo xtask clients --ports` installs the libraries, and names them in `LOCKLAB_PORTS`; without it
+//! only the parts of the comparison are tested. A difference fails, unless the library's `client.toml`
+//! has exactly this difference with a reason. A difference there that no longer exists fails too.
+
+mod compare;
+mod description;
+mod exercise;
+mod library;
+mod monitor;
+mod participant;
+mod port;
+mod request;
+mod rounds;
+mod words;
+
+use std::path::Path;
+
+use description::Port;
+use exercise::{Phase, Session};
+use participant::Participant;
+
+/// The lease of all locks here: long enough that a slow machine renews it in time.
+const LEASE_MS: u64 = 3000;
+
+/// The libraries to compare, separated by commas: `redisson`, or one of its locks, `redisson/RLock`.
+const NAMES: &str = "LOCKLAB_PORTS";
+
+#[test]
+fn libraries_and_ports_send_the_same_requests() {
+    let names = std::env::var(NAMES).unwrap_or_default();
+    let mut unexplained = Vec::new();
+    for chosen in names.split(',').filter(|name| !name.is_empty()) {
+        let (name, title) = chosen.split_once('/').unwrap_or((chosen, ""));
+        let is_chosen = |port: &Port| title.is_empty() || port.title == title;
+        for port in description::ports(name).into_iter().filter(is_chosen) {
+            println!("{name}: {} and {}", port.title, port.lock_name());
+            unexplained.extend(differences(name, &port));
+        }
+    }
+    assert!(unexplained.is_empty(), "{}", unexplained.join("\n\n"));
+}
+
+/// What is not explained of the differences between a library's lock and its port.
+fn differences(name: &str, port: &Port) -> Vec<String> {
+    let (library, ported) = std::thread::scope(|scope| {
+        let library = scope.spawn(|| seen(port, |servers| library::start(&port.run, servers)));
+        let ported = seen(port, |servers| {
+            port::start(&port.spec(), port.mode(), servers)
+        });
+        (
+            library.join().expect("the library does the exercises"),
+            ported,
+        )
+    });
+    let mut unexplained = compare::unexplained(port, &library, &ported);
+    unexplained.extend(compare::wrong_gaps(port, &library, &ported));
+    for without in &port.without {
+        println!("  without `{}`: {}", without.text, without.reason);
+    }
+    for alike in &port.alike {
+        println!(
+            "  `{}` for `{}`: {}",
+            alike.port, alike.library, alike.reason
+        );
+    }
+    for difference in &port.differences {
+        println!("  {}: {}", difference.phase, difference.reason);
+    }
+    { unexplained.into_iter() }
+        .map(|it| format!("{name}, {}: {it}", port.title))
+        .collect()
+}
+
+/// The exercises, done by two participants on servers of their own.
+fn seen(port: &Port, start: impl Fn(&[std::net::SocketAddr]) -> Participant) -> Vec<Phase> {
+    let mut session = Session::start(port);
+    exercise::all(&mut session, port, start)
+}
+
+/// The root of the project.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn every_port_is_a_lock_of_the_catalogue() {
+    let mut count = 0;
+    for name in description::names() {
+        for port in description::ports(&name) {
+            assert_eq!(port.spec().entry().name, port.lock_name(), "{name}");
+            assert!(port.nodes > 0 && !port.run.is_empty(), "{name}");
+            for difference in &port.differences {
+                assert!(difference.reason.len() > 20, "{name}: {}", difference.phase);
+                assert_ne!(difference.library, difference.port, "{name}");
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 0);
+}
