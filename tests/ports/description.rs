@@ -29,6 +29,11 @@ pub struct Port {
     pub other_retry: Option<String>,
     /// Why nobody waits for the lease of a holder that died.
     pub not_after_a_death: Option<String>,
+    /// Why the library may renew the lease more often than the port.
+    pub more_renewals: Option<String>,
+    /// Phases of which only the answers are compared.
+    #[serde(default)]
+    pub by_chance: Vec<Chance>,
     /// Whether it is taken together with others.
     #[serde(default)]
     is_shared: bool,
@@ -55,6 +60,15 @@ pub enum Ability {
     Renew,
     /// Its holder may extend the lease.
     Extend,
+}
+
+/// A phase whose requests depend on who is a moment earlier.
+#[derive(Deserialize)]
+pub struct Chance {
+    /// The title of the phase.
+    pub phase: String,
+    /// What depends on chance.
+    pub reason: String,
 }
 
 /// Commands that one side sends for something that the other does not have.

@@ -57,6 +57,12 @@ fn differences(name: &str, port: &Port) -> Vec<String> {
     });
     let mut unexplained = compare::unexplained(port, &library, &ported);
     unexplained.extend(compare::wrong_gaps(port, &library, &ported));
+    if let Some(reason) = &port.more_renewals {
+        println!("  more renewals: {reason}");
+    }
+    for chance in &port.by_chance {
+        println!("  {}: only the answers: {}", chance.phase, chance.reason);
+    }
     for without in &port.without {
         println!("  without `{}`: {}", without.text, without.reason);
     }
