@@ -53,8 +53,13 @@ Usage: cargo xtask <chore>
                    Change the code of locks, injectors, world and judging (or of these) one
                    place at a time, see whether a scenario or a test notices, and write
                    reports/mutants; run it again to resume
-  mutants --sample [K/N]
-                   Try the K-th of N samples, or a random one, and compare with that
+  mutants --sample N [--seed S] [--minutes M] [SUBJECT…]
+                   The same with N random mutants of each subject
+  mutants --survivors [SUBJECT…]
+                   Try those of the samples again that nothing noticed
+  mutants --compare [--seed S]
+                   Try a few of the samples again that were noticed, and require that
+                   they are noticed still
   plants [--all | --long | NAME…]
                    Plant mistakes, and see whether the scenario or test of each catches
                    it: those that the last commits may concern and a share of the others,
@@ -100,14 +105,7 @@ fn main() -> ExitCode {
         ["determinism", "--long"] => determinism::run(determinism::MANY),
         ["published"] => published::run(),
         ["deny"] => deny::run(),
-        ["mutants", "--sample"] => mutants::sample(mutants::Sample::any()),
-        ["mutants", "--sample", sample] => mutants::Sample::parse(sample).and_then(mutants::sample),
-        ["mutants", "--minutes", minutes, ref names @ ..] => {
-            mutants::minutes(minutes).and_then(|within| mutants::publish(names, Some(within)))
-        }
-        ["mutants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
-            mutants::publish(names, None)
-        }
+        ["mutants", ref words @ ..] => mutants::run(words),
         ["plants"] => plants::run(plants::Which::Recent),
         ["plants", "--all"] => plants::run(plants::Which::Simulated),
         ["plants", "--long"] => plants::run(plants::Which::All),

@@ -17,11 +17,12 @@ use crate::plants::Binary;
 use crate::source::{self, File};
 use crate::tool::fresh_seed;
 use generate::Mutant;
-use report::{OfFile, Results};
-use trial::{SEEDS, Trials};
+use report::{OfMutant, OfSample, Results, Sampled};
+use trial::{Outcome, SEEDS, Trials};
 
 mod build;
 mod change;
+mod draw;
 mod generate;
 mod nest;
 mod report;
@@ -53,7 +54,11 @@ const SUBJECTS: &[Subject] = &[
             "src/runner/nemesis/",
             "src/real/conductor.rs",
         ],
-        tests: &["locklab-runner --lib", "locklab-real --lib"],
+        tests: &[
+            "locklab-runner --lib",
+            "locklab-real --lib",
+            "locklab --test injectors",
+        ],
         by_scenarios: true,
     },
     Subject {
@@ -69,6 +74,8 @@ const SUBJECTS: &[Subject] = &[
             "locklab-services --test persistence",
             "locklab-services --test role_changes",
             "locklab-services --test serve",
+            "locklab --test failover",
+            "locklab --test seeds",
         ],
         by_scenarios: true,
     },
@@ -79,12 +86,15 @@ const SUBJECTS: &[Subject] = &[
             "src/history/",
             "src/check/",
             "src/model/fault/",
+            "src/truth/",
         ],
         tests: &[
             "locklab-evidence --lib",
             "locklab-history --lib",
             "locklab-check --lib",
             "locklab-model --lib",
+            "locklab-truth --lib",
+            "locklab --test ground_truth",
         ],
         by_scenarios: false,
     },
@@ -103,8 +113,11 @@ const TESTS_ONLY: [&str; 6] = [
 /// The binary that runs scenarios.
 const RUNNER: &str = "locklab --test plants";
 
-/// The samples of which a long test tries one.
-const SAMPLES: u64 = 40;
+/// How many mutants of each subject a long test tries.
+const COMPARED: usize = 8;
+
+/// Beside so many mutants of a sample others are drawn, for those that do not compile: half as many, and a few.
+const SPARE: usize = 5;
 
 /// The folder of the ledgers.
 const OUTPUT: &str = "target/mutants";
@@ -115,117 +128,221 @@ const PUBLISHED: &str = "reports/mutants/mutants";
 /// The survivors that are known, with reasons.
 const SURVIVORS: &str = "xtask/survivors.txt";
 
-/// Part of the mutants.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    index: u64,
-    count: u64,
+/// What `cargo xtask mutants` is to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Mode {
+    /// Try all mutants.
+    All,
+    /// Try so many of each subject, drawn at random.
+    Sample(usize),
+    /// Try those again that nothing noticed when the samples were published.
+    Survivors,
+    /// Try a few that were noticed when the samples were published.
+    Compare,
 }
 
-impl Sample {
-    /// Reads `K/N`, where K counts from 0.
-    ///
-    /// # Errors
-    ///
-    /// If it is something else.
-    pub fn parse(text: &str) -> Result<Sample> {
-        let parts = text
-            .split_once('/')
-            .context("a sample is K/N, such as 0/40")?;
-        let sample = Sample {
-            index: parts.0.parse().context("the K of a sample K/N")?,
-            count: parts.1.parse().context("the N of a sample K/N")?,
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    mode: Mode,
+    seed: Option<u64>,
+    /// No trial begins after so long.
+    within: Option<Duration>,
+    subjects: Vec<String>,
+}
+
+impl Options {
+    fn parse(words: &[&str]) -> Result<Options> {
+        let mut options = Options {
+            mode: Mode::All,
+            seed: None,
+            within: None,
+            subjects: Vec::new(),
         };
-        ensure!(sample.index < sample.count, "a sample K/N has 0 ≤ K < N");
-        Ok(sample)
-    }
-
-    /// One of [`SAMPLES`], by chance.
-    pub fn any() -> Sample {
-        Sample {
-            index: fresh_seed() % SAMPLES,
-            count: SAMPLES,
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut number = || -> Result<u64> {
+                let value = words
+                    .next()
+                    .with_context(|| format!("{word} needs a number"))?;
+                value
+                    .parse()
+                    .with_context(|| format!("invalid number `{value}` of {word}"))
+            };
+            match *word {
+                "--sample" => options.mode = Mode::Sample(usize::try_from(number()?)?),
+                "--survivors" => options.mode = Mode::Survivors,
+                "--compare" => options.mode = Mode::Compare,
+                "--seed" => options.seed = Some(number()?),
+                "--minutes" => options.within = Some(Duration::from_secs(60 * number()?)),
+                name => {
+                    let known: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
+                    ensure!(
+                        known.contains(&name),
+                        "unknown subject or option `{name}`; the subjects are {}",
+                        known.join(", ")
+                    );
+                    options.subjects.push(name.to_owned());
+                }
+            }
         }
+        Ok(options)
     }
 
-    fn has(self, mutant: usize) -> bool {
-        mutant as u64 % self.count == self.index
+    fn subjects(&self) -> Vec<&'static Subject> {
+        let is_chosen = |subject: &&Subject| {
+            self.subjects.is_empty() || self.subjects.iter().any(|name| name == subject.name)
+        };
+        SUBJECTS.iter().filter(is_chosen).collect()
     }
 }
 
-/// Tries the mutants of these subjects, or of all, and writes the results into `reports/mutants/`. What
-/// an earlier call has tried of the same code counts. After `within`, no more are tried.
+/// Tries mutants, as the words after `cargo xtask mutants` say, and writes the results into
+/// `reports/mutants/`, or compares with these. What an earlier call has tried of the same code counts.
 ///
 /// # Errors
 ///
-/// If a subject is unknown, or a process fails that should not.
-pub fn publish(names: &[&str], within: Option<Duration>) -> Result<()> {
-    let until = within.map(|within| Instant::now() + within);
-    for name in names {
-        let is_known = SUBJECTS.iter().any(|subject| subject.name == *name);
-        let known: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
-        ensure!(
-            is_known,
-            "unknown subject `{name}`; there are {}",
-            known.join(", ")
-        );
+/// If the words are wrong, a process fails that should not, or the comparison finds a difference.
+pub fn run(words: &[&str]) -> Result<()> {
+    let options = Options::parse(words)?;
+    let until = options.within.map(|within| Instant::now() + within);
+    let seed = options.seed.unwrap_or_else(fresh_seed);
+    match options.mode {
+        Mode::All => publish(&options.subjects(), until),
+        Mode::Sample(count) => sample(&options.subjects(), count, seed, until),
+        Mode::Survivors => try_survivors(&options.subjects(), until),
+        Mode::Compare => compare(&options.subjects(), seed),
     }
-    let path = PathBuf::from(format!("{PUBLISHED}.json"));
-    for subject in SUBJECTS {
-        if names.is_empty() || names.contains(&subject.name) {
-            let tried = try_subject(subject, Sample { index: 0, count: 1 }, until)?;
-            let mut results = Results::read(&path)?;
-            results.files.retain(|file, _| !subject.has(file));
-            results.files.extend(tried.files);
-            write(&mut results, &path)?;
+}
+
+/// Tries all mutants of these subjects, and publishes the results.
+fn publish(subjects: &[&'static Subject], until: Option<Instant>) -> Result<()> {
+    for subject in subjects {
+        let files = source::files()?;
+        let pool = Pool::of(subject, &files);
+        let trial = Trial {
+            name: subject.name.to_owned(),
+            mutants: pool
+                .mutants
+                .iter()
+                .map(|it| (*subject, it.clone()))
+                .collect(),
+        };
+        let tried = try_all(&trial, &files, until)?;
+        let mut results = published()?;
+        results.files.retain(|file, _| !subject.has(file));
+        for (number, mutant) in pool.mutants.iter().enumerate() {
+            let of = results.files.entry(mutant.file.clone()).or_default();
+            match tried.outcomes.get(&number) {
+                Some(outcome) => of.mutants.push(OfMutant::new(mutant, *outcome, &files)),
+                None if tried.dropped.contains(&number) => of.dropped += 1,
+                None => of.untried += 1,
+            }
         }
+        write(&mut results)?;
     }
     Ok(())
 }
 
-/// Reads a number of minutes.
-///
-/// # Errors
-///
-/// If it is something else.
-pub fn minutes(text: &str) -> Result<Duration> {
-    let minutes: u64 = text.parse().context("the N of --minutes N")?;
-    Ok(Duration::from_secs(60 * minutes))
+/// Tries so many random mutants of each subject, and publishes the results.
+fn sample(
+    subjects: &[&'static Subject],
+    count: usize,
+    seed: u64,
+    until: Option<Instant>,
+) -> Result<()> {
+    let files = source::files()?;
+    println!("    cargo xtask mutants --sample {count} --seed {seed}");
+    let pools: Vec<Pool> = { subjects.iter() }.map(|it| Pool::of(it, &files)).collect();
+    let name = format!("sample-{count}-{seed}");
+    let drawn = count + count / 2 + SPARE;
+    let trial = Trial::draw(name, &pools, seed, drawn, |_, _| true);
+    let tried = try_first(&trial, &files, count, until)?;
+    let mut results = published()?;
+    for pool in &pools {
+        let of_subject = |number: &usize| trial.mutants[*number].0.name == pool.subject.name;
+        let outcomes: Vec<_> = tried
+            .outcomes
+            .iter()
+            .filter(|it| of_subject(it.0))
+            .collect();
+        let last = outcomes.last().map_or(0, |it| *it.0);
+        let dropped = { tried.dropped.iter() }.filter(|it| of_subject(it) && **it < last);
+        let mut of = OfSample {
+            seed,
+            all: pool.mutants.len(),
+            dropped: dropped.count(),
+            mutants: Vec::new(),
+        };
+        for (number, outcome) in outcomes {
+            let mutant = &trial.mutants[*number].1;
+            of.mutants.push(Sampled {
+                file: mutant.file.clone(),
+                mutant: OfMutant::new(mutant, *outcome, &files),
+                again: None,
+            });
+        }
+        of.mutants
+            .sort_by(|a, b| (&a.file, a.mutant.line).cmp(&(&b.file, b.mutant.line)));
+        results.samples.insert(pool.subject.name.to_owned(), of);
+    }
+    write(&mut results)
 }
 
-/// Tries a sample of the mutants of all published subjects, and compares with the published results.
-///
-/// # Errors
-///
-/// If a mutant survives that was noticed when the results were published, or one does not that has a
-/// reason to.
-pub fn sample(sample: Sample) -> Result<()> {
-    println!(
-        "    cargo xtask mutants --sample {}/{}",
-        sample.index, sample.count
-    );
-    let published = Results::read(Path::new(&format!("{PUBLISHED}.json")))?;
-    let (mut tried, mut survived) = (BTreeSet::new(), BTreeSet::new());
-    for subject in SUBJECTS {
-        if published.files.keys().any(|file| subject.has(file)) {
-            let results = try_subject(subject, sample, None)?;
-            survived.extend(results.survivors());
-            tried.extend(results.names());
+/// Tries the survivors of the published samples again, and publishes what came of them beside what was.
+/// The scores stay those of the sample: who has seen a sample can write tests for it.
+fn try_survivors(subjects: &[&'static Subject], until: Option<Instant>) -> Result<()> {
+    let files = source::files()?;
+    let mut results = published()?;
+    let names: BTreeSet<String> = { results.samples.values() }
+        .flat_map(|of| of.mutants.iter().filter(|it| it.mutant.survives()))
+        .map(Sampled::name)
+        .collect();
+    let pools: Vec<Pool> = { subjects.iter() }.map(|it| Pool::of(it, &files)).collect();
+    let all = |_: &Subject, name: &str| names.contains(name);
+    let trial = Trial::draw("survivors".to_owned(), &pools, 0, usize::MAX, all);
+    let tried = try_all(&trial, &files, until)?;
+    for (number, outcome) in &tried.outcomes {
+        let (subject, mutant) = &trial.mutants[*number];
+        let of = results.samples.get_mut(subject.name).into_iter();
+        let same = of
+            .flat_map(|of| &mut of.mutants)
+            .filter(|it| it.is(mutant, &files));
+        for of in same {
+            of.again = Some(*outcome);
         }
     }
-    let reasons: BTreeSet<String> = reasons()?.into_keys().collect();
-    let before: BTreeSet<String> = published.names().collect();
-    let (survived, fresh) = survived.into_iter().partition(|name| before.contains(name));
-    let fresh: BTreeSet<String> = fresh;
-    for name in &fresh {
-        println!("not published yet, and nothing notices it: {name}");
-    }
-    judge(
-        &reasons,
-        &published.survivors().collect(),
-        &tried,
-        &survived,
-    )
+    write(&mut results)
+}
+
+/// Tries a few random mutants that were noticed when the samples were published.
+fn compare(subjects: &[&'static Subject], seed: u64) -> Result<()> {
+    println!("    cargo xtask mutants --compare --seed {seed}");
+    let files = source::files()?;
+    let results = published()?;
+    let noticed: BTreeSet<String> = { results.samples.values() }
+        .flat_map(|of| of.mutants.iter().filter(|it| !it.survives()))
+        .map(Sampled::name)
+        .collect();
+    let survivors: BTreeSet<String> = { results.samples.values() }
+        .flat_map(|of| of.mutants.iter().filter(|it| it.survives()))
+        .map(Sampled::name)
+        .collect();
+    let pools: Vec<Pool> = { subjects.iter() }.map(|it| Pool::of(it, &files)).collect();
+    // A name that stands for several mutants, of which one survives, says nothing.
+    let certain = |_: &Subject, name: &str| noticed.contains(name) && !survivors.contains(name);
+    let trial = Trial::draw(format!("compare-{seed}"), &pools, seed, COMPARED, certain);
+    let tried = try_all(&trial, &files, None)?;
+    let survived: Vec<String> = { tried.outcomes.iter() }
+        .filter(|(_, outcome)| outcome.survives())
+        .map(|(number, _)| trial.mutants[*number].1.name())
+        .collect();
+    ensure!(
+        survived.is_empty(),
+        "nothing notices these changes any more:\n{}\nAdd a scenario or a test.",
+        survived.join("\n")
+    );
+    println!("{} mutants: noticed, as published", tried.outcomes.len());
+    Ok(())
 }
 
 impl Subject {
@@ -238,54 +355,116 @@ impl Subject {
     }
 }
 
-fn try_subject(subject: &Subject, sample: Sample, until: Option<Instant>) -> Result<Results> {
-    let files = source::files()?;
-    let code = |file: &&File| file.is_rust() && subject.has(&file.path);
-    let mutants: Vec<Mutant> = files
-        .iter()
-        .filter(code)
-        .flat_map(|file| generate::mutants(&file.path, &file.text))
-        .collect();
-    println!("{}: {} mutants", subject.name, mutants.len());
+/// All mutants of a subject.
+struct Pool {
+    subject: &'static Subject,
+    mutants: Vec<Mutant>,
+}
+
+impl Pool {
+    fn of(subject: &'static Subject, files: &[File]) -> Pool {
+        let code = |file: &&File| file.is_rust() && subject.has(&file.path);
+        let mutants: Vec<Mutant> = { files.iter().filter(code) }
+            .flat_map(|file| generate::mutants(&file.path, &file.text))
+            .collect();
+        println!("{}: {} mutants", subject.name, mutants.len());
+        Pool { subject, mutants }
+    }
+}
+
+/// Mutants that become switches of one build.
+struct Trial {
+    /// The name of its ledger.
+    name: String,
+    mutants: Vec<(&'static Subject, Mutant)>,
+}
+
+impl Trial {
+    /// So many random mutants of each pool, of those that `is_asked`; in the order in which they are drawn.
+    fn draw(
+        name: String,
+        pools: &[Pool],
+        seed: u64,
+        count: usize,
+        is_asked: impl Fn(&Subject, &str) -> bool,
+    ) -> Trial {
+        let mut mutants = Vec::new();
+        for pool in pools {
+            let order = draw::order(seed, pool.mutants.len());
+            let asked = { order.into_iter() }
+                .map(|number| &pool.mutants[number])
+                .filter(|mutant| is_asked(pool.subject, &mutant.name()));
+            mutants.extend(asked.take(count).map(|it| (pool.subject, it.clone())));
+        }
+        Trial { name, mutants }
+    }
+}
+
+/// What came of a trial, by the mutants' numbers.
+struct Tried {
+    outcomes: BTreeMap<usize, Outcome>,
+    /// Those that do not compile as a switch.
+    dropped: BTreeSet<usize>,
+}
+
+fn try_all(trial: &Trial, files: &[File], until: Option<Instant>) -> Result<Tried> {
+    try_first(trial, files, usize::MAX, until)
+}
+
+/// Tries the first mutants of each subject that compile.
+fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>) -> Result<Tried> {
     let runner = binary(RUNNER)?;
-    let mut wanted = Vec::new();
-    for tests in subject.tests {
-        wanted.push(binary(tests)?);
+    let mut tests: BTreeMap<&str, Vec<Binary>> = BTreeMap::new();
+    for (subject, _) in &trial.mutants {
+        if !tests.contains_key(subject.name) {
+            let all = subject.tests.iter().map(|words| binary(words));
+            tests.insert(subject.name, all.collect::<Result<_>>()?);
+        }
     }
-    let mut scenarios = Vec::new();
-    if subject.by_scenarios {
-        wanted.push(runner.clone());
-        scenarios = scenarios_of(&files);
+    let mut wanted: BTreeSet<Binary> = tests.values().flatten().cloned().collect();
+    let by_scenarios = trial
+        .mutants
+        .iter()
+        .any(|(subject, _)| subject.by_scenarios);
+    if by_scenarios {
+        wanted.insert(runner.clone());
     }
-    let ledger = ledger(subject, &files)?;
+    let wanted: Vec<Binary> = wanted.into_iter().collect();
+    let mutants: Vec<Mutant> = trial.mutants.iter().map(|it| it.1.clone()).collect();
+    let ledger = ledger(&trial.name, files)?;
     let known = ledger.with_extension("dropped.json");
-    let built = build::build(&files, &mutants, &wanted, &known)?;
+    let built = build::build(files, &mutants, &wanted, &known)?;
+    let mut chosen = Vec::new();
+    let mut of_subject: BTreeMap<&str, usize> = BTreeMap::new();
+    for number in (0..mutants.len()).filter(|it| !built.dropped.contains(it)) {
+        let before = of_subject.entry(trial.mutants[number].0.name).or_default();
+        if *before < count {
+            chosen.push(number);
+        }
+        *before += 1;
+    }
     let trials = Trials {
         binaries: &built.binaries,
         runner: &runner,
-        scenarios,
+        scenarios: if by_scenarios {
+            scenarios_of(files)
+        } else {
+            Vec::new()
+        },
+        may_notice: &|number, binary| {
+            let subject = trial.mutants[number].0;
+            match *binary == runner {
+                true => subject.by_scenarios,
+                false => tests[subject.name].contains(binary),
+            }
+        },
         ledger,
         until,
     };
-    let chosen: Vec<usize> = (0..mutants.len())
-        .filter(|mutant| sample.has(*mutant) && !built.dropped.contains(mutant))
-        .collect();
-    let outcomes = trials.run(&chosen)?;
-    let mut results = Results::default();
-    for (number, mutant) in mutants.iter().enumerate() {
-        let file = files.iter().find(|file| file.path == mutant.file);
-        let text = file.map_or("", |file| &file.text);
-        if let Some(outcome) = outcomes.get(&number) {
-            results.add(mutant, *outcome, text);
-            continue;
-        }
-        let of: &mut OfFile = results.files.entry(mutant.file.clone()).or_default();
-        match built.dropped.contains(&number) {
-            true => of.dropped += 1,
-            false => of.untried += 1,
-        }
-    }
-    Ok(results)
+    Ok(Tried {
+        outcomes: trials.run(&chosen)?,
+        dropped: built.dropped,
+    })
 }
 
 /// The names of the shipped scenarios.
@@ -300,14 +479,14 @@ fn scenarios_of(files: &[File]) -> Vec<String> {
     files.iter().filter_map(name).collect()
 }
 
-/// The ledger of a subject. That of other code, or of other scenarios or tests, begins anew.
-fn ledger(subject: &Subject, files: &[File]) -> Result<PathBuf> {
+/// The ledger of a trial. That of other code, or of other scenarios or tests, begins anew.
+fn ledger(name: &str, files: &[File]) -> Result<PathBuf> {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
     for file in files.iter().filter(|file| !is_prose(&file.path)) {
         (&file.path, &file.text).hash(&mut hasher);
     }
-    let name = format!("{}-{:016x}.jsonl", subject.name, hasher.finish());
+    let name = format!("{name}-{:016x}.jsonl", hasher.finish());
     fs::create_dir_all(OUTPUT).with_context(|| format!("create {OUTPUT}"))?;
     Ok(Path::new(OUTPUT).join(name))
 }
@@ -325,13 +504,18 @@ fn is_prose(path: &str) -> bool {
     path.ends_with(".md") || folders.iter().any(|folder| path.starts_with(folder))
 }
 
-fn write(results: &mut Results, path: &Path) -> Result<()> {
+fn published() -> Result<Results> {
+    Results::read(Path::new(&format!("{PUBLISHED}.json")))
+}
+
+fn write(results: &mut Results) -> Result<()> {
+    let path = Path::new(PUBLISHED).with_extension("json");
     results.command = "cargo xtask mutants".into();
     results.seeds = SEEDS;
-    let folder = path.parent().unwrap_or(path);
+    let folder = path.parent().unwrap_or(&path);
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     let json = serde_json::to_string_pretty(results)? + "\n";
-    fs::write(path, json).with_context(|| format!("write {}", path.display()))?;
+    fs::write(&path, json).with_context(|| format!("write {}", path.display()))?;
     let markdown = path.with_extension("md");
     fs::write(&markdown, results.to_markdown(&reasons()?))
         .with_context(|| format!("write {}", markdown.display()))
@@ -377,64 +561,9 @@ fn reasons_of(list: &str) -> BTreeMap<String, String> {
     reasons
 }
 
-/// Compares the survivors with those that are known, published or with a reason. A name may stand for
-/// several mutants: the same change in several lines of one function.
-fn judge(
-    reasons: &BTreeSet<String>,
-    published: &BTreeSet<String>,
-    tried: &BTreeSet<String>,
-    survived: &BTreeSet<String>,
-) -> Result<()> {
-    let is_new = |name: &&String| !reasons.contains(*name) && !published.contains(*name);
-    let new: Vec<String> = survived.iter().filter(is_new).cloned().collect();
-    if !new.is_empty() {
-        bail!(
-            "nothing notices these changes any more:\n{}\nAdd a scenario or a test, or list them in \
-             {SURVIVORS} with a reason; publish by `cargo xtask mutants`.",
-            new.join("\n")
-        );
-    }
-    let is_noticed = |name: &&String| {
-        tried.contains(*name) && !survived.contains(*name) && !published.contains(*name)
-    };
-    let noticed: Vec<&str> = { reasons.iter().filter(is_noticed) }
-        .map(|it| &**it)
-        .collect();
-    if !noticed.is_empty() {
-        bail!(
-            "these changes are noticed: delete them from {SURVIVORS}:\n{}",
-            noticed.join("\n")
-        );
-    }
-    println!("{} mutants: as published", tried.len());
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn judged(reasons: &str, published: &str, tried: &str, survived: &str) -> String {
-        let set = |list: &str| {
-            list.split_whitespace()
-                .map(str::to_owned)
-                .collect::<BTreeSet<_>>()
-        };
-        match judge(&set(reasons), &set(published), &set(tried), &set(survived)) {
-            Ok(()) => String::new(),
-            Err(error) => error.to_string(),
-        }
-    }
-
-    #[test]
-    fn a_survivor_is_published_or_has_a_reason_or_is_an_error() {
-        assert_eq!(judged("a z", "b", "a b c", "a b"), "");
-        assert!(
-            judged("a", "b", "a b c", "a c")
-                .starts_with("nothing notices these changes any more:\nc\n")
-        );
-        assert!(judged("a", "b", "a", "").ends_with("survivors.txt:\na"));
-    }
 
     #[test]
     fn a_reason_stands_above_its_survivors() {
@@ -455,12 +584,50 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_a_part_of_the_whole() {
-        let all = Sample { index: 0, count: 1 };
-        assert_eq!(Sample::parse("0/1").ok(), Some(all));
-        for wrong in ["", "1", "2/2", "-1/2", "a/b", "1/0"] {
-            assert!(Sample::parse(wrong).is_err(), "{wrong}");
+    fn words_say_what_to_try() {
+        let options = Options::parse(&["--sample", "60", "--seed", "7", "world"]).expect("sound");
+        assert_eq!((options.mode, options.seed), (Mode::Sample(60), Some(7)));
+        assert_eq!(options.subjects, ["world"]);
+        assert_eq!(
+            Options::parse(&[]).expect("sound").subjects().len(),
+            SUBJECTS.len()
+        );
+        for wrong in [
+            &["--sample"][..],
+            &["--seed", "x"],
+            &["nothing"],
+            &["--most"],
+        ] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_draw_has_so_many_of_each_subject_and_follows_from_the_seed() {
+        let files: Vec<File> = ["src/locks/a.rs", "sim/world/src/a.rs"]
+            .map(|path| File::new(path.into(), "fn f() { a < b; c > d; e == f }".into()))
+            .into();
+        let pools: Vec<Pool> = SUBJECTS.iter().map(|it| Pool::of(it, &files)).collect();
+        let drawn = |seed| -> Vec<String> {
+            let trial = Trial::draw(String::new(), &pools, seed, 3, |_, name| {
+                !name.contains("==")
+            });
+            trial
+                .mutants
+                .iter()
+                .map(|(_, mutant)| mutant.name())
+                .collect()
+        };
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+        let of = |path: &str| {
+            drawn(1)
+                .iter()
+                .filter(|name| name.starts_with(path))
+                .count()
+        };
+        assert_eq!((of("src/locks/"), of("sim/world/")), (3, 3));
+        assert!(!drawn(1).concat().contains("=="));
     }
 
     #[test]

@@ -30,6 +30,13 @@ pub enum Edit {
     NoMatch,
 }
 
+impl Mutant {
+    /// Its name, as `xtask/survivors.txt` has it. The same change in several lines of one function has one name.
+    pub fn name(&self) -> String {
+        format!("{}: {}", self.file, self.change)
+    }
+}
+
 /// All mutants of a file, in the order of their places.
 pub fn mutants(file: &str, text: &str) -> Vec<Mutant> {
     let syntax = Syntax::of(text);

@@ -58,12 +58,21 @@ pub struct Outcome {
     pub by_test: bool,
 }
 
+impl Outcome {
+    /// Whether nothing notices it.
+    pub fn survives(self) -> bool {
+        !self.by_scenario && !self.by_test
+    }
+}
+
 /// What can notice a mutant.
 pub struct Trials<'a> {
     pub binaries: &'a BTreeMap<Binary, PathBuf>,
     /// The binary that runs scenarios.
     pub runner: &'a Binary,
     pub scenarios: Vec<String>,
+    /// Whether a binary is to notice the mutant of this number.
+    pub may_notice: &'a (dyn Fn(usize, &Binary) -> bool + Sync),
     /// The file with the outcomes so far, a line each.
     pub ledger: PathBuf,
     /// No trial begins after this.
@@ -222,6 +231,13 @@ impl Trials<'_> {
                 text.lines().filter_map(|line| line.parse().ok()).collect();
             let mut found = found.lock().expect("nobody panics here");
             for mutant in reached {
+                let binary = match what {
+                    What::Scenario(_) => self.runner,
+                    What::Test(binary, _) => binary,
+                };
+                if !(self.may_notice)(mutant, binary) {
+                    continue;
+                }
                 let reaches = found.entry(mutant).or_default();
                 match what {
                     What::Scenario(name) => reaches.scenarios.push((took, name.clone())),
