@@ -266,3 +266,72 @@ fn a_lock_that_its_holder_relies_on_is_not_free() {
         Some(expected),
     );
 }
+
+/// What the nodes show if the check says that nobody waits in vain: c1's key stays on the node for ever.
+#[track_caller]
+fn check_stuck(history: &HistoryBuilder, expected: Option<&str>) {
+    let nodes = holdings(1, [("n1", "c1", 5, 9000, None)]);
+    let verdict = Some(Verdict::Holds);
+    check(Property::Deadlock, history, &nodes, verdict, expected);
+}
+
+#[test]
+fn a_client_that_asks_again_within_the_bound_asks_all_the_time() {
+    let asks = || {
+        HistoryBuilder::default()
+            .deadlock_after(1000)
+            .tries(0, "c1")
+            .holds_for(10, "c1", Wall, 100)
+            .tries(50, "c2")
+            .fails(900, "c2")
+    };
+    let again = asks()
+        .tries(1000, "c2")
+        .fails(1800, "c2")
+        .tries(2700, "c2")
+        .fails(3500, "c2")
+        .ends(4000);
+    let missed = "violated: c2 asked for the lock from 110.0 ms to 3500.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&again, Some(missed));
+    let late = asks().tries(1900, "c2").fails(2800, "c2").ends(4000);
+    check_stuck(&late, None);
+}
+
+#[test]
+fn a_client_that_died_asks_no_more() {
+    let dies = stuck()
+        .fault_begins(100, "c2", "crash")
+        .fault_ends(200, "c2", "crash")
+        .ends(9000);
+    check_stuck(&dies, None);
+    // Any other event of the client leaves it in its call.
+    let missed = "violated: c2 asked for the lock from 110.0 ms to 9000.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&stuck().waits(3000, "c2").ends(9000), Some(missed));
+}
+
+#[test]
+fn a_fault_of_the_node_excuses_a_wait_and_one_of_another_client_does_not() {
+    let pauses = |host| stuck().fault_begins(120, host, "pause").ends(9000);
+    check_stuck(&pauses("n1"), None);
+    check_stuck(&pauses("c2"), None);
+    let missed = "violated: c2 asked for the lock from 110.0 ms to 9000.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&pauses("c1"), Some(missed));
+}
+
+#[test]
+fn a_fault_that_ended_excuses_a_wait_for_its_length_and_a_second() {
+    let waits = |ms| {
+        stuck()
+            .fault_begins(200, "n1", "pause")
+            .fault_ends(500, "n1", "pause")
+            .ends(ms)
+    };
+    // It has no effect after 500 + (500 - 200) + 1000 ms, and the bound is 1000 ms.
+    check_stuck(&waits(2800), None);
+    let missed = "violated: c2 asked for the lock from 1800.0 ms to 2801.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&waits(2801), Some(missed));
+}
