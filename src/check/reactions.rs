@@ -185,6 +185,13 @@ mod tests {
         let wakes = |builder| of(builder).wakes_ns;
         assert_eq!(wakes(released(true).granted(57, "c2")), [Some(7 * MS)]);
         assert_eq!(wakes(released(true)), [None]);
+        // Neither an earlier grant nor the releasing client's own next one is the waiter's.
+        let held = || HistoryBuilder::default().holds(1, "c3").releases(5, "c3");
+        let held = || held().holds(10, "c1").tries(20, "c2").releases(50, "c1");
+        assert_eq!(wakes(held().granted(57, "c2")), [Some(7 * MS)]);
+        assert_eq!(wakes(held()), [None]);
+        let again = held().holds(52, "c1").releases(55, "c1");
+        assert_eq!(wakes(again.granted(57, "c2")), [Some(7 * MS), Some(2 * MS)]);
         // Nobody waits, the waiter has given up, or it is the one that releases.
         assert_eq!(wakes(released(false).holds(60, "c2")), []);
         let gave_up = HistoryBuilder::default().tries(5, "c2").fails(8, "c2");

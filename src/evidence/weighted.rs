@@ -123,6 +123,17 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_needs_a_hundred_effective_runs() {
+        let of = |violated: u32| {
+            let mut of = Weighted::default();
+            (0..1000).for_each(|number| of.add((number < violated).then_some(0.5)));
+            of
+        };
+        assert_eq!(of(99).interval(), None);
+        assert!(of(100).interval().is_some());
+    }
+
+    #[test]
     fn runs_that_cannot_be_are_refused() {
         let mut of = Weighted::default();
         (0..10).for_each(|number| of.add((number > 2).then_some(0.5)));

@@ -13,7 +13,7 @@ use crate::tool::{cargo, perform};
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
 /// The results of real runs, a page that says on which machine it was made, times of a processor, and the
-/// mutants, which `cargo xtask mutants --sample` compares.
+/// mutants, which `cargo xtask mutants --compare` compares.
 const UNREPEATABLE: [&str; 7] = [
     "reports/calibrate/",
     "reports/clients/",

@@ -439,6 +439,62 @@ fn a_grant_that_may_have_lasted_longer_is_possible_until_it_is_given_up() {
 }
 
 #[test]
+fn a_grant_says_why_less_is_certain_than_its_lease() {
+    let doubt = |traffic: Traffic| {
+        let answers = traffic.answers();
+        answers.iter().find_map(|answer| match answer {
+            Answer::Granted(grant) => Some(grant.doubt),
+            Answer::Refused { .. } => None,
+        })
+    };
+    assert_eq!(doubt(taken()), Some(None));
+    let late = one_node().sends("c1 n1", &[10, 11, 61], TAKE);
+    assert_eq!(doubt(late), Some(Some(Doubt::LateReply)));
+    let cut = || taken().cut(100, "c1", "n1", Phase::Begins);
+    assert_eq!(doubt(cut()), Some(Some(Doubt::Unseen)));
+    // It gave the key up before.
+    let given = taken().calls("c1 n1", 50, "DEL lock");
+    assert_eq!(doubt(given.cut(100, "c1", "n1", Phase::Begins)), Some(None));
+}
+
+#[test]
+fn a_link_that_has_healed_when_the_request_leaves_hides_nothing() {
+    let cut = |until_ms| {
+        one_node()
+            .cut(5, "c1", "n1", Phase::Begins)
+            .cut(until_ms, "c1", "n1", Phase::Ends)
+            .calls("c1 n1", 10, TAKE)
+    };
+    // The request may have waited for the end, so its lease may count from the beginning.
+    cut(10).check(&[("c1", 12, 1005)]);
+    cut(11).check(&[]);
+}
+
+#[test]
+fn a_key_is_gone_at_the_reading_that_is_its_end() {
+    // By the node's clock the key of 10 ms, set at 11 ms, is over when the clock shows 22 ms.
+    let lapsed = one_node().calls("c1 n1", 10, "SET lock a NX PX 10");
+    lapsed
+        .calls("c2 n1", 21, OTHER)
+        .check(&[("c1", 12, 20), ("c2", 23, 1021)]);
+}
+
+#[test]
+fn a_call_may_begin_when_the_last_one_returns() {
+    let traffic = taken()
+        .calls("c2 n1", 20, OTHER)
+        .calls("c2 n1", 22, OTHER)
+        .sends("c2 n1", &[23, 26, 27], OTHER);
+    let calls: Vec<u64> = events(&traffic.answers(), |_, at_ns| at_ns)
+        .into_iter()
+        .filter(|(_, client, event)| **client == *"c2" && matches!(event, Event::Invoke { .. }))
+        .map(|(at_ns, ..)| at_ns / MS)
+        .collect();
+    // The third overlaps with the second.
+    assert_eq!(calls, [20, 22]);
+}
+
+#[test]
 fn a_release_says_whose_key_it_deleted() {
     let removed = |traffic: Traffic| {
         let answers = traffic.answers();
