@@ -280,3 +280,6 @@ impl<'a> Owners<'a> {
         Some(owner)
     }
 }
+
+#[cfg(test)]
+mod tests;
