@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod external;
 mod getset;
+mod held;
 mod lease_guard;
 mod locker;
 mod nonsense;

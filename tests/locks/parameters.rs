@@ -23,7 +23,7 @@ fn topology(nodes: u32, replicas: u32) -> Topology {
 }
 
 /// Every lock with every form of the catalogue, and the number of its nodes.
-fn forms() -> Vec<(String, usize)> {
+pub fn forms() -> Vec<(String, usize)> {
     let mut forms = Vec::new();
     for entry in catalogue() {
         for (_, parameters) in entry.forms {
@@ -77,6 +77,12 @@ fn parameters_that_make_no_sense_are_refused() {
         Some("watchdog_ms"),
     );
     check(&format!("{redisson}watchdog_ms = 3"), one, None);
+    check(
+        &format!("{redisson}reply_timeout_ms = 0"),
+        one,
+        Some("reply_timeout_ms"),
+    );
+    check(&format!("{redisson}reply_timeout_ms = 1"), one, None);
     for (name, nodes) in [
         ("redisson-fair", 1),
         ("redisson-no-publish", 1),
