@@ -452,7 +452,9 @@ mod tests {
         fixture.delivery(0, "syn", Kind::Opening);
         assert!(fixture.flow.holds_opening());
         fixture.flow.stop_opening();
+        assert!(!fixture.flow.holds_opening());
         assert_eq!(fixture.retry(1_000), []);
         assert_eq!(fixture.data(1_100, "a"), Summary::Retransmits(1_300));
+        assert!(!fixture.flow.holds_opening());
     }
 }

@@ -160,3 +160,63 @@ pub(super) fn is_client(host: &Name) -> bool {
     let number = host.strip_prefix('c');
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value of a hash: who wrote it, from when on and until when it was there.
+    type Value = (&'static str, &'static str, u64, u64);
+
+    /// The holdings of a hash that had these values, and was deleted by a client.
+    #[track_caller]
+    fn check(values: &[Value], deleted_by: &str, expected: &[&str]) {
+        let node = Name::from("n1");
+        let writers = values.iter().map(|value| Name::from(value.1));
+        let names: Vec<Name> = writers.chain([deleted_by.into()]).collect();
+        let last = values.len() - 1;
+        let leases: Vec<Lease> = { values.iter().enumerate() }
+            .map(|(place, &(value, _, from_ns, until_ns))| Lease {
+                node: &node,
+                key: KEY,
+                value,
+                owner: Some(&names[place]),
+                from_ns,
+                until_ns,
+                end: match place == last {
+                    true => End::Deleted,
+                    false => End::Replaced,
+                },
+                ended_by: Some(&names[place + 1]),
+                lives: None,
+            })
+            .collect();
+        let leases: Vec<&Lease> = leases.iter().collect();
+        let found = joined(&leases, Shape::Hash, &mut Holders::default());
+        let words = |it: &Holding| {
+            let by = it.ended_by.map_or("nobody", |by| by);
+            let (client, from_ns, until_ns) = (it.client, it.from_ns, it.until_ns);
+            format!("{client} {from_ns}-{until_ns} {:?} by {by}", it.end)
+        };
+        assert_eq!(found.iter().map(words).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_client_that_stays_while_others_come_and_go_has_one_holding() {
+        let values = [
+            ("a: 1, mode: read", "c1", 0, 10),
+            ("a: 1, b: 1, mode: read", "c2", 10, 20),
+            ("a: 2, b: 1, mode: read", "c1", 20, 30),
+            ("b: 1, mode: read", "c1", 30, 40),
+        ];
+        let expected = ["c1 0-30 Deleted by c1", "c2 10-40 Deleted by c2"];
+        check(&values, "c2", &expected);
+    }
+
+    #[test]
+    fn a_client_that_was_gone_for_a_while_has_two_holdings() {
+        let values = [("a: 1", "c1", 0, 10), ("a: 1", "c1", 15, 30)];
+        let expected = ["c1 0-10 Deleted by c1", "c1 15-30 Deleted by c2"];
+        check(&values, "c2", &expected);
+    }
+}

@@ -126,6 +126,68 @@ fn a_fault_begins_when_its_step_happens() {
 }
 
 #[test]
+fn a_fault_strikes_at_its_step_in_a_run_that_does_not_keep_its_steps() {
+    let fault =
+        "f = { kind = 'pause', on = 'n1', duration_ms = 5, at_step = 'c1 SET #1 arrives at n1' }";
+    let [kept, alone] = [Keep::STEPS, Keep::default()].map(|keep| run(fault, keep));
+    assert!(begins(&alone.history).is_some());
+    assert_eq!(kept.history, alone.history);
+}
+
+/// A node that syncs its file for every command, and sentinels that find it down.
+const WATCHED: &str = r#"
+    headline = "lease"
+    title = "A master dies"
+    about = "Its sentinels notice."
+    source = "this test"
+    horizon_ms = 5000
+    topology = { nodes = 1, replicas = 1, sentinels = 3, clients = 1 }
+    sentinel = { down_after_ms = 500 }
+    node = { persistence = "aof-always" }
+    lock = { name = "set-nx-px", ttl_ms = 1000 }
+    workload = { start_ms = 100, hold_ms = 1500 }
+    [fault]
+    dies = { kind = "crash", on = "n1", at_ms = 300 }
+"#;
+
+#[test]
+fn a_fault_begins_when_a_server_syncs_its_file_or_a_sentinel_decides_something() {
+    let run = |fault: &str| {
+        let scenario =
+            parse("t.toml", &format!("{WATCHED}{fault}"), &[]).expect("a sound scenario");
+        let schedule = expand(&scenario.fault, 1);
+        simulate(&scenario, 1, &schedule, Keep::STEPS).expect("it ends")
+    };
+    let without = run("");
+    let taken = |what: &str| {
+        let seen = steps(&without).steps.iter();
+        let mut seen = seen.map(|seen| (seen.step.to_string(), seen.at_ns));
+        seen.find(|(step, _)| step.contains(what))
+            .unwrap_or_else(|| panic!("no {what}"))
+    };
+    for (step, at_ns) in [taken("n1 sync"), taken("s1 +sdown"), taken("s2 +sdown")] {
+        let with = run(&format!(
+            "f = {{ kind = 'pause', on = 'c1', duration_ms = 5, at_step = '{step}' }}"
+        ));
+        let began = with.history.faults_began_ns();
+        assert_eq!(began.get("f"), Some(&at_ns), "{step}");
+    }
+}
+
+#[test]
+fn a_message_arrives_at_a_suspended_machine_once_when_it_wakes() {
+    let fault = "f = { kind = 'suspend', on = 'n1', duration_ms = 500, at_step = 'c1 SET #1 leaves for n1' }";
+    let run = run(fault, Keep::STEPS);
+    let wakes_ns = when(&run, "c1 SET #1 leaves for n1") + 500_000_000;
+    let arrives = { steps(&run).steps.iter() }
+        .filter(|seen| seen.step.to_string() == "c1 SET #1 arrives at n1");
+    assert_eq!(
+        arrives.map(|seen| seen.at_ns).collect::<Vec<_>>(),
+        [wakes_ns]
+    );
+}
+
+#[test]
 fn a_crash_when_a_message_arrives_comes_before_the_message() {
     // The node has no lock for c1: the SET was not executed, so it is sent again after the restart.
     let crash = |step: &str| {

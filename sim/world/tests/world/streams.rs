@@ -64,6 +64,35 @@ fn a_request_takes_one_way_for_each_window_that_it_fills() {
     check_request(131_070, &["53 written", "59 answered"]);
 }
 
+/// Only what is under way counts, and not all that was ever sent.
+#[test]
+fn many_small_messages_fill_no_window() {
+    const ROUNDS: usize = 100;
+    cov_mark::check_count!(an_acknowledgement_makes_room, 0);
+    let (mut world, [server, client]) = world();
+    let diary = Diary::default();
+    diary.start(&mut world, server, |host, _| async move {
+        let listener = host.listen(PORT).await.unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut message = [0; 1_000];
+        for _ in 0..ROUNDS {
+            stream.read_exact(&mut message).await.unwrap();
+            stream.write_all(&message).await.unwrap();
+        }
+    });
+    diary.start(&mut world, client, move |host, diary| async move {
+        let mut stream = host.connect(server, PORT).await.unwrap();
+        let mut message = [1; 1_000];
+        for _ in 0..ROUNDS {
+            stream.write_all(&message).await.unwrap();
+            stream.read_exact(&mut message).await.unwrap();
+        }
+        diary.note(&host, "done");
+    });
+    // A round trip takes 6 ms.
+    diary.check(&mut world, &["606 done"]);
+}
+
 /// Two hosts write `SIZE` bytes to each other in one call, and read only after a second, in pieces
 /// of `piece` bytes.
 #[track_caller]
