@@ -58,6 +58,7 @@ const SUBJECTS: &[Subject] = &[
             "locklab-runner --lib",
             "locklab-real --lib",
             "locklab --test injectors",
+            "locklab --test late_starts",
         ],
         by_scenarios: true,
     },
@@ -265,11 +266,12 @@ fn sample(
             .iter()
             .filter(|it| of_subject(it.0))
             .collect();
-        let last = outcomes.last().map_or(0, |it| *it.0);
-        let dropped = { tried.dropped.iter() }.filter(|it| of_subject(it) && **it < last);
+        let drawn = (0..trial.mutants.len()).filter(of_subject);
+        let dropped = tried.dropped.iter().filter(|it| of_subject(it));
         let mut of = OfSample {
             seed,
             all: pool.mutants.len(),
+            drawn: drawn.count(),
             dropped: dropped.count(),
             mutants: Vec::new(),
         };
@@ -433,7 +435,12 @@ fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>
     let mutants: Vec<Mutant> = trial.mutants.iter().map(|it| it.1.clone()).collect();
     let ledger = ledger(&trial.name, files)?;
     let known = ledger.with_extension("dropped.json");
-    let built = build::build(files, &mutants, &wanted, &known)?;
+    // After the time is over, what was tried before is only read.
+    let is_over = until.is_some_and(|until| Instant::now() >= until);
+    let built = match is_over && known.is_file() {
+        true => build::none(&known)?,
+        false => build::build(files, &mutants, &wanted, &known)?,
+    };
     let mut chosen = Vec::new();
     let mut of_subject: BTreeMap<&str, usize> = BTreeMap::new();
     for number in (0..mutants.len()).filter(|it| !built.dropped.contains(it)) {

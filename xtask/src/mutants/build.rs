@@ -65,11 +65,9 @@ pub struct Built {
 ///
 /// If the copy cannot be written, or does not compile for a reason that is no mutant's.
 pub fn build(files: &[File], mutants: &[Mutant], wanted: &[Binary], known: &Path) -> Result<Built> {
-    let mut dropped: BTreeSet<usize> = match fs::read_to_string(known) {
-        Ok(text) => {
-            serde_json::from_str(&text).with_context(|| format!("read {}", known.display()))?
-        }
-        Err(_) => BTreeSet::new(),
+    let mut dropped = match known.is_file() {
+        true => none(known)?.dropped,
+        false => BTreeSet::new(),
     };
     let packages = packages(files, mutants)?;
     for round in 0..ROUNDS {
@@ -100,6 +98,20 @@ pub fn build(files: &[File], mutants: &[Mutant], wanted: &[Binary], known: &Path
         }
     }
     bail!("mutants that do not compile are left after {ROUNDS} rounds")
+}
+
+/// No binaries, and the mutants that an earlier call has dropped.
+///
+/// # Errors
+///
+/// If `known` cannot be read.
+pub fn none(known: &Path) -> Result<Built> {
+    let context = || format!("read {}", known.display());
+    let text = fs::read_to_string(known).with_context(context)?;
+    Ok(Built {
+        dropped: serde_json::from_str(&text).with_context(context)?,
+        binaries: BTreeMap::new(),
+    })
 }
 
 /// The crates with mutants: the path of the root file of each, and its package.

@@ -34,7 +34,9 @@ pub struct OfSample {
     pub seed: u64,
     /// How many mutants there are, with those that do not compile.
     pub all: usize,
-    /// How many were drawn that do not compile.
+    /// How many were drawn and made switches.
+    pub drawn: usize,
+    /// How many of these do not compile.
     pub dropped: usize,
     /// Those that were tried.
     pub mutants: Vec<Sampled>,
@@ -167,8 +169,8 @@ impl Results {
             let since = count(|it| it.mutant.survives() && !it.survives());
             writeln!(
                 out,
-                "| {subject} | {} | {tried} | {by_scenario} | {by_test} | {neither} | {} | {since} |",
-                of.all, of.dropped
+                "| {subject} | {} | {tried} | {by_scenario} | {by_test} | {neither} | {} of {} | {since} |",
+                of.all, of.dropped, of.drawn
             )
             .expect("a string takes all");
         }
@@ -343,6 +345,7 @@ mod tests {
         let mut of = OfSample {
             seed: 7,
             all: 9,
+            drawn: 5,
             dropped: 2,
             mutants: Vec::new(),
         };
@@ -393,7 +396,7 @@ mod tests {
         let (results, reasons) = check([true, true, false]);
         let text = results.to_markdown(&reasons);
         let share = "1: 33 % (6–79)";
-        let row = format!("| subject | 9 | 3 | {share} | {share} | {share} | 2 | 1 |\n");
+        let row = format!("| subject | 9 | 3 | {share} | {share} | {share} | 2 of 5 | 1 |\n");
         assert!(text.contains(&row), "{text}");
         assert!(
             text.contains("reach it. Noticed since. It is so.\n"),

@@ -23,10 +23,12 @@ const WORK: &str = "target/mutants/work";
 /// 48 %, by its 99.9 % interval.
 pub const SEEDS: u64 = 12;
 
-/// A trial has noticed a mutant if it takes this many times longer than without any, and a while more,
-/// since a busy machine may stop for a while.
+/// A trial has noticed a mutant if it takes this many times longer than without any, and a while more.
 const SLOWER: u32 = 5;
 const LONGER: Duration = Duration::from_secs(10);
+
+/// How much longer than its processor time a process may take that waits for others.
+const PATIENCE: u32 = 20;
 
 /// What takes longer than this without a mutant is left out.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -102,7 +104,7 @@ impl Trials<'_> {
             .collect();
         // Those of all files in turn, so that those of a run that ends early are a sample.
         open.sort_by_key(|mutant| (mutant % STRIDE, *mutant));
-        if !open.is_empty() {
+        if !open.is_empty() && !self.is_over() {
             let reaches = self.reaches()?;
             println!("{} mutants to try, {} tried before", open.len(), done.len());
             let fresh = Mutex::new(Vec::new());
@@ -112,7 +114,7 @@ impl Trials<'_> {
                 .open(&self.ledger);
             let ledger = Mutex::new(ledger.context("open the ledger")?);
             parallel(&open, |mutant| {
-                if self.until.is_some_and(|until| Instant::now() > until) {
+                if self.is_over() {
                     return Ok(());
                 }
                 let none = Reaches::default();
@@ -132,6 +134,10 @@ impl Trials<'_> {
         }
         done.retain(|mutant, _| mutants.contains(mutant));
         Ok(done)
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
     }
 
     /// The outcomes in the ledger. A line that was cut off is none.
@@ -290,12 +296,14 @@ enum End {
     TookLong,
 }
 
+/// Waits for a process, which took long if it has used so much processor time: on a busy machine other time passes
+/// too. One that only waits ends after [`PATIENCE`] times as long.
 fn finish(command: &mut Command, limit: Duration) -> Result<End> {
     let mut process = command
         .spawn()
         .with_context(|| format!("start {command:?}"))?;
     let begun = Instant::now();
-    while begun.elapsed() < limit {
+    loop {
         if let Some(status) = process.try_wait()? {
             return Ok(if status.success() {
                 End::Passed
@@ -303,10 +311,33 @@ fn finish(command: &mut Command, limit: Duration) -> Result<End> {
                 End::Failed
             });
         }
+        let passed = begun.elapsed();
+        let used = processor_time(process.id()).unwrap_or(passed);
+        if used > limit || passed > limit * PATIENCE {
+            end(&mut process)?;
+            return Ok(End::TookLong);
+        }
         thread::sleep(Duration::from_millis(10));
     }
-    end(&mut process)?;
-    Ok(End::TookLong)
+}
+
+/// The processor time that a process has used so far, where the system tells it in `/proc`.
+fn processor_time(process: u32) -> Option<Duration> {
+    of_stat(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
+}
+
+/// The fields `utime` and `stime` of proc(5), which counts them in hundredths of a second.
+fn of_stat(stat: &str) -> Option<Duration> {
+    const UTIME: usize = 11;
+    // The program's name may contain spaces and parentheses.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: Vec<u64> = { fields.split_whitespace().skip(UTIME).take(2) }
+        .map_while(|ticks| ticks.parse().ok())
+        .collect();
+    let [user, system] = ticks[..] else {
+        return None;
+    };
+    Some(Duration::from_millis(10 * (user + system)))
 }
 
 fn end(process: &mut Child) -> Result<()> {
@@ -333,4 +364,32 @@ fn parallel(numbers: &[usize], work: impl Fn(usize) -> Result<()> + Sync) -> Res
         let mut ends = workers.into_iter().map(|worker| worker.join());
         ends.try_for_each(|end| end.expect("nobody panics here"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_is_read_from_behind_the_name() {
+        let stat = "7 (a) b) S 1 7 7 0 -1 4194304 90 0 0 0 12 34 0 0 20 0 1 0 5 6 7";
+        assert_eq!(of_stat(stat), Some(Duration::from_millis(460)));
+        assert_eq!(of_stat("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn a_process_that_uses_more_than_its_limit_took_long() {
+        let run = |script: &str, limit_ms| {
+            let mut command = Command::new("sh");
+            let ended = finish(
+                command.args(["-c", script]),
+                Duration::from_millis(limit_ms),
+            );
+            ended.expect("a shell")
+        };
+        assert_eq!(run("exit 0", 60_000), End::Passed);
+        assert_eq!(run("exit 1", 60_000), End::Failed);
+        assert_eq!(run("while :; do :; done", 50), End::TookLong);
+        assert_eq!(run("sleep 1000", 10), End::TookLong);
+    }
 }
