@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -17,6 +17,7 @@ use crate::plants::Binary;
 use crate::source::{self, File};
 use crate::tool::fresh_seed;
 use generate::Mutant;
+use options::{Mode, Options};
 use report::{OfMutant, OfSample, Results, Sampled};
 use trial::{Outcome, SEEDS, Trials};
 
@@ -25,6 +26,7 @@ mod change;
 mod draw;
 mod generate;
 mod nest;
+mod options;
 mod report;
 mod syntax;
 mod trial;
@@ -128,74 +130,6 @@ const PUBLISHED: &str = "reports/mutants/mutants";
 
 /// The survivors that are known, with reasons.
 const SURVIVORS: &str = "xtask/survivors.txt";
-
-/// What `cargo xtask mutants` is to do.
-#[derive(Debug, PartialEq, Eq)]
-enum Mode {
-    /// Try all mutants.
-    All,
-    /// Try so many of each subject, drawn at random.
-    Sample(usize),
-    /// Try those again that nothing noticed when the samples were published.
-    Survivors,
-    /// Try a few that were noticed when the samples were published.
-    Compare,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
-    mode: Mode,
-    seed: Option<u64>,
-    /// No trial begins after so long.
-    within: Option<Duration>,
-    subjects: Vec<String>,
-}
-
-impl Options {
-    fn parse(words: &[&str]) -> Result<Options> {
-        let mut options = Options {
-            mode: Mode::All,
-            seed: None,
-            within: None,
-            subjects: Vec::new(),
-        };
-        let mut words = words.iter();
-        while let Some(word) = words.next() {
-            let mut number = || -> Result<u64> {
-                let value = words
-                    .next()
-                    .with_context(|| format!("{word} needs a number"))?;
-                value
-                    .parse()
-                    .with_context(|| format!("invalid number `{value}` of {word}"))
-            };
-            match *word {
-                "--sample" => options.mode = Mode::Sample(usize::try_from(number()?)?),
-                "--survivors" => options.mode = Mode::Survivors,
-                "--compare" => options.mode = Mode::Compare,
-                "--seed" => options.seed = Some(number()?),
-                "--minutes" => options.within = Some(Duration::from_secs(60 * number()?)),
-                name => {
-                    let known: Vec<&str> = SUBJECTS.iter().map(|subject| subject.name).collect();
-                    ensure!(
-                        known.contains(&name),
-                        "unknown subject or option `{name}`; the subjects are {}",
-                        known.join(", ")
-                    );
-                    options.subjects.push(name.to_owned());
-                }
-            }
-        }
-        Ok(options)
-    }
-
-    fn subjects(&self) -> Vec<&'static Subject> {
-        let is_chosen = |subject: &&Subject| {
-            self.subjects.is_empty() || self.subjects.iter().any(|name| name == subject.name)
-        };
-        SUBJECTS.iter().filter(is_chosen).collect()
-    }
-}
 
 /// Tries mutants, as the words after `cargo xtask mutants` say, and writes the results into
 /// `reports/mutants/`, or compares with these. What an earlier call has tried of the same code counts.
@@ -588,25 +522,6 @@ mod tests {
                 ("d: e", "Other.")
             ]
         );
-    }
-
-    #[test]
-    fn words_say_what_to_try() {
-        let options = Options::parse(&["--sample", "60", "--seed", "7", "world"]).expect("sound");
-        assert_eq!((options.mode, options.seed), (Mode::Sample(60), Some(7)));
-        assert_eq!(options.subjects, ["world"]);
-        assert_eq!(
-            Options::parse(&[]).expect("sound").subjects().len(),
-            SUBJECTS.len()
-        );
-        for wrong in [
-            &["--sample"][..],
-            &["--seed", "x"],
-            &["nothing"],
-            &["--most"],
-        ] {
-            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
-        }
     }
 
     #[test]
