@@ -13,7 +13,8 @@ async fn main() {
     let lease = Duration::from_millis(lease_ms);
     let urls = variable("REDIS_URLS");
     // The last has the library's own number of attempts, and all have its delay between them.
-    let [mut waiting, mut once, usual] = [(); 3].map(|()| LockManager::new(urls.split(',').collect()));
+    let [mut waiting, mut once, usual] =
+        [(); 3].map(|()| LockManager::new(urls.split(',').collect()));
     waiting.set_retry(1000, Duration::from_millis(200));
     once.set_retry(0, Duration::from_millis(200));
     let mut held: Option<Lock> = None;
@@ -30,7 +31,10 @@ async fn main() {
                     Err(_) => "no",
                 }
             }
-            "extend" => match usual.extend(held.as_ref().expect("it is held"), lease).await {
+            "extend" => match usual
+                .extend(held.as_ref().expect("it is held"), lease)
+                .await
+            {
                 Ok(lock) => {
                     held = Some(lock);
                     "ok"
