@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use locklab_history::FaultKind;
 use locklab_museum::{Exhibit, Museum as Data};
 
 use super::Strategies;
@@ -54,7 +55,7 @@ fn an_exhibit_with_a_scenario_is_refused() {
 fn a_lock_without_a_lease_is_found_in_every_way() {
     for way in Way::ALL {
         let limit = match way {
-            Way::Place(Strategy::Steps) => 80,
+            Way::Place(Strategy::Steps) | Way::Late => 80,
             _ => 12,
         };
         let found = start("no-lease", way, 0..limit);
@@ -80,6 +81,22 @@ fn runs_that_choose_others_are_counted() {
         );
         let found = at_steps.violated.expect("within 80 runs");
         assert_eq!(found.runs % 2, 0, "{found:?}");
+    }
+}
+
+/// Only late messages are placed, and none where the exhibit asks for another kind of fault.
+#[test]
+fn only_messages_are_late() {
+    let drawn = |name: &str, seed| {
+        let search = Search::of(Way::Late, &exhibit(name)).expect("it fits");
+        let chosen = search.choose(seed).expect("it ends");
+        chosen.drawn.schedule.faults
+    };
+    for seed in 0..20 {
+        let faults = drawn("no-lease", seed);
+        assert!(!faults.is_empty());
+        assert!(faults.iter().all(|it| it.kind() == FaultKind::SlowLink));
+        assert_eq!(drawn("node-clock-jump", seed), []);
     }
 }
 

@@ -35,15 +35,22 @@ pub(super) enum Way {
     Campaign,
     /// The workload of `place`: once for faults at steps, over and over for drawn ones.
     Place(Strategy),
+    /// `steps`, with the only fault that a message is late: what is left of priorities of messages (B. K. Ozkan et
+    /// al., OOPSLA 2018) where time passes too.
+    Late,
 }
+
+/// That fault, as `place` calls it.
+const LATE: &str = "message late";
 
 impl Way {
     /// All ways, in the order of columns.
-    pub(super) const ALL: [Way; 4] = [
+    pub(super) const ALL: [Way; 5] = [
         Way::Campaign,
         Way::Place(Strategy::Uniform),
         Way::Place(Strategy::Swarm),
         Way::Place(Strategy::Steps),
+        Way::Late,
     ];
 
     /// Its name.
@@ -51,6 +58,7 @@ impl Way {
         match self {
             Way::Campaign => "campaign",
             Way::Place(strategy) => strategy.name(),
+            Way::Late => "late",
         }
     }
 
@@ -59,6 +67,7 @@ impl Way {
         match self {
             Way::Campaign => "campaign: uniform, on problems/campaign".into(),
             Way::Place(Strategy::Steps) => "steps: two clients, one round each".into(),
+            Way::Late => "late: steps, with late messages only".into(),
             Way::Place(strategy) => format!("{}: two clients, for 20 s", strategy.name()),
         }
     }
@@ -67,6 +76,17 @@ impl Way {
         match self {
             Way::Campaign => Strategy::Uniform,
             Way::Place(strategy) => strategy,
+            Way::Late => Strategy::Steps,
+        }
+    }
+
+    /// The kinds of fault that are placed for an exhibit.
+    fn kinds(self, exhibit: &Exhibit) -> Kinds {
+        match (self, &exhibit.fault) {
+            (Way::Late, Some(only)) if only != LATE => Kinds::Of(vec![]),
+            (Way::Late, _) => Kinds::Named(LATE.into()),
+            (_, Some(only)) => Kinds::Named(only.clone()),
+            (_, None) => Kinds::All,
         }
     }
 
@@ -74,7 +94,7 @@ impl Way {
     fn scenario(self, exhibit: &Exhibit, layers: &[&[String]]) -> anyhow::Result<Scenario> {
         let mut base = match self {
             Way::Campaign => vec![],
-            Way::Place(_) => standard_sets(),
+            Way::Place(_) | Way::Late => standard_sets(),
         };
         if let Way::Place(Strategy::Uniform | Strategy::Swarm) = self {
             base.retain(|set| !set.starts_with("workload.rounds="));
@@ -87,7 +107,7 @@ impl Way {
         }
         let name = match self {
             Way::Campaign => CAMPAIGN,
-            Way::Place(_) => STANDARD,
+            Way::Place(_) | Way::Late => STANDARD,
         };
         let mut scenario = scenario::load(name, &upper(&base, layers))?;
         if let (Some(campaign), Some(only)) = (&mut scenario.campaign, &exhibit.fault) {
@@ -119,7 +139,7 @@ impl Search {
     pub(super) fn of(way: Way, exhibit: &Exhibit) -> anyhow::Result<Search> {
         Ok(Search {
             way,
-            kinds: exhibit.fault.clone().map_or(Kinds::All, Kinds::Named),
+            kinds: way.kinds(exhibit),
             sick: way.scenario(exhibit, &[&exhibit.sets])?,
             mended: way.scenario(exhibit, &[&exhibit.sets, &exhibit.mended])?,
         })
