@@ -8,14 +8,17 @@ use crate::question::{ByCause, Share};
 /// about the lock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
-    /// Violations per grant that the runs of all causes together cannot exclude, at 95 % for each.
+    /// Violations per grant that the runs of all causes together cannot exclude, at 95 % for each. Grants that
+    /// nothing strikes are not in it.
     pub per_grant: f64,
-    /// The cause whose runs leave most of it open; empty for grants that nothing strikes.
+    /// The cause whose runs leave most of it open; empty if nothing strikes.
     pub mostly_from: String,
     /// Their share of it, from 0 to 1.
     pub share: f64,
-    /// How many runs of that cause there are.
-    pub runs: u64,
+    /// How many runs of that cause there are, and in how many of them the property could have been violated.
+    pub runs: [u64; 2],
+    /// The same of grants that nothing strikes.
+    pub undisturbed: [u64; 2],
 }
 
 impl ByCause {
@@ -23,13 +26,20 @@ impl ByCause {
     pub fn bound(&self, property: usize) -> Option<Bound> {
         let sum = self.sum(property);
         let open = |share: &Share| share.per_grant(property).not_excluded;
+        let counts = |share: &Share| {
+            let chances = &share.runs.chances[property];
+            [chances.runs, chances.violated]
+        };
         let shares = self.shares.iter().filter(|_| sum.violated == 0);
-        let most = shares.max_by(|a, b| open(a).total_cmp(&open(b)))?;
+        let causes = shares.filter(|share| !share.cause.is_empty());
+        let most = causes.max_by(|a, b| open(a).total_cmp(&open(b)))?;
+        let undisturbed = self.shares.iter().find(|share| share.cause.is_empty());
         Some(Bound {
             per_grant: sum.not_excluded,
             mostly_from: most.cause.clone(),
             share: open(most) / sum.not_excluded,
-            runs: most.runs.weighted[property].runs,
+            runs: counts(most),
+            undisturbed: undisturbed.map_or([0; 2], counts),
         })
     }
 }
@@ -38,14 +48,17 @@ impl ByCause {
 mod tests {
     use super::*;
     use crate::estimate::Runs;
-    use crate::grant::Outcome;
+    use crate::grant::{Outcome, Says};
 
     /// So many runs of a cause, each with this weight, the first of which may violate the lease.
     fn share(cause: &str, runs: u64, weight: f64, is_violated: bool) -> Share {
         let mut all = Runs::default();
         for nth in 0..runs {
             all.add(Outcome {
-                violates: [is_violated && nth == 0, false],
+                says: [is_violated && nth == 0, false].map(|violated| match violated {
+                    true => Says::Violated,
+                    false => Says::Nothing,
+                }),
                 weight,
             });
         }
@@ -66,19 +79,21 @@ mod tests {
     #[test]
     fn bound_comes_from_the_runs_that_leave_most_open() {
         let answer = by_cause(vec![
-            share("", 1000, 1.0, false),
+            share("", 500, 1.0, false),
             share("gc", 1000, 0.01, true),
+            share("rack", 1000, 0.1, false),
         ]);
         assert_eq!(answer.bound(0), None, "a run violates it");
         let bound = answer.bound(1).expect("no run violates it");
-        assert_eq!((&*bound.mostly_from, bound.runs), ("", 1000));
-        assert!((bound.per_grant - 0.003_03).abs() < 1e-12, "{bound:?}");
-        assert!((bound.share - 1.0 / 1.01).abs() < 1e-12, "{bound:?}");
+        assert_eq!((&*bound.mostly_from, bound.runs), ("rack", [1000, 0]));
+        assert_eq!(bound.undisturbed, [500, 0]);
+        assert!((bound.per_grant - 0.000_33).abs() < 1e-12, "{bound:?}");
+        assert!((bound.share - 1.0 / 1.1).abs() < 1e-12, "{bound:?}");
     }
 
     #[test]
     fn ten_times_as_many_runs_make_it_a_tenth() {
-        let of = |runs| by_cause(vec![share("", runs, 1.0, false)]).bound(1);
+        let of = |runs| by_cause(vec![share("gc", runs, 1.0, false)]).bound(1);
         let [few, many] = [100, 1000].map(|runs| of(runs).expect("none is violated").per_grant);
         assert!((few / many - 10.0).abs() < 1e-9, "{few} {many}");
     }

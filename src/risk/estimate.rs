@@ -4,7 +4,7 @@ use locklab_evidence::{Interval, LEAST_EFFECTIVE, Sum, Weighted};
 use locklab_runner::batch::Part;
 use serde::{Deserialize, Serialize};
 
-use crate::grant::Outcome;
+use crate::grant::{Outcome, Says};
 
 /// The 97.5 % quantile of the normal distribution.
 const Z: f64 = 1.96;
@@ -19,19 +19,28 @@ const Z_ROUGH: f64 = 3.0;
 /// correlated (Harris's inequality), and the mean weight is enough for a bound.
 const NOT_SEEN: f64 = 3.0;
 
+/// So many runs in which a property could have been violated, counted by [`Weighted::effective`], are enough to
+/// say how often it could be: its share of them is at most 3/n, and all other runs cannot violate it.
+const LEAST_CHANCES: f64 = 30.0;
+
 /// The runs of one cause.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Runs {
     /// By the properties of [`PROPERTIES`](crate::PROPERTIES).
     pub weighted: [Weighted; 2],
+    /// The same of the runs in which these could have been violated, or were.
+    pub chances: [Weighted; 2],
     /// The sum of the weights of all runs.
     all: Sum,
 }
 
 impl Runs {
     pub(crate) fn add(&mut self, outcome: Outcome) {
-        for (weighted, violates) in self.weighted.iter_mut().zip(outcome.violates) {
-            weighted.add(violates.then_some(outcome.weight));
+        for (weighted, says) in self.weighted.iter_mut().zip(outcome.says) {
+            weighted.add((says == Says::Violated).then_some(outcome.weight));
+        }
+        for (chances, says) in self.chances.iter_mut().zip(outcome.says) {
+            chances.add((says != Says::Nothing).then_some(outcome.weight));
         }
         self.all.add(outcome.weight);
     }
@@ -49,7 +58,7 @@ impl Runs {
             mean: rate * weighted.rate(),
             variance: rate * rate * weighted.variance(),
             not_excluded: match weighted.violated {
-                0 => rate * self.exposure_ms() * NOT_SEEN / weighted.runs.max(1) as f64,
+                0 => rate * self.not_excluded(property),
                 _ => 0.0,
             },
             is_rough: weighted.violated > 0 && weighted.effective() < LEAST_EFFECTIVE,
@@ -58,17 +67,39 @@ impl Runs {
     }
 }
 
+impl Runs {
+    /// The mean weight of violations that these runs cannot exclude, though they have none.
+    fn not_excluded(&self, property: usize) -> f64 {
+        let chances = &self.chances[property];
+        let of_all = self.exposure_ms() * NOT_SEEN / chances.runs.max(1) as f64;
+        let effective = chances.effective();
+        if effective < LEAST_CHANCES {
+            return of_all;
+        }
+        let most_often = chances.rate() + Z * chances.variance().sqrt();
+        of_all.min(most_often * NOT_SEEN / effective)
+    }
+}
+
 impl Part for Runs {
     fn join(&mut self, other: Self) {
         for (weighted, others) in self.weighted.iter_mut().zip(&other.weighted) {
             weighted.join(others);
         }
+        for (chances, others) in self.chances.iter_mut().zip(&other.chances) {
+            chances.join(others);
+        }
         self.all.join(&other.all);
     }
 
     fn why_not(&self, runs: u64) -> Option<String> {
-        let mut wrong = self.weighted.iter().filter_map(|it| it.why_not(runs));
-        wrong.next()
+        let all = self.weighted.iter().chain(&self.chances);
+        let mut wrong = all.filter_map(|it| it.why_not(runs));
+        let pairs = self.weighted.iter().zip(&self.chances);
+        let more = { pairs }.any(|(weighted, chances)| weighted.violated > chances.violated);
+        wrong
+            .next()
+            .or_else(|| more.then(|| "it has more violations than chances".into()))
     }
 }
 
@@ -141,11 +172,18 @@ impl Number {
 mod tests {
     use super::*;
 
+    fn said(violated: bool) -> Says {
+        match violated {
+            true => Says::Violated,
+            false => Says::Nothing,
+        }
+    }
+
     fn runs(violates: impl Fn(u64) -> bool, weight: f64) -> Runs {
         let mut runs = Runs::default();
         for nth in 0..1000 {
             runs.add(Outcome {
-                violates: [violates(nth), false],
+                says: [said(violates(nth)), Says::Nothing],
                 weight,
             });
         }
@@ -170,7 +208,7 @@ mod tests {
             let mut runs = Runs::default();
             for nth in numbers {
                 runs.add(Outcome {
-                    violates: [nth % 3 == 0, nth % 5 == 0],
+                    says: [said(nth % 3 == 0), said(nth % 5 == 0)],
                     weight: weight(nth),
                 });
             }
@@ -190,6 +228,30 @@ mod tests {
         assert_eq!((number.mean, number.interval()), (0.0, None));
         // Three runs in a thousand, of weight 8, half of them counted.
         assert!((number.not_excluded - 0.012).abs() < 1e-12);
+    }
+
+    /// Of a thousand runs a hundred weigh 1e-6 and could have been violated; the others weigh 1, and could not.
+    #[test]
+    fn what_could_not_be_violated_is_excluded() {
+        let of = |chances: u64| {
+            let mut runs = Runs::default();
+            for nth in 0..1000 {
+                let (says, weight) = match nth < chances {
+                    true => (Says::Holds, 1e-6),
+                    false => (Says::Nothing, 1.0),
+                };
+                runs.add(Outcome {
+                    says: [says; 2],
+                    weight,
+                });
+            }
+            runs.per_grant(0, 1.0).not_excluded
+        };
+        // A tenth of 1e-6, and 1.96 standard errors; of that three in a hundred.
+        let expected = (1e-7 + 1.96 * 1e-6 * (0.1f64 * 0.9 / 999.0).sqrt()) * 0.03;
+        assert!((of(100) / expected - 1.0).abs() < 1e-9, "{}", of(100));
+        // Too few to say how often it could be violated: three runs of the mean weight.
+        assert!((of(20) / 0.003 - 0.98).abs() < 1e-6, "{}", of(20));
     }
 
     #[test]

@@ -53,10 +53,21 @@ const LATEST_AGAIN_MS: f64 = 120_000.0;
 /// One run of a cause, and what it stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Outcome {
-    /// Whether it violates each of [`PROPERTIES`] through the cause: the same run without it does not.
-    pub violates: [bool; 2],
+    /// What it says of each of [`PROPERTIES`].
+    pub says: [Says; 2],
     /// Its weight, times the exposure of each fault.
     pub weight: f64,
+}
+
+/// What a run says of a property.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// Nothing could have violated it.
+    Nothing,
+    /// It could have been violated, and was not; or it is violated without the cause too.
+    Holds,
+    /// It is violated through the cause: the same run without it does not violate it.
+    Violated,
 }
 
 /// Runs of grants in one setup.
@@ -93,15 +104,17 @@ impl Grants {
     /// A run with these causes, each of which strikes once; a cause may be given several times.
     pub fn struck(&self, causes: &[&Cause], seed: u64) -> Result<Outcome, RunError> {
         let drawn = self.draw(causes, seed);
-        let mut violates = self.violates(&drawn, &drawn.faults, seed)?;
-        if violates != [false; 2] {
-            let anyway = self.violates(&drawn, &[], seed)?;
-            for (violates, anyway) in violates.iter_mut().zip(anyway) {
-                *violates &= !anyway;
+        let mut says = self.says(&drawn, &drawn.faults, seed)?;
+        if says.contains(&Says::Violated) {
+            let anyway = self.says(&drawn, &[], seed)?;
+            for (says, anyway) in says.iter_mut().zip(anyway) {
+                if anyway == Says::Violated && *says == Says::Violated {
+                    *says = Says::Holds;
+                }
             }
         }
         Ok(Outcome {
-            violates,
+            says,
             weight: drawn.weight,
         })
     }
@@ -110,7 +123,7 @@ impl Grants {
     pub fn together(&self, causes: &[&Cause], seed: u64) -> Result<Outcome, RunError> {
         let drawn = self.draw(causes, seed);
         Ok(Outcome {
-            violates: self.violates(&drawn, &drawn.faults, seed)?,
+            says: self.says(&drawn, &drawn.faults, seed)?,
             weight: drawn.weight,
         })
     }
@@ -277,8 +290,8 @@ impl Grants {
         self.scenario.lock.lease_ms().unwrap_or(0) as f64
     }
 
-    /// Makes a run with these faults, and says which properties it violates.
-    fn violates(&self, drawn: &Drawn, faults: &[Struck], seed: u64) -> Result<[bool; 2], RunError> {
+    /// Makes a run with these faults, and tells what it says of each property.
+    fn says(&self, drawn: &Drawn, faults: &[Struck], seed: u64) -> Result<[Says; 2], RunError> {
         let first_ms = faults.iter().map(|fault| -fault.at_ms);
         let longest_ms = faults.iter().filter_map(|fault| fault.duration_ms);
         let times = Times {
@@ -300,7 +313,11 @@ impl Grants {
             faults: faults.iter().enumerate().map(fault).collect(),
         };
         let run = run_schedule(&scenario, seed, schedule, Keep::default())?;
-        Ok(PROPERTIES.map(|property| run.violates(property)))
+        Ok(PROPERTIES.map(|property| match run.violates(property) {
+            true => Says::Violated,
+            false if run.decides(property) => Says::Holds,
+            false => Says::Nothing,
+        }))
     }
 
     /// When the first client asks for the lock, if the first fault begins so long before.

@@ -100,9 +100,19 @@ pub struct ByCause {
 }
 
 impl ByCause {
-    /// Violations of a property per grant, of all causes together.
+    /// Violations of a property per grant, of all causes together. What is not excluded of grants that nothing
+    /// strikes is left out: each of their runs stands for a grant, so it would only say how few runs there are.
     pub fn sum(&self, property: usize) -> Number {
-        Number::sum(self.shares.iter().map(|share| share.per_grant(property)))
+        Number::sum(self.shares.iter().map(|share| {
+            let number = share.per_grant(property);
+            match share.cause.is_empty() {
+                true => Number {
+                    not_excluded: 0.0,
+                    ..number
+                },
+                false => number,
+            }
+        }))
     }
 }
 

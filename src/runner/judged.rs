@@ -49,6 +49,12 @@ impl JudgedRun {
         matches!(self.verdicts.get(&property), Some(Verdict::Violated(_)))
     }
 
+    /// Whether it could have violated this property, or has: whether its verdict is not inconclusive.
+    pub fn decides(&self, property: Property) -> bool {
+        let verdict = self.verdicts.get(&property);
+        matches!(verdict, Some(Verdict::Violated(_) | Verdict::Holds))
+    }
+
     /// The parts of the run that a cell counts.
     pub fn judged(&self) -> Judged<'_> {
         Judged {

@@ -4,7 +4,7 @@ use locklab_evidence::thousands;
 use locklab_risk::Bound;
 use serde_json::{Value, json};
 
-use super::words::{count, figures};
+use super::words::figures;
 
 /// By how much more runs the reader is told to take.
 const MORE: u64 = 10;
@@ -12,19 +12,25 @@ const MORE: u64 = 10;
 /// What a bound says of a year with so many grants: it is no estimate, where it comes from, and what lowers it.
 pub(super) fn told(bound: &Bound, grants_per_year: f64, asked: u64) -> String {
     let year = figures(bound.per_grant * grants_per_year);
-    let runs = thousands(bound.runs);
-    let from = match &*bound.mostly_from {
-        "" => format!(
-            "{runs} grants that nothing strikes, which cannot exclude one in {} (three in {runs})",
-            count(bound.runs as f64 / 3.0)
-        ),
-        cause => format!("the {runs} runs of {cause}"),
-    };
+    let [runs, chances] = bound.runs;
+    let [undisturbed, could] = bound.undisturbed;
     format!(
-        "So few runs cannot exclude that it happens {year} times a year. This bound says how few runs there are, and \
-         nothing about the lock: {:.0} % of it comes from {from}. {}",
+        "These runs cannot exclude that faults do it {year} times a year. This bound says how few runs there are, and \
+         nothing about the lock: {:.0} % of it comes from the {} runs of {}, of which {} could have shown it. {} \
+         Grants that nothing strikes are not in it: {}.",
         bound.share * 100.0,
-        remedy(asked)
+        thousands(runs),
+        bound.mostly_from,
+        thousands(chances),
+        remedy(asked),
+        match could {
+            0 => format!("in none of {} could it happen", thousands(undisturbed)),
+            could => format!(
+                "it happened in none of {}, and could have in {}",
+                thousands(undisturbed),
+                thousands(could)
+            ),
+        }
     )
 }
 
@@ -43,12 +49,11 @@ pub(super) fn data(bound: Option<&Bound>, grants_per_year: f64) -> Value {
     };
     json!({
         "per_year": bound.per_grant * grants_per_year,
-        "mostly_from": match &*bound.mostly_from {
-            "" => "(none)",
-            cause => cause,
-        },
+        "mostly_from": bound.mostly_from,
         "share": bound.share,
-        "runs": bound.runs,
+        "runs": bound.runs[0],
+        "chances": bound.runs[1],
+        "undisturbed": {"runs": bound.undisturbed[0], "chances": bound.undisturbed[1]},
     })
 }
 
@@ -58,24 +63,35 @@ mod tests {
 
     #[test]
     fn a_bound_says_where_it_comes_from_and_what_lowers_it() {
-        let mut bound = Bound {
+        let bound = Bound {
             per_grant: 0.003,
-            mostly_from: String::new(),
+            mostly_from: "gc".into(),
             share: 0.994,
-            runs: 1000,
+            runs: [2000, 700],
+            undisturbed: [1000, 0],
         };
         let text = told(&bound, 525_960.0, 1000);
         for expected in [
             "nothing about the lock",
             "1,600 times a year",
-            "99 % of it comes from 1,000 grants that nothing strikes",
-            "one in 330",
+            "99 % of it comes from the 2,000 runs of gc, of which 700 could have shown it",
+            "in none of 1,000 could it happen.",
             "--runs 10000",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
         }
-        bound.mostly_from = "rack".into();
-        let text = told(&bound, 1.0, 1000);
-        assert!(text.contains("from the 1,000 runs of rack."), "{text}");
+        let undisturbed = [1000, 3];
+        let text = told(
+            &Bound {
+                undisturbed,
+                ..bound
+            },
+            1.0,
+            1000,
+        );
+        assert!(
+            text.contains("none of 1,000, and could have in 3."),
+            "{text}"
+        );
     }
 }
