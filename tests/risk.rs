@@ -199,6 +199,18 @@ fn pauses_have_the_rates_that_paper_says() {
     assert!(missed.len() <= means.len() / 3, "{missed:?}");
 }
 
+/// One of these, with fewer runs.
+#[test]
+fn frequent_pauses_have_the_rate_that_paper_says() {
+    let answer = by_cause(&contended(pauses(3000.0)), sampling(2000, 1));
+    let (found, expected) = (number(&answer), on_paper(3000.0));
+    let interval = found.interval().expect("there are violations");
+    assert!(
+        interval.low < expected && expected < interval.high,
+        "{interval:?}, calculated {expected:e}"
+    );
+}
+
 #[test]
 fn answers_are_the_same_on_any_number_of_threads() {
     let setup = contended(pauses(3000.0));

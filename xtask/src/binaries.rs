@@ -38,7 +38,7 @@ const BESIDE: usize = 1;
 /// The workspace without this program, whose tests are built apart. With it, a dependency of proc macros would be
 /// one of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
 /// more for the doc tests and the planted mistakes.
-const PRODUCT: &str = "--workspace --exclude xtask";
+pub const PRODUCT: &str = "--workspace --exclude xtask";
 
 /// A test binary as cargo has built it.
 #[derive(Debug, PartialEq, Eq)]

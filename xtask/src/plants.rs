@@ -22,7 +22,7 @@ pub use choice::Which;
 use data::Plant;
 pub use data::{Binary, FOLDER};
 pub use tree::write as write_tree;
-use trial::Control;
+use trial::{Control, Packages};
 pub use trial::{SCENARIO, executable};
 
 /// The folder of the copy.
@@ -47,7 +47,11 @@ pub fn run(which: Which) -> Result<()> {
         Which::Recent => Control::Exists,
         Which::Simulated | Which::All | Which::Named(_) => Control::Passes,
     };
-    let wrong = trial::run(&choice.plants, control, &tree)?;
+    let packages = match which {
+        Which::Recent | Which::Simulated | Which::All => Packages::AsTests,
+        Which::Named(_) => Packages::OfCatchers,
+    };
+    let wrong = trial::run(&choice.plants, control, packages, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));
     }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::data::{Binary, Catcher, Plant};
 use super::switch::VARIABLE;
+use crate::binaries::PRODUCT;
 use crate::tool::cargo_in;
 
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
@@ -36,6 +37,16 @@ pub enum Control {
     Exists,
 }
 
+/// The packages that Cargo gets. The features of the dependencies follow from them, so that another choice may
+/// compile most crates anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packages {
+    /// Those of the tests, of which CI has built the same copy.
+    AsTests,
+    /// Those of the catchers, and the one that depends on all others: a few unit tests less to build.
+    OfCatchers,
+}
+
 /// The number of trials beside the one for each core. Some wait, such as for bytes that never arrive.
 const BESIDE: usize = 1;
 
@@ -48,13 +59,18 @@ type Trial<'a> = (Option<&'a Plant>, Catcher);
 /// # Errors
 ///
 /// If the copy cannot be built, or a catcher not be started.
-pub fn run(plants: &[&Plant], control: Control, tree: &Path) -> Result<Vec<String>> {
+pub fn run(
+    plants: &[&Plant],
+    control: Control,
+    packages: Packages,
+    tree: &Path,
+) -> Result<Vec<String>> {
     let mut mistaken: Vec<Trial> = Vec::new();
     for &plant in plants {
         mistaken.push((Some(plant), plant.caught_by()?));
     }
     let catchers: BTreeSet<Catcher> = mistaken.iter().map(|trial| trial.1.clone()).collect();
-    let binaries = build(&catchers, tree)?;
+    let binaries = build(&catchers, packages, tree)?;
     fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
     let sound = catchers.into_iter().map(|catcher| (None, catcher));
     let trials: Vec<Trial> = sound.chain(mistaken).collect();
@@ -150,12 +166,15 @@ fn show(catcher: &Catcher) -> String {
     }
 }
 
-/// The package that depends on all others. Cargo always gets it, since the features of the dependencies follow
-/// from the packages: without it they would be compiled anew for another choice.
+/// The package that depends on all others.
 const ALL: &str = "locklab";
 
 /// Builds the binaries of these catchers in the copy; returns their paths.
-fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
+fn build(
+    catchers: &BTreeSet<Catcher>,
+    packages: Packages,
+    tree: &Path,
+) -> Result<BTreeMap<Binary, PathBuf>> {
     let wanted: BTreeSet<Binary> = catchers.iter().map(binary).collect();
     // Apart, since with `--lib` cargo builds the unit tests of every package that it gets.
     let (unit_tests, integration_tests): (Vec<_>, Vec<_>) =
@@ -163,7 +182,7 @@ fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, P
     let mut found = BTreeMap::new();
     for wanted in [unit_tests, integration_tests] {
         if !wanted.is_empty() {
-            found.append(&mut build_together(&wanted, tree)?);
+            found.append(&mut build_together(&wanted, packages, tree)?);
         }
     }
     for binary in &wanted {
@@ -173,12 +192,22 @@ fn build(catchers: &BTreeSet<Catcher>, tree: &Path) -> Result<BTreeMap<Binary, P
 }
 
 /// Builds these binaries, in one call of cargo.
-fn build_together(wanted: &[&Binary], tree: &Path) -> Result<BTreeMap<Binary, PathBuf>> {
+fn build_together(
+    wanted: &[&Binary],
+    packages: Packages,
+    tree: &Path,
+) -> Result<BTreeMap<Binary, PathBuf>> {
     let line = "test --no-run --message-format json-render-diagnostics";
     let mut command = cargo_in(tree, line)?;
-    command.args(["--package", ALL]);
-    for binary in wanted {
-        command.args(["--package", &binary.package]);
+    match packages {
+        Packages::AsTests => {
+            command.args(PRODUCT.split(' '));
+        }
+        Packages::OfCatchers => {
+            for package in wanted.iter().map(|binary| &*binary.package).chain([ALL]) {
+                command.args(["--package", package]);
+            }
+        }
     }
     let tests: BTreeSet<Option<&str>> = wanted.iter().map(|b| b.test.as_deref()).collect();
     for test in tests {
