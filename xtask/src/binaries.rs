@@ -14,7 +14,7 @@ use std::{env, thread};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::tool::{build_in, patient, perform};
+use crate::tool::{PRODUCT, build_in, patient, perform};
 use crate::{plants, release};
 
 /// Test binaries that take long although they compute little. They start first.
@@ -34,11 +34,6 @@ const WAITING: &[&str] = &[
 
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
-
-/// The workspace without this program, whose tests are built apart. With it, a dependency of proc macros would be
-/// one of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
-/// more for the doc tests and the planted mistakes.
-pub const PRODUCT: &str = "--workspace --exclude xtask";
 
 /// A test binary as cargo has built it.
 #[derive(Debug, PartialEq, Eq)]

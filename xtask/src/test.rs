@@ -25,7 +25,7 @@ const QUICK: &[Step] = &[
 
 /// Steps that build in `target/debug`, one at a time, as Cargo does.
 const DEBUG: &[Step] = &[
-    // This program apart, as the tests are built (`binaries::PRODUCT`): they share build scripts and macros.
+    // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.
     Step::run(
         "clippy",
         "cargo clippy --workspace --exclude xtask --all-targets -- -D warnings",

@@ -9,6 +9,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+/// The workspace without this program, whose tests are built apart. With it, a dependency of proc macros would be
+/// one of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
+/// more for the doc tests and the planted mistakes.
+pub const PRODUCT: &str = "--workspace --exclude xtask";
+
 /// A cargo command with these words, which may select a compiler.
 pub fn cargo(line: &str) -> Command {
     let mut cargo = Command::new("cargo");

@@ -13,8 +13,7 @@ use serde::Deserialize;
 
 use super::data::{Binary, Catcher, Plant};
 use super::switch::VARIABLE;
-use crate::binaries::PRODUCT;
-use crate::tool::cargo_in;
+use crate::tool::{PRODUCT, cargo_in};
 
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
