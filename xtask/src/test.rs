@@ -23,17 +23,8 @@ const QUICK: &[Step] = &[
     ),
 ];
 
-/// Steps that build in `target/debug`, one at a time, as Cargo does.
+/// The tests that build in `target/debug`. They begin at once, since some wait for real servers for minutes.
 const DEBUG: &[Step] = &[
-    // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.
-    Step::run(
-        "clippy",
-        "cargo clippy --workspace --exclude xtask --all-targets -- -D warnings",
-    ),
-    Step::run(
-        "clippy of the chores",
-        "cargo clippy --package xtask --all-targets -- -D warnings",
-    ),
     // And doc tests. In the copy, which the planted mistakes need as well. While its tests wait for real servers, the
     // other lane computes.
     Step::test("tests", "cargo xtask tests --copy").in_real_time(),
@@ -43,18 +34,27 @@ const DEBUG: &[Step] = &[
         "cargo test --package locklab-redis --no-default-features --test no_lua \
          --config profile.dev.package.locklab-redis.opt-level=0",
     ),
-    Step::run("docs", "cargo xtask docs"),
 ];
 
-/// Steps that use the release build, and planted mistakes.
+/// Steps that use the release build; planted mistakes; and what builds in `target/debug` while the tests run, after
+/// they were built: Cargo builds one thing at a time there.
 const RELEASE: &[Step] = &[
     Step::run("release build", "cargo xtask release"),
     // They give way to the tests on real servers in the other lane.
     Step::test("tests in release", "cargo xtask tests --release"),
     Step::run("determinism", "cargo xtask determinism"),
     Step::run("instructions", "cargo xtask bench instructions"),
-    // It builds in debug, while the tests of the other lane run.
     Step::test("planted mistakes", "cargo xtask plants"),
+    // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.
+    Step::run(
+        "clippy",
+        "cargo clippy --workspace --exclude xtask --all-targets -- -D warnings",
+    ),
+    Step::run(
+        "clippy of the chores",
+        "cargo clippy --package xtask --all-targets -- -D warnings",
+    ),
+    Step::run("docs", "cargo xtask docs"),
 ];
 
 /// Steps that take too long for each commit: about half an hour more.
