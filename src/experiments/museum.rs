@@ -237,12 +237,13 @@ impl Room {
     ) -> anyhow::Result<tables::Shown> {
         let first = telling[0];
         let mut minimum = None;
-        for placed in [Placed::AsTheyWere, Placed::AtTheirTimes] {
-            for number in telling.iter().take(MOST_SHRUNK) {
-                if minimum.is_none() && !session.stop.is_set() {
-                    minimum = self.shrink(*number, placed, session, folder)?;
-                }
+        let some = &telling[..telling.len().min(MOST_SHRUNK)];
+        let ways = [Placed::AsTheyWere, Placed::AtTheirTimes].into_iter();
+        for (placed, number) in ways.flat_map(|placed| some.iter().map(move |it| (placed, *it))) {
+            if minimum.is_some() || session.stop.is_set() {
+                break;
             }
+            minimum = self.shrink(number, placed, session, folder)?;
         }
         if minimum.is_none() {
             self.draw(first, folder)?;

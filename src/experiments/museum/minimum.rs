@@ -95,8 +95,6 @@ impl Room {
             Err(NotViolated::Other { .. } | NotViolated::NotAccepted(_)) => return Ok(None),
         };
         let best = minimum.best.clone();
-        let statistics = minimum.statistics.clone();
-        let (before, after) = (minimum.before.clone(), minimum.after.clone());
         let mended = self.mend(&best.scenario)?;
         let tally = self.tally(&mended, property, session)?;
         let name = &self.exhibit.name;
@@ -113,15 +111,15 @@ impl Room {
         Ok(Some(Minimum {
             from: self.runs.what(number),
             seed: best.seed,
-            before,
-            after,
-            runs: statistics.runs,
-            is_minimal: statistics.is_minimal,
             violated: shrunk.tally().cloned(),
             mended_with: self.exhibit.mended.clone(),
             mended: tally,
             file: shrunk.file(),
             story: shrunk.story,
+            before: shrunk.minimum.before,
+            after: shrunk.minimum.after,
+            runs: shrunk.minimum.statistics.runs,
+            is_minimal: shrunk.minimum.statistics.is_minimal,
         }))
     }
 
