@@ -26,12 +26,9 @@ pub(super) fn minima(rows: &[Row], folder: &Store) -> Section {
         "mended: violate it",
         "runs to get there",
     ];
-    let of = |tally: &Option<Tally>, look: fn(f64) -> Look| match tally {
+    let of = |tally: &Option<Tally>, look: fn(&Tally) -> Look| match tally {
         None => Field::plain("–", Look::Inconclusive),
-        Some(tally) => Field::plain(
-            format!("{} of {}", tally.violated, tally.runs()),
-            look(tally.rate().share().unwrap_or_default()),
-        ),
+        Some(tally) => Field::plain(counts(tally), look(tally)),
     };
     let row = |(row, minimum): &(&Row, &Minimum)| {
         let both = minimum.before.counts().into_iter();
@@ -39,10 +36,11 @@ pub(super) fn minima(rows: &[Row], folder: &Store) -> Section {
         let mut fields: Vec<Field> = both
             .map(|((_, before), (_, after))| change(before, after))
             .collect();
-        fields.push(of(&minimum.violated, Look::Violated));
-        fields.push(of(&minimum.mended, |share| match share > 0.0 {
-            true => Look::Violated(share),
-            false => Look::Holds,
+        fields.push(of(&minimum.violated, |tally| Look::Violated(share(tally))));
+        fields.push(of(&minimum.mended, |tally| match tally {
+            _ if tally.violated > 0 => Look::Violated(share(tally)),
+            _ if tally.holds > 0 => Look::Holds,
+            _ => Look::Inconclusive,
         }));
         fields.push(Field::plain(thousands(minimum.runs), Look::Silent));
         TableRow {
@@ -90,6 +88,19 @@ pub(super) fn minima(rows: &[Row], folder: &Store) -> Section {
     }
 }
 
+fn share(tally: &Tally) -> f64 {
+    tally.rate().share().unwrap_or_default()
+}
+
+/// How many seeds violate it, and how many could not have.
+fn counts(tally: &Tally) -> String {
+    let inconclusive = match tally.inconclusive {
+        0 => String::new(),
+        number => format!(", {number} inconclusive"),
+    };
+    format!("{} of {}{inconclusive}", tally.violated, tally.runs())
+}
+
 fn minimum_of(row: &Row) -> Option<&Minimum> {
     row.shown.as_ref()?.minimum.as_ref()
 }
@@ -110,6 +121,7 @@ fn list(shrunk: &[(&Row, &Minimum)]) -> Csv {
         "violated",
         "mended_seeds",
         "mended_violated",
+        "mended_inconclusive",
         "runs",
         "file",
     ]);
@@ -118,12 +130,13 @@ fn list(shrunk: &[(&Row, &Minimum)]) -> Csv {
         let both = minimum.before.counts().into_iter();
         let both = both.zip(minimum.after.counts());
         fields.extend(both.flat_map(|((_, before), (_, after))| [before, after].map(text)));
+        let known = |tally: &Option<Tally>, number: fn(&Tally) -> u64| {
+            tally.as_ref().map(number).map_or(String::new(), text)
+        };
         for tally in [&minimum.violated, &minimum.mended] {
-            let counts = tally.as_ref();
-            fields.extend(counts.map_or([String::new(), String::new()], |it| {
-                [it.runs(), it.violated].map(text)
-            }));
+            fields.extend([known(tally, Tally::runs), known(tally, |it| it.violated)]);
         }
+        fields.push(known(&minimum.mended, |it| it.inconclusive));
         fields.extend([text(minimum.runs), minimum.file.clone()]);
         list.push(fields);
     }
@@ -132,4 +145,22 @@ fn list(shrunk: &[(&Row, &Minimum)]) -> Csv {
 
 fn text(number: u64) -> String {
     number.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_that_could_not_violate_it_are_counted() {
+        let of = |inconclusive| {
+            counts(&Tally {
+                holds: 3,
+                inconclusive,
+                ..Tally::default()
+            })
+        };
+        assert_eq!(of(0), "0 of 3");
+        assert_eq!(of(2), "0 of 5, 2 inconclusive");
+    }
 }
