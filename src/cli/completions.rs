@@ -18,7 +18,7 @@ pub(super) fn print(options: &Options, context: &Context) -> anyhow::Result<Exit
     let shells = Shells::builtins();
     let shell = shells.completer(&options.shell).context("no such shell")?;
     let mut script = Vec::new();
-    let program = context.program.line(&[]);
+    let program = context.program.line::<&str>(&[]);
     shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
     output::print_exactly(&String::from_utf8(script)?)?;
     Ok(Exit::AsPredicted)

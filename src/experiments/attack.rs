@@ -8,7 +8,7 @@ use locklab_check::Property;
 use locklab_evidence::Prediction;
 use locklab_model::scenario::{self, Scenario};
 
-use super::run::{Scenarios, blame};
+use super::scenarios::{Scenarios, blame};
 use super::unshown::is_set;
 
 /// The scenarios that are run unless others are named, by their names.

@@ -20,7 +20,7 @@ use super::bug::Bug;
 use super::output::status;
 use super::parts::{By, Rounds, Stage};
 use super::report::Report;
-use super::run::{Scenarios, blame};
+use super::scenarios::{Scenarios, blame};
 use super::work::{Items, Made, Work};
 use super::{Experiment, Session, Store};
 use locklab_evidence::Prediction;

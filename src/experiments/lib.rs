@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod again;
 pub mod attack;
 #[cfg(test)]
 mod bench;
@@ -37,6 +38,7 @@ pub mod report;
 pub mod reproduce;
 pub mod risk;
 pub mod run;
+pub mod scenarios;
 pub mod section;
 mod session;
 mod shard;

@@ -31,6 +31,8 @@ pub struct Evidence {
     pub recording: PathBuf,
     /// Where its picture is, in the last of the formats.
     pub picture: PathBuf,
+    /// A scenario that repeats it better than its seed does, if there is one.
+    pub again: Option<PathBuf>,
 }
 
 impl Evidence {
@@ -95,6 +97,7 @@ pub fn keep(
         usual: usual_property(scenario, &run.footer.verdicts),
         recording,
         picture: last,
+        again: None,
     })
 }
 

@@ -34,31 +34,10 @@ impl Program {
     }
 
     /// A command of this program, as a line to paste.
-    pub fn line(&self, arguments: &[&str]) -> String {
-        let words = arguments.iter().map(|word| quoted(word));
+    pub fn line<Word: AsRef<str>>(&self, arguments: &[Word]) -> String {
+        let words = arguments.iter().map(|word| quoted(word.as_ref()));
         let words: Vec<String> = [self.words.clone()].into_iter().chain(words).collect();
         words.join(" ")
-    }
-
-    /// The command line that runs a program of somebody else in a scenario, with one seed.
-    pub fn attack_line(
-        &self,
-        scenario: &str,
-        sets: &[String],
-        seed: u64,
-        foreign: &locklab_real::Program,
-    ) -> String {
-        let (seed, words) = (seed.to_string(), foreign.words());
-        let mut arguments = vec!["attack", "--scenario", scenario];
-        for set in sets {
-            arguments.extend(["--set", set]);
-        }
-        if let Some(key) = &foreign.key {
-            arguments.extend(["--key", key]);
-        }
-        arguments.extend(["--seed", &seed, "--"]);
-        arguments.extend(words.iter().map(String::as_str));
-        self.line(&arguments)
     }
 
     /// The command line that runs a scenario with one seed.

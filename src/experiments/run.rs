@@ -1,9 +1,7 @@
 //! Scenarios with some seeds, judged: in the simulator, or on real Redis.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
-use anyhow::{anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,12 +9,13 @@ use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
 use super::pictures::{self, Evidence};
 use super::report::Report;
+use super::scenarios::Scenarios;
 use super::section::{Form, Section};
 use super::work::{Made, Work};
-use super::{Exit, Experiment, Program, Session, Store, data, describe, layout, store, unshown};
+use super::{Exit, Experiment, Program, Session, Store, again, data, describe, layout, unshown};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::Judgement;
-use locklab_model::scenario::{Drawn, Place, SHIPPED, Scenario, ScenarioError, Source};
+use locklab_model::scenario::{Drawn, Scenario};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Clients, Programs, RealRedis};
 use locklab_results::reactions::ReactionCounts;
@@ -59,72 +58,6 @@ impl On {
     }
 }
 
-/// Scenarios, each with its seeds.
-pub struct Scenarios {
-    /// The scenarios, as the user called them.
-    pub names: Vec<String>,
-    /// The overrides.
-    pub sets: Vec<String>,
-    /// The scenarios with their overrides.
-    pub scenarios: Vec<Scenario>,
-    /// The seeds of each.
-    pub seeds: Vec<Range<u64>>,
-}
-
-impl Scenarios {
-    /// Reads scenarios: names of shipped ones, or files; `seeds` says with which seeds one is run.
-    ///
-    /// # Errors
-    ///
-    /// If one cannot be read, is given twice, or two would write to the same folder.
-    pub fn load(
-        names: &[String],
-        sets: &[String],
-        seeds: impl Fn(&Scenario) -> Range<u64>,
-    ) -> anyhow::Result<Self> {
-        let scenarios = load(names, sets)?;
-        Ok(Self {
-            names: names.to_vec(),
-            sets: sets.to_vec(),
-            seeds: scenarios.iter().map(seeds).collect(),
-            scenarios,
-        })
-    }
-
-    /// The names of all scenarios that ship.
-    pub fn shipped() -> Vec<String> {
-        SHIPPED.iter().map(|(name, _)| (*name).into()).collect()
-    }
-
-    /// Leaves out those for which `why_not` gives a reason, which it returns with their names.
-    pub fn leave_out(
-        &mut self,
-        why_not: impl Fn(&Scenario) -> Option<String>,
-    ) -> Vec<(String, String)> {
-        let mut left_out = Vec::new();
-        for place in (0..self.scenarios.len()).rev() {
-            if let Some(why) = why_not(&self.scenarios[place]) {
-                left_out.insert(0, (self.scenarios[place].name.clone(), why));
-                self.names.remove(place);
-                self.scenarios.remove(place);
-                self.seeds.remove(place);
-            }
-        }
-        left_out
-    }
-
-    pub(crate) fn identity(&self) -> impl Serialize {
-        (&self.scenarios, &self.seeds)
-    }
-
-    /// The error for a run without a result.
-    pub(crate) fn bug(&self, program: &Program, broken: Broken) -> anyhow::Error {
-        let name = &self.names[broken.job];
-        let reproduce = program.run_line(name, &self.sets, broken.seed);
-        Bug::or_usage(broken, name, reproduce)
-    }
-}
-
 /// Scenarios to run and to judge.
 pub struct Run {
     scenarios: Scenarios,
@@ -154,6 +87,9 @@ pub struct Runs {
     reactions: Option<ReactionCounts>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: BTreeMap<u64, String>,
+    /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    again: BTreeMap<u64, String>,
 }
 
 impl Part for Runs {
@@ -166,6 +102,7 @@ impl Part for Runs {
             self.reactions.get_or_insert_default().merge(reactions);
         }
         self.recordings.extend(other.recordings);
+        self.again.extend(other.again);
     }
 
     /// Attempts that were discarded were made again, or not.
@@ -326,7 +263,20 @@ impl Run {
         let sets = &self.scenarios.sets;
         match &self.clients {
             Clients::Own => program.run_line(scenario, sets, seed),
-            Clients::Foreign(foreign) => program.attack_line(scenario, sets, seed, foreign),
+            Clients::Foreign(foreign) => program.line(&again::words(scenario, sets, seed, foreign)),
+        }
+    }
+
+    /// The arguments that repeat a run of somebody else's program.
+    fn again(&self, scenario: &Scenario, run: &Evidence) -> Option<Vec<String>> {
+        match &self.clients {
+            Clients::Own => None,
+            Clients::Foreign(program) => Some(again::repeat(
+                &scenario.name,
+                &self.scenarios.sets,
+                run,
+                program,
+            )),
         }
     }
 
@@ -366,9 +316,8 @@ impl Run {
                 &evidence.properties,
             ));
             lines.push(evidence.describe(program));
-            if self.clients != Clients::Own {
-                let again = self.command(program, &scenario.name, evidence.seed);
-                lines.push(format!("    again    {again}"));
+            if let Some(words) = self.again(scenario, evidence) {
+                lines.push(format!("    again    {}", program.line(&words)));
             }
         }
         lines.join("\n")
@@ -392,6 +341,7 @@ impl Run {
             return Ok(());
         };
         runs.notes.extend(run.notes.iter().cloned());
+        let moments = run.moments.clone();
         let run = JudgedRun::of(run, schedule, &scenario);
         // Belief is not predicted, so nothing else would say that it is open.
         if is_first
@@ -418,6 +368,8 @@ impl Run {
                 .values()
                 .any(|shortest| shortest.seed == seed)
         {
+            let again = again::restated(&scenario, seed, &run, &moments);
+            runs.again.extend(again.map(|text| (seed, text)));
             let run = judged::recording(&scenario, seed, run, backend.environment());
             let text = String::from_utf8(recording::write(&run))?;
             runs.recordings.insert(seed, text);
@@ -498,6 +450,9 @@ impl Run {
             let drawn = pictures::drawn(&properties, scenario);
             let mut kept = pictures::keep(&store, &stem, scenario, &run, drawn)?;
             kept.properties = properties;
+            if let Some(text) = runs.again.get(&seed) {
+                kept.again = Some(store.write(&format!("{stem}-again.toml"), text.as_bytes())?);
+            }
             evidence.push(kept);
         }
         Ok(evidence)
@@ -522,6 +477,13 @@ impl Run {
         let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
         value["parameters"] = Value::Object(parameters.collect());
         value["recordings"] = Value::Object(recordings.collect());
+        for evidence in evidence {
+            for property in &evidence.properties {
+                if let Some(words) = self.again(scenario, evidence) {
+                    value["again"][property.name()] = json!(words);
+                }
+            }
+        }
         value
     }
 }
@@ -541,42 +503,4 @@ fn is_unshowable(runs: &Runs) -> bool {
 /// A recording that the ledger has kept.
 fn read(text: &str) -> anyhow::Result<Recording> {
     Ok(recording::read(text.as_bytes(), "recording".as_ref())?)
-}
-
-fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
-    let mut folders = BTreeMap::new();
-    let mut scenarios = Vec::new();
-    for (place, name) in names.iter().enumerate() {
-        // Before it is read: standard input has its text only once.
-        ensure!(!names[..place].contains(name), "{name} is given twice");
-        let source = Source::find(name)?;
-        let scenario = source.scenario(sets);
-        let scenario = scenario.map_err(|error| blame(error, name, names))?;
-        let folder = store::folder_of(&scenario.name, sets);
-        let file = source.file().to_owned();
-        match folders.insert(folder.clone(), (name, file.clone())) {
-            None => scenarios.push(scenario),
-            Some((other, same)) if same == file => {
-                bail!("{other} and {name} are the same scenario; name it once");
-            }
-            Some((other, _)) => {
-                bail!(
-                    "{other} and {name} would both write to the folder {folder}; run one at a time"
-                );
-            }
-        }
-    }
-    Ok(scenarios)
-}
-
-/// An error with the name of the scenario where only an override is blamed, and there are several
-/// scenarios.
-pub(crate) fn blame(error: ScenarioError, name: &str, names: &[String]) -> anyhow::Error {
-    match error {
-        ScenarioError::Invalid {
-            place: Place::Option(_),
-            ..
-        } if names.len() > 1 => anyhow!("{name}: {error}"),
-        error => error.into(),
-    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::parts::Stage;
 use super::report::Report;
-use super::run::Scenarios;
+use super::scenarios::Scenarios;
 use super::section::Section;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Session, Store, data};

@@ -11,12 +11,13 @@ use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
+use super::foreign::moments::Moments;
 use super::foreign::mute::{Mute, READS_NS};
 use super::testbed::{Finished, Testbed};
 use locklab_check::Property;
 use locklab_history::{
-    Contents, Effect, Event, Failpoint, Fault, FaultyLinks, History, HostFault, Name, Schedule,
-    Start,
+    Contents, Effect, Event, Failpoint, Fault, FaultyLinks, History, HostFault, Moment, Name,
+    Schedule, Start,
 };
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
@@ -42,6 +43,8 @@ pub(super) struct Conducted {
     pub(super) lateness: Lateness,
     /// What foreign clients did that makes no sense, or ended them, in words.
     pub(super) notes: Vec<String>,
+    /// The points that foreign clients came to, each with its true time in nanoseconds, in order.
+    pub(super) moments: Vec<(u64, Moment)>,
     /// If they were kept.
     pub(super) contents: Option<Contents>,
     /// Why the history does not show whether a property holds.
@@ -60,6 +63,7 @@ pub(super) fn conduct(
         silent: testbed.clients().iter().cloned().collect(),
         mute: Mute::new(testbed.clients(), scenario.topology.nodes as usize),
         granted: EventQueue::new(),
+        moments: Moments::default(),
         processes: Processes {
             working: testbed.clients().iter().cloned().collect(),
             testbed,
@@ -106,6 +110,8 @@ struct Conductor<'a> {
     mute: Mute,
     /// When such clients count as having acquired the lock that they were granted, by true time in nanoseconds.
     granted: EventQueue<Name>,
+    /// The points that foreign clients came to.
+    moments: Moments,
     processes: Processes<'a>,
 }
 
@@ -203,13 +209,16 @@ impl Conductor<'_> {
             history,
             lateness,
             notes,
+            moments: self.moments.passed,
             contents,
             unshown,
         })
     }
 
-    /// A client has come to this point, and goes on.
+    /// A foreign client has come to this point, and goes on.
     fn passed(&mut self, client: &Name, point: Failpoint) -> Result<(), ConfirmError> {
+        let now_ns = self.processes.now_ns();
+        self.moments.passes(now_ns, client, point);
         let due = self.executor.reached(client, point);
         self.executor.inject_due(&due, &mut self.processes)
     }

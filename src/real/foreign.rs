@@ -10,6 +10,7 @@
 pub(super) mod environment;
 pub(super) mod inferred;
 pub(super) mod leftovers;
+pub(super) mod moments;
 pub(super) mod mute;
 pub(super) mod records;
 pub(super) mod removals;

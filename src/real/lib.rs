@@ -286,6 +286,7 @@ pub fn run_with(
         contents: conducted.contents,
         program: real.clients.words(),
         notes: conducted.notes,
+        moments: conducted.moments,
         unshown: conducted.unshown,
         server_version: Some(version),
         ..Run::default()

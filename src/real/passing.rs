@@ -12,7 +12,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::Sender;
 
-use locklab_history::{Failpoint, Fault, Leg, Name, Request, Schedule, Start, Step};
+use locklab_history::{Leg, Name, Request, Schedule, Step};
 use locklab_proxy::{Passing, Proxy, Ruling, Watch};
 use locklab_runner::label::command;
 use locklab_runner::nemesis::trigger::{DueFault, StepTriggers};
@@ -23,7 +23,7 @@ use super::clients::Clients;
 use super::plan::Plan;
 
 /// Lets the events of a run tell when the faults of its schedule are due that are placed at steps, and when foreign
-/// clients are granted the lock for whose `acquired` faults wait.
+/// clients are granted the lock: of one that says nothing, no other point is known.
 pub(super) fn watch(
     proxy: &Proxy,
     schedule: &Schedule,
@@ -31,23 +31,11 @@ pub(super) fn watch(
     events: &Sender<(ProcessId, ChildEvent)>,
 ) {
     let triggers = StepTriggers::new(schedule);
-    let awaited = match plan.are {
-        Clients::Own => BTreeSet::new(),
-        Clients::Foreign(_) => awaited(schedule),
-    };
-    if !triggers.is_empty() || !awaited.is_empty() {
+    let tells_grants = matches!(plan.are, Clients::Foreign(_));
+    if !triggers.is_empty() || tells_grants {
         let (clients, events) = (plan.clients.clone(), events.clone());
-        proxy.watch(move || Box::new(Steps::new(&clients, triggers, awaited, events)));
+        proxy.watch(move || Box::new(Steps::new(&clients, triggers, tells_grants, events)));
     }
-}
-
-/// The clients for whose `acquired` a fault waits.
-fn awaited(schedule: &Schedule) -> BTreeSet<Name> {
-    let client = |fault: &Fault| match &fault.start {
-        Start::After { client, point, .. } if *point == Failpoint::Acquired => Some(client.clone()),
-        _ => None,
-    };
-    schedule.faults.iter().filter_map(client).collect()
 }
 
 /// More bytes than a request has up to the end of its first command.
@@ -63,8 +51,8 @@ type Message = Option<(Request, Leg)>;
 struct Steps {
     clients: BTreeSet<Name>,
     triggers: StepTriggers,
-    /// The clients whose grants are reported.
-    awaited: BTreeSet<Name>,
+    /// Whether the grants of clients are reported.
+    tells_grants: bool,
     events: Sender<(ProcessId, ChildEvent)>,
     /// The beginning of a request in each flow, up to its first command.
     begun: BTreeMap<Flow, Vec<u8>>,
@@ -80,17 +68,17 @@ struct Steps {
 }
 
 impl Steps {
-    /// Reports these faults of a run with these clients, and the grants of those that are awaited.
+    /// Reports these faults of a run with these clients, and perhaps their grants.
     fn new(
         clients: &[Name],
         triggers: StepTriggers,
-        awaited: BTreeSet<Name>,
+        tells_grants: bool,
         events: Sender<(ProcessId, ChildEvent)>,
     ) -> Self {
         Self {
             clients: clients.iter().cloned().collect(),
             triggers,
-            awaited,
+            tells_grants,
             events,
             begun: BTreeMap::new(),
             requests: BTreeMap::new(),
@@ -155,7 +143,7 @@ impl Steps {
         } else if self.grants.take_reply(passing.to, passing.connection) {
             let client = passing.to;
             *self.granted.entry(client.clone()).or_default() += 1;
-            if self.awaited.contains(client) {
+            if self.tells_grants {
                 let who = ProcessId {
                     host: client.clone(),
                     start: 0,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use locklab_check::Property;
-use locklab_history::{Contents, History};
+use locklab_history::{Contents, History, Moment};
 use locklab_world::TraceEvent;
 
 use super::steps::StepLog;
@@ -52,6 +52,8 @@ pub struct Run {
     pub unshown: BTreeMap<Property, String>,
     /// What such programs did that makes no sense, or ended them, in words.
     pub notes: Vec<String>,
+    /// The points that such programs came to, each with its true time in nanoseconds, in order.
+    pub moments: Vec<(u64, Moment)>,
     /// The version of the servers if they are real: `7.0.15`.
     pub server_version: Option<String>,
 }

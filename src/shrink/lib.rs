@@ -11,6 +11,7 @@ mod json;
 mod lost;
 mod needed;
 mod optional;
+mod restate;
 mod search;
 mod size;
 mod subject;

@@ -2,6 +2,7 @@
 //! them, and whatever they do, a run ends with words and leaves nothing behind.
 #![cfg(target_os = "linux")]
 
+mod again;
 mod bench;
 mod clients;
 mod hostile;

@@ -95,7 +95,7 @@ fn a_strategy_finds_the_same_on_any_number_of_threads() {
             let bench = Bench::new(&format!("campaign-{strategy}-{jobs}"));
             let lock = "set-nx-px (release del)";
             let arguments = ["campaign", "--lock", lock, "--strategy", strategy];
-            let more = ["--seeds", "40", "--jobs", jobs, "--json"];
+            let more = ["--seeds", "12", "--jobs", jobs, "--json"];
             bench.locklab(&[&arguments[..], &more[..]].concat()).json()
         };
         let one = found("1");

@@ -12,7 +12,7 @@ fn the_same_seed_prints_the_same_on_any_number_of_threads() {
     let bench = Bench::new("rare-jobs");
     let rare = |scenario, set, jobs| {
         let done = bench.locklab(&[
-            "rare", scenario, "--set", set, "--runs", "3000", "--jobs", jobs,
+            "rare", scenario, "--set", set, "--runs", "1000", "--jobs", jobs,
         ]);
         (done.code, done.out)
     };
@@ -21,7 +21,8 @@ fn the_same_seed_prints_the_same_on_any_number_of_threads() {
         ("kleppmann/k4-loss", "fault.loss.probability=0.2"),
     ] {
         let (code, out) = rare(scenario, set, "1");
-        assert_eq!(code, Some(0), "{out}");
+        // 3: a thousand runs decide little.
+        assert!(matches!(code, Some(0 | 3)), "{out}");
         assert_eq!(rare(scenario, set, "3"), (code, out));
     }
 }

@@ -35,7 +35,10 @@ const PROPERTIES: [&str; 6] = [
 ];
 
 /// The scenarios, each a column, with the number of their seeds if none is given.
-const SCENARIOS: [(&str, u64); 2] = [("attack/pause", 5), ("attack/drawn", 20)];
+const SCENARIOS: [(&str, u64); 2] = [("attack/pause", 5), (DRAWN, 20)];
+
+/// The one whose faults strike at times: a violation is repeated by a scenario of its own.
+const DRAWN: &str = "attack/drawn";
 
 /// A library, as the `client.toml` in its folder describes it.
 #[derive(Deserialize)]
@@ -130,7 +133,7 @@ impl Options {
 
     fn seeds(&self, scenario: &str, usual: u64) -> u64 {
         match scenario {
-            "attack/drawn" => self.drawn.unwrap_or(usual),
+            DRAWN => self.drawn.unwrap_or(usual),
             _ => usual,
         }
     }
@@ -254,6 +257,14 @@ fn publish(names: &[String], left_out: &BTreeMap<String, String>) -> Result<()> 
     for name in names {
         let client = read(name)?;
         rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
+        for lock in &client.locks {
+            let file = kept(name, &client, lock, DRAWN).with_extension("toml");
+            if file.is_file() {
+                let to = published(name, lock);
+                std::fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+                std::fs::copy(file, to)?;
+            }
+        }
     }
     table::write(&rows, left_out)
 }
@@ -295,16 +306,22 @@ fn read(name: &str) -> Result<Client> {
     toml::from_str(&text).with_context(|| format!("in {}", path.display()))
 }
 
-/// The file that keeps what this version of a lock did in a scenario.
+/// The file that keeps what this version of a lock did in a scenario. Beside it, as TOML, is the scenario that repeats
+/// the worst of it, where there is one.
 fn kept(name: &str, client: &Client, lock: &Lock, scenario: &str) -> PathBuf {
-    let short = |text: &str| {
-        text.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-    };
     let (title, scenario) = (short(&lock.title), short(scenario));
     let file = format!("{}-{title}-{scenario}.json", client.version);
     Path::new(RESULTS).join(name).join(file)
+}
+
+/// Where the table has such a scenario.
+fn published(name: &str, lock: &Lock) -> PathBuf {
+    let file = format!("{name}-{}.toml", short(&lock.title));
+    Path::new(table::FOLDER).join("again").join(file)
+}
+
+fn short(text: &str) -> String {
+    text.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
 /// Attacks each lock of a library that has no result of the scenario, or all that are to be done again.
@@ -322,9 +339,10 @@ fn attack_all(
     install(name, client)?;
     for lock in locks {
         eprintln!("{name}: {}, {scenario}", lock.title);
-        let seen = attack(name, lock, scenario, options.seeds(scenario, usual))?;
         let path = kept(name, client, lock, scenario);
         std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
+        let file = path.with_extension("toml");
+        let seen = attack(name, lock, scenario, options.seeds(scenario, usual), &file)?;
         std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
             .with_context(|| format!("write {}", path.display()))?;
     }
@@ -374,25 +392,32 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs one scenario, and what broke the lock in it ten times more.
-fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64) -> Result<Seen> {
-    let out = Path::new("target/clients-runs").join(name);
-    let mut command = locklab(
-        lock,
-        scenario,
-        &["--seeds".to_owned(), format!("0..{seeds}")],
-    );
-    command.args([
-        "--jobs", "4", "--format", "svg", "--json", "--fresh", "--out",
-    ]);
-    let started = { command.arg(&out).arg("--").args(&lock.run) }
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let (runs, mut violated) = seen(started)?;
+/// Runs one scenario, and what broke the lock in it ten times more. If that is a scenario of its own, it is written to
+/// `file`.
+fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> Result<Seen> {
+    let mut command = Command::new(LOCKLAB);
+    command.args(["attack", "--scenario", scenario]);
+    if lock.nodes > 1 {
+        command.args(["--nodes", &lock.nodes.to_string()]);
+    }
+    { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
+    quiet(&mut command, &Path::new("target/clients-runs").join(name));
+    let started = command.arg("--").args(&lock.run).spawn()?;
+    let (runs, mut violated, again) = seen(started)?;
     violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
     let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
     let again = match worst {
-        Some(worst) => Some(repeat(name, lock, scenario, worst)?),
+        Some(worst) => {
+            let words = again.get(&worst.property);
+            let words = words.context("no command repeats the violation")?;
+            let mut shown = words.clone();
+            // `attack --scenario FILE …`
+            if words[2].ends_with(".toml") {
+                std::fs::copy(&words[2], file)?;
+                shown[2] = published(name, lock).display().to_string();
+            }
+            Some(repeat(name, &worst.property, words, &shown)?)
+        }
         None => None,
     };
     Ok(Seen {
@@ -403,22 +428,18 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64) -> Result<Seen> {
     })
 }
 
-fn locklab(lock: &Lock, scenario: &str, seeds: &[String]) -> Command {
-    let mut command = Command::new(LOCKLAB);
-    command.args(["attack", "--scenario", scenario]);
-    if lock.nodes > 1 {
-        command.args(["--nodes", &lock.nodes.to_string()]);
-    }
-    command.args(&lock.options);
-    command
-        .args(seeds)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    command
+/// Lets `locklab attack` print JSON, and write to this folder.
+fn quiet(command: &mut Command, out: &Path) {
+    command.args(["--format", "svg", "--json", "--fresh", "--out"]);
+    command.arg(out).stdin(Stdio::null()).stderr(Stdio::null());
+    command.stdout(Stdio::piped());
 }
 
-/// The number of runs, and what was violated in them.
-fn seen(started: Child) -> Result<(u64, Vec<Violated>)> {
+/// The arguments of `locklab` that repeat a violation of each property.
+type Repeats = BTreeMap<String, Vec<String>>;
+
+/// The number of runs, what was violated in them, and what repeats that.
+fn seen(started: Child) -> Result<(u64, Vec<Violated>, Repeats)> {
     let output = started.wait_with_output()?;
     if !matches!(output.status.code(), Some(0 | 2 | 3)) {
         bail!("locklab attack: {}", output.status);
@@ -434,36 +455,35 @@ fn seen(started: Child) -> Result<(u64, Vec<Violated>)> {
             of: result.runs - it.inconclusive,
         })
     });
-    Ok((result.runs, violated.filter(|it| it.runs > 0).collect()))
+    let violated = violated.filter(|it| it.runs > 0).collect();
+    Ok((result.runs, violated, result.again))
 }
 
 /// Runs the command that broke a lock again, five at a time.
-fn repeat(name: &str, lock: &Lock, scenario: &str, worst: &Violated) -> Result<Again> {
-    let seed = ["--seed".to_owned(), worst.seed.to_string()];
+fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Result<Again> {
+    let own = words.iter().position(|word| word == "--");
+    let (ours, program) = words.split_at(own.context("a command without a program")?);
     let (mut times, mut of) = (0, 0);
     for half in [0..REPEATS / 2, REPEATS / 2..REPEATS] {
         let started = half.map(|turn| {
-            let out = Path::new("target/clients-runs").join(format!("{name}-{turn}"));
-            let mut command = locklab(lock, scenario, &seed);
-            command.args(["--format", "svg", "--json", "--fresh", "--out"]);
-            command.arg(out).arg("--").args(&lock.run);
-            command.stdout(Stdio::piped()).spawn()
+            let mut command = Command::new(LOCKLAB);
+            command.args(ours);
+            let out = format!("{name}-{turn}");
+            quiet(&mut command, &Path::new("target/clients-runs").join(out));
+            command.args(program).spawn()
         });
         // A run that the machine was too slow for ends with an error, and does not count.
         for started in started.collect::<Result<Vec<Child>, _>>()? {
-            let Ok((_, violated)) = seen(started) else {
+            let Ok((_, violated, _)) = seen(started) else {
                 continue;
             };
             of += 1;
-            times += u64::from(violated.iter().any(|it| it.property == worst.property));
+            times += u64::from(violated.iter().any(|it| it.property == property));
         }
     }
-    let command = locklab(lock, scenario, &seed);
-    let words = command.get_args().map(|word| word.to_string_lossy());
-    let words = words.collect::<Vec<_>>().join(" ");
     Ok(Again {
-        property: worst.property.clone(),
-        command: format!("locklab {words} -- {}", lock.run.join(" ")),
+        property: property.to_owned(),
+        command: format!("locklab {}", shown.join(" ")),
         times,
         of,
     })
@@ -479,6 +499,8 @@ struct Document {
 struct Outcome {
     runs: u64,
     properties: Vec<Property>,
+    #[serde(default)]
+    again: Repeats,
 }
 
 #[derive(Deserialize)]

@@ -23,7 +23,8 @@ const QUICK: &[Step] = &[
     ),
 ];
 
-/// The tests that build in `target/debug`. They begin at once, since some wait for real servers for minutes.
+/// The tests in debug, which begin at once, since some wait for real servers for minutes; then the other steps that
+/// build in `target/debug`, where Cargo builds one thing at a time.
 const DEBUG: &[Step] = &[
     // And doc tests. In the copy, which the planted mistakes need as well. While its tests wait for real servers, the
     // other lane computes.
@@ -34,17 +35,6 @@ const DEBUG: &[Step] = &[
         "cargo test --package locklab-redis --no-default-features --test no_lua \
          --config profile.dev.package.locklab-redis.opt-level=0",
     ),
-];
-
-/// Steps that use the release build; planted mistakes; and what builds in `target/debug` while the tests run, after
-/// they were built: Cargo builds one thing at a time there.
-const RELEASE: &[Step] = &[
-    Step::run("release build", "cargo xtask release"),
-    // They give way to the tests on real servers in the other lane.
-    Step::test("tests in release", "cargo xtask tests --release"),
-    Step::run("determinism", "cargo xtask determinism"),
-    Step::run("instructions", "cargo xtask bench instructions"),
-    Step::test("planted mistakes", "cargo xtask plants"),
     // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.
     Step::run(
         "clippy",
@@ -55,6 +45,16 @@ const RELEASE: &[Step] = &[
         "cargo clippy --package xtask --all-targets -- -D warnings",
     ),
     Step::run("docs", "cargo xtask docs"),
+];
+
+/// Steps that use the release build, and planted mistakes.
+const RELEASE: &[Step] = &[
+    Step::run("release build", "cargo xtask release"),
+    // They give way to the tests on real servers in the other lane.
+    Step::test("tests in release", "cargo xtask tests --release"),
+    Step::run("determinism", "cargo xtask determinism"),
+    Step::run("instructions", "cargo xtask bench instructions"),
+    Step::test("planted mistakes", "cargo xtask plants"),
 ];
 
 /// Steps that take too long for each commit: about half an hour more.

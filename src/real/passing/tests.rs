@@ -22,7 +22,7 @@ fn placed_at(step: &str) -> (Steps, Receiver<(ProcessId, ChildEvent)>) {
         faults: vec![fault],
     });
     let clients = ["c1".into(), "c2".into()];
-    let steps = Steps::new(&clients, triggers, BTreeSet::new(), events);
+    let steps = Steps::new(&clients, triggers, false, events);
     (steps, received)
 }
 
@@ -134,13 +134,19 @@ fn a_request_in_pieces_has_its_name_and_grants() {
     }
 }
 
-/// Each reply that grants an awaited client the lock is reported, with its node, and nothing waits for that.
+/// Each reply that grants a client the lock is reported, with its node, and nothing waits for that.
 #[test]
-fn the_grants_of_awaited_clients_are_reported() {
+fn grants_are_reported_where_they_are_asked_for() {
+    let granted = |client: &str| (client.into(), ChildEvent::Granted("n1".into()));
+    assert_eq!(reported(true), ["c1", "c2", "c2"].map(granted));
+    assert_eq!(reported(false), []);
+}
+
+/// What is reported of three grants.
+fn reported(tells_grants: bool) -> Vec<(Name, ChildEvent)> {
     let (events, received) = mpsc::channel();
     let clients = ["c1".into(), "c2".into()];
-    let awaited = ["c2".into()].into();
-    let mut steps = Steps::new(&clients, StepTriggers::default(), awaited, events);
+    let mut steps = Steps::new(&clients, StepTriggers::default(), tells_grants, events);
     for (client, taken) in [("c1", "a"), ("c2", "b"), ("c2", "c")] {
         let (client, n1): (Name, Name) = (client.into(), "n1".into());
         let set = format!("*4\r\n$3\r\nSET\r\n$1\r\n{taken}\r\n$1\r\nx\r\n$2\r\nNX\r\n");
@@ -156,6 +162,5 @@ fn the_grants_of_awaited_clients_are_reported() {
         }
     }
     let reported = received.try_iter().map(|(who, event)| (who.host, event));
-    let granted = || ("c2".into(), ChildEvent::Granted("n1".into()));
-    assert_eq!(reported.collect::<Vec<_>>(), [granted(), granted()]);
+    reported.collect()
 }

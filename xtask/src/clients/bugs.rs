@@ -64,7 +64,7 @@ fn runs(name: &str, scenario: &str, run: &[String]) -> Result<Vec<Violated>> {
     command.arg(format!("target/clients-runs/{name}"));
     command.arg("--").args(run);
     let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
-    let (_, violated) = seen(quiet.stdout(Stdio::piped()).spawn()?)?;
+    let (_, violated, _) = seen(quiet.stdout(Stdio::piped()).spawn()?)?;
     Ok(violated)
 }
 

@@ -1,0 +1,75 @@
+//! How a run of somebody else's program is repeated.
+
+use locklab_check::Verdict;
+use locklab_history::Moment;
+use locklab_model::scenario::{Scenario, check};
+use locklab_real::Program;
+use locklab_runner::judged::JudgedRun;
+use locklab_shrink::{Subject, toml};
+
+use super::pictures::Evidence;
+
+/// A scenario that repeats a violation better than the seed of its run does: the faults up to then, those that struck
+/// at a time placed after what the program did. `moments` are the points that it came to. `None` if the scenario
+/// itself places them so, or nothing is violated.
+pub(crate) fn restated(
+    scenario: &Scenario,
+    seed: u64,
+    run: &JudgedRun,
+    moments: &[(u64, Moment)],
+) -> Option<String> {
+    let violated = run.verdicts.values().filter_map(|verdict| match verdict {
+        Verdict::Violated(violation) => Some(violation.at_ns),
+        _ => None,
+    });
+    let subject = Subject {
+        scenario: scenario.clone(),
+        seed,
+        schedule: run.schedule.clone(),
+    };
+    let restated = subject.restated(moments, violated.max()?)?.pinned();
+    check(&restated).ok()?;
+    let comment = format!(
+        "The faults of {} with seed {seed} up to the violation, placed after what the clients had done.",
+        scenario.name
+    );
+    Some(toml(&restated, &[comment]))
+}
+
+/// The arguments that repeat a run that serves as evidence.
+pub(crate) fn repeat(
+    scenario: &str,
+    sets: &[String],
+    run: &Evidence,
+    program: &Program,
+) -> Vec<String> {
+    match &run.again {
+        None => words(scenario, sets, run.seed, program),
+        Some(file) => words(
+            &file.to_string_lossy(),
+            &predictions(sets),
+            run.seed,
+            program,
+        ),
+    }
+}
+
+/// The overrides that are predictions: a scenario that repeats a run has the values of all others.
+fn predictions(sets: &[String]) -> Vec<String> {
+    let is_prediction = |set: &&String| set.trim_start().starts_with("expect.");
+    sets.iter().filter(is_prediction).cloned().collect()
+}
+
+/// The arguments that run a program in a scenario with one seed.
+pub(crate) fn words(scenario: &str, sets: &[String], seed: u64, program: &Program) -> Vec<String> {
+    let mut words = vec!["attack".into(), "--scenario".into(), scenario.into()];
+    for set in sets {
+        words.extend(["--set".into(), set.clone()]);
+    }
+    if let Some(key) = &program.key {
+        words.extend(["--key".into(), key.clone()]);
+    }
+    words.extend(["--seed".into(), seed.to_string(), "--".into()]);
+    words.extend(program.words());
+    words
+}
