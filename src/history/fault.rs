@@ -198,6 +198,9 @@ struct Traits {
     symptom: Symptom,
     /// Whether it changes the course of a clock.
     bends_clocks: bool,
+    /// Whether a campaign draws it unless it names its kinds. A kind that is added later would change what a seed
+    /// draws.
+    is_usual: bool,
 }
 
 /// Turns each entry into a variant of [`FaultKind`] with its name in scenarios and its [`Traits`].
@@ -240,6 +243,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Silence,
         bends_clocks: false,
+        is_usual: true,
     },
     Suspend = "suspend" => Traits {
         noun: "suspension",
@@ -250,6 +254,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Silence,
         bends_clocks: true,
+        is_usual: true,
     },
     Kill = "kill" => Traits {
         noun: "kill",
@@ -260,6 +265,7 @@ fault_kinds! {
         span: Span::Down,
         symptom: Symptom::Silence,
         bends_clocks: false,
+        is_usual: true,
     },
     Crash = "crash" => Traits {
         noun: "power loss",
@@ -270,6 +276,7 @@ fault_kinds! {
         span: Span::Down,
         symptom: Symptom::Loss,
         bends_clocks: false,
+        is_usual: true,
     },
     Partition = "partition" => Traits {
         noun: "partition",
@@ -280,6 +287,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
+        is_usual: true,
     },
     SlowLink = "slow-link" => Traits {
         noun: "slow link",
@@ -290,6 +298,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
+        is_usual: true,
     },
     Loss = "loss" => Traits {
         noun: "packet loss",
@@ -300,6 +309,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Links,
         bends_clocks: false,
+        is_usual: true,
     },
     Reset = "reset" => Traits {
         noun: "reset",
@@ -310,6 +320,7 @@ fault_kinds! {
         span: Span::Momentary,
         symptom: Symptom::Broken,
         bends_clocks: false,
+        is_usual: false,
     },
     ClockStep = "clock-step" => Traits {
         noun: "clock step",
@@ -320,6 +331,7 @@ fault_kinds! {
         span: Span::Momentary,
         symptom: Symptom::Nothing,
         bends_clocks: true,
+        is_usual: true,
     },
     ClockRate = "clock-rate" => Traits {
         noun: "clock drift",
@@ -330,6 +342,7 @@ fault_kinds! {
         span: Span::Lasting,
         symptom: Symptom::Nothing,
         bends_clocks: true,
+        is_usual: true,
     },
     Failover = "failover" => Traits {
         noun: "failover",
@@ -340,6 +353,7 @@ fault_kinds! {
         span: Span::Momentary,
         symptom: Symptom::Nothing,
         bends_clocks: false,
+        is_usual: false,
     },
 }
 
@@ -389,6 +403,11 @@ impl FaultKind {
     /// Whether the fault changes the course of a clock when it begins and when it ends.
     pub fn bends_clocks(&self) -> bool {
         self.traits().bends_clocks
+    }
+
+    /// Whether a campaign draws faults of this kind unless it names its kinds.
+    pub fn is_usual(&self) -> bool {
+        self.traits().is_usual
     }
 
     /// The kind with this name in scenarios.
