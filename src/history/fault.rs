@@ -236,7 +236,7 @@ macro_rules! fault_kinds {
 fault_kinds! {
     Pause = "pause" => Traits {
         noun: "pause",
-        story: "the process of {where} stands still{lasts}",
+        story: "the process{|es} of {where} stand{s|} still{lasts}",
         meaning: "the process stands still; its clocks run (SIGSTOP, a garbage collection)",
         aim: Aim::Processes(HostFault::Pause),
         family: Family::Process,
@@ -247,7 +247,7 @@ fault_kinds! {
     },
     Suspend = "suspend" => Traits {
         noun: "suspension",
-        story: "the machine of {where} stands still{lasts}, with its monotonic clock",
+        story: "the machine{|s} of {where} stand{s|} still{lasts}, with {its|their} monotonic clock{|s}",
         meaning: "the machine stands still, its monotonic clock too (a virtual machine)",
         aim: Aim::Machines(HostFault::Suspend),
         family: Family::Process,
@@ -258,7 +258,7 @@ fault_kinds! {
     },
     Kill = "kill" => Traits {
         noun: "kill",
-        story: "the process of {where} is killed{restarts}",
+        story: "the process{|es} of {where} {is|are} killed{restarts}",
         meaning: "the process ends; it starts again after duration_ms, if there is one",
         aim: Aim::Processes(HostFault::Kill),
         family: Family::Process,
@@ -269,7 +269,7 @@ fault_kinds! {
     },
     Crash = "crash" => Traits {
         noun: "power loss",
-        story: "{where} loses power{restarts}",
+        story: "{where} lose{s|} power{restarts}",
         meaning: "power loss: silence, then memory is gone; starts again after duration_ms",
         aim: Aim::Machines(HostFault::Crash),
         family: Family::Process,
@@ -324,7 +324,7 @@ fault_kinds! {
     },
     ClockStep = "clock-step" => Traits {
         noun: "clock step",
-        story: "the wall clock of {where} jumps {amount}",
+        story: "the wall clock{|s} of {where} jump{s|} {amount}",
         meaning: "the wall clock jumps, back if negative",
         aim: Aim::Machines(HostFault::ClockStep { step: () }),
         family: Family::Clock,
@@ -365,7 +365,8 @@ impl FaultKind {
 
     /// The sentence that tells that such a fault begins. `{where}` is its hosts or links, `{amount}` how large
     /// it is, `{lasts}` for how long, `{restarts}` when the process starts again; the latter two begin with a
-    /// space or a comma, or are empty.
+    /// space or a comma, or are empty. `{s|}` is what stands before the bar for one host, and what stands behind it
+    /// for several.
     pub fn story(&self) -> &'static str {
         self.traits().story
     }

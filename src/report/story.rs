@@ -93,12 +93,14 @@ fn of_fault(fault: &Fault, history: &History) -> Vec<Told> {
 /// The fault as a sentence.
 fn words(fault: &Fault) -> String {
     let lasts = match fault.duration_ns {
+        Some(0) => " at this moment".to_owned(),
         Some(ns) => format!(" for {}", duration(ns)),
         None => String::new(),
     };
     let starts_again = match fault.duration_ns {
-        Some(ns) => format!(", and starts again {} later", duration(ns)),
-        None => ", and does not start again".into(),
+        Some(0) => ", and start{s|} again at once".to_owned(),
+        Some(ns) => format!(", and start{{s|}} again {} later", duration(ns)),
+        None => ", and {does|do} not start again".into(),
     };
     let place = match &fault.effect {
         Effect::Hosts { hosts, .. } => listed(hosts),
@@ -114,7 +116,21 @@ fn words(fault: &Fault) -> String {
     let sentence = sentence.replace("{where}", &place);
     let sentence = sentence.replace("{amount}", &amount(&fault.effect));
     let sentence = sentence.replace("{lasts}", &lasts);
-    sentence.replace("{restarts}", &starts_again)
+    let sentence = sentence.replace("{restarts}", &starts_again);
+    numbered(&sentence, fault.effect.hosts().count())
+}
+
+/// A sentence about so many hosts, with one of the two forms in each `{one|several}`.
+fn numbered(sentence: &str, hosts: usize) -> String {
+    let mut parts = sentence.split('{');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (forms, rest) = part.split_once('}').unwrap_or((part, ""));
+        let (one, several) = forms.split_once('|').unwrap_or((forms, forms));
+        text += if hosts == 1 { one } else { several };
+        text += rest;
+    }
+    text
 }
 
 /// How large a fault is; empty if its kind has no amount.
@@ -146,17 +162,16 @@ fn end(fault: &Fault) -> String {
         Effect::Hosts { hosts, .. } => listed(hosts),
         Effect::Links { links, .. } => format!("{} and {}", listed(&links.from), listed(&links.to)),
     };
+    let number = fault.effect.hosts().count();
     match (fault.kind().span(), &fault.effect) {
-        (Span::Down, _) => format!("{} starts again", hosts()),
+        (Span::Down, _) => numbered(&format!("{} start{{s|}} again", hosts()), number),
         (
             _,
             Effect::Hosts {
                 fault: HostFault::Pause | HostFault::Suspend,
                 ..
             },
-        ) => {
-            format!("{} goes on", hosts())
-        }
+        ) => numbered(&format!("{} go{{es|}} on", hosts()), number),
         _ => format!("the {} of {} is over", fault.kind().noun(), hosts()),
     }
 }
@@ -244,5 +259,57 @@ fn of_record(record: &Record, is_told: &impl Fn(&Name) -> bool) -> Option<String
             record.host
         )),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use locklab_history::{FaultKind, Start};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(fault: HostFault, hosts: &[&str], duration_ns: Option<u64>, begins: &str, ends: &str) {
+        let hosts = hosts.iter().map(|&host| host.into()).collect();
+        let fault = Fault {
+            name: "f".into(),
+            start: Start::At { at_ns: 0 },
+            duration_ns,
+            effect: Effect::Hosts { fault, hosts },
+        };
+        assert_eq!(words(&fault), begins);
+        assert_eq!(end(&fault), ends);
+    }
+
+    #[test]
+    fn one_host_loses_power_and_two_lose_it() {
+        let (crash, second) = (HostFault::Crash, Some(1_000_000_000));
+        let one = "n1 loses power, and starts again 1.00 s later";
+        check(crash, &["n1"], second, one, "n1 starts again");
+        let two = "n1 and n2 lose power, and start again at once";
+        check(crash, &["n1", "n2"], Some(0), two, "n1 and n2 start again");
+        let three = "n1, n2 and n3 lose power, and do not start again";
+        let end = "n1, n2 and n3 start again";
+        check(crash, &["n1", "n2", "n3"], None, three, end);
+    }
+
+    #[test]
+    fn every_kind_of_fault_is_told_without_a_placeholder() {
+        for kind in FaultKind::ALL {
+            for hosts in [1, 2] {
+                let told = kind.story().replace("{where}", "").replace("{amount}", "");
+                let told = told.replace("{lasts}", "").replace("{restarts}", "");
+                let told = numbered(&told, hosts);
+                assert!(!told.contains(['{', '}', '|']), "{told}");
+            }
+        }
+        let pauses = "the processes of c1 and c2 stand still at this moment";
+        check(
+            HostFault::Pause,
+            &["c1", "c2"],
+            Some(0),
+            pauses,
+            "c1 and c2 go on",
+        );
     }
 }
