@@ -1,9 +1,9 @@
 //! `locklab attack`: a program of somebody else, whose lock is attacked.
 
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
+use super::campaign::fault_parser;
 use super::many::Many;
 use super::number::whole;
 use super::seeds::{self, Seeds};
@@ -11,7 +11,6 @@ use super::{Context, Exit, PerRun, scenario_completer};
 use locklab_experiments::attack::{self, DRAWN, OWN};
 use locklab_experiments::conduct;
 use locklab_experiments::run::{On, Run};
-use locklab_history::FaultKind;
 use locklab_real::{Clients, Program};
 
 const EXAMPLES: &str = "\
@@ -76,10 +75,6 @@ pub(super) struct Options {
     per_run: PerRun,
     #[command(flatten)]
     pub(super) many: Many,
-}
-
-fn fault_parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }
 
 impl Options {

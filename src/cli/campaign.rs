@@ -67,7 +67,8 @@ fn strategy_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(Strategy::ALL.map(Strategy::name))
 }
 
-fn fault_parser() -> PossibleValuesParser {
+/// The kinds of fault by their names.
+pub(super) fn fault_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }
 
