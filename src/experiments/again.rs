@@ -1,13 +1,16 @@
 //! How a run of somebody else's program is repeated.
 
-use locklab_check::Verdict;
-use locklab_history::Moment;
+use locklab_check::{Verdict, Violation};
+use locklab_history::{Failpoint, Moment, Name};
 use locklab_model::scenario::{Scenario, check};
 use locklab_real::Program;
 use locklab_runner::judged::JudgedRun;
-use locklab_shrink::{Subject, toml};
+use locklab_shrink::{Span, Subject, toml};
 
 use super::pictures::Evidence;
+
+/// More than any program takes its lock in a run.
+const ROUNDS: u32 = 100_000;
 
 /// A scenario that repeats a violation better than the seed of its run does: the faults up to then, those that struck
 /// at a time placed after what the program did. `moments` are the points that it came to. `None` if the scenario
@@ -18,22 +21,44 @@ pub(crate) fn restated(
     run: &JudgedRun,
     moments: &[(u64, Moment)],
 ) -> Option<String> {
-    let violated = run.verdicts.values().filter_map(|verdict| match verdict {
-        Verdict::Violated(violation) => Some(violation.at_ns),
+    let violations = run.verdicts.values().filter_map(|verdict| match verdict {
+        Verdict::Violated(violation) => Some(violation),
         _ => None,
     });
+    let span = Span {
+        granted_ns: { violations.clone() }
+            .map(|it| granted_ns(it, moments))
+            .min()?,
+        violated_ns: violations.map(|it| it.at_ns).max()?,
+    };
     let subject = Subject {
         scenario: scenario.clone(),
         seed,
         schedule: run.schedule.clone(),
     };
-    let restated = subject.restated(moments, violated.max()?)?.pinned();
+    let mut restated = subject.restated(moments, span)?.pinned();
+    // A program takes its lock as often as it likes.
+    restated.workload.rounds = restated.workload.rounds.max(ROUNDS);
     check(&restated).ok()?;
     let comment = format!(
         "The faults of {} with seed {seed} up to the violation, placed after what the clients had done.",
         scenario.name
     );
     Some(toml(&restated, &[comment]))
+}
+
+/// When the first of the clients was granted the lock that a violation is about; 0 if that is not known.
+fn granted_ns(violation: &Violation, moments: &[(u64, Moment)]) -> u64 {
+    let granted = |client: &Name| {
+        let mut before = moments
+            .iter()
+            .rev()
+            .filter(|(at_ns, _)| *at_ns <= violation.at_ns);
+        let granted = before
+            .find(|(_, moment)| moment.client == *client && moment.point == Failpoint::Acquired);
+        granted.map_or(0, |(at_ns, _)| *at_ns)
+    };
+    violation.clients.iter().map(granted).min().unwrap_or(0)
 }
 
 /// The arguments that repeat a run that serves as evidence.

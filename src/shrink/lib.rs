@@ -21,6 +21,7 @@ mod trial;
 pub use expect::{expect, tallies};
 pub use lost::{Estimate, Lost, LostError, MOST_TIMES, Point};
 pub use needed::{Needed, needed};
+pub use restate::Span;
 pub use search::{Minimum, NotViolated, Statistics, shrink};
 pub use size::Size;
 pub use subject::{Subject, usual_property};

@@ -1,7 +1,7 @@
 //! The faults of a real run, placed after what its clients did, in place of times. Real clients are elsewhere at the
 //! same time of another run, and a fault that strikes elsewhere does something else.
 
-use locklab_history::{Failpoint, Fault, Moment, Schedule, Start};
+use locklab_history::{Failpoint, Fault, Moment, Schedule, Start, Step};
 use locklab_values::units::NS_PER_MS;
 
 use crate::Subject;
@@ -9,22 +9,34 @@ use crate::Subject;
 /// The delays of faults are multiples of this, in nanoseconds: no real run is repeated more precisely.
 const PRECISION_NS: u64 = NS_PER_MS / 10;
 
+/// What led to a violation, in true time in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// When the first client was granted the lock of those that the violation is about.
+    pub granted_ns: u64,
+    /// When it was violated.
+    pub violated_ns: u64,
+}
+
 impl Subject {
-    /// The same run up to `until_ns`: each of its faults that struck at a time is placed after the last point that a
-    /// client had come to by then, and faults that came later are left out. `moments` are these points with their true
-    /// times, in nanoseconds, in order. `None` if no fault struck at a time after one of them.
-    pub fn restated(&self, moments: &[(u64, Moment)], until_ns: u64) -> Option<Subject> {
-        let comes =
-            |fault: &&Fault| !matches!(fault.start, Start::At { at_ns } if at_ns > until_ns);
-        let restated = |fault: &Fault| Fault {
-            start: after(&fault.start, moments),
-            ..fault.clone()
+    /// The same run up to a violation, with each fault that struck at a time placed after the last point that a client
+    /// had come to by then. Faults that were over before the grant are left out, and what had begun before it begins
+    /// at the last point before it: clients come to that sooner or later than in this run, and faults that are placed
+    /// at different points drift apart on the way. `moments` are the points with their true times, in nanoseconds, in
+    /// order. `None` if no fault struck at a time after one of them.
+    pub fn restated(&self, moments: &[(u64, Moment)], span: Span) -> Option<Subject> {
+        let fixed: Vec<(u64, Start)> = { moments.iter() }
+            .filter(|(_, moment)| is_fixed(moment))
+            .map(|(at_ns, moment)| (*at_ns, Start::at_step(Step::Failpoint(moment.clone()), 0)))
+            .collect();
+        let before = fixed.partition_point(|(at_ns, _)| *at_ns < span.granted_ns);
+        let opening = before.checked_sub(1).map(|last| &fixed[last]);
+        let restated = |fault: &Fault| match fault.start {
+            Start::At { at_ns } => placed(fault, at_ns, &fixed, opening, span.violated_ns),
+            _ => Some(fault.clone()),
         };
         let schedule = Schedule {
-            faults: { self.schedule.faults.iter() }
-                .filter(comes)
-                .map(restated)
-                .collect(),
+            faults: self.schedule.faults.iter().filter_map(restated).collect(),
         };
         let is_restated = |fault: &Fault| !self.schedule.faults.contains(fault);
         let is_any = schedule.faults.iter().any(is_restated);
@@ -35,21 +47,40 @@ impl Subject {
     }
 }
 
-fn after(start: &Start, moments: &[(u64, Moment)]) -> Start {
-    let Start::At { at_ns } = start else {
-        return start.clone();
-    };
-    let before =
-        { moments.iter().rev() }.find(|(passed_ns, moment)| passed_ns <= at_ns && is_fixed(moment));
-    match before {
-        None => start.clone(),
-        Some((passed_ns, moment)) => Start::After {
-            client: moment.client.clone(),
-            point: moment.point,
-            nth: moment.nth,
-            delay_ns: (at_ns - passed_ns) / PRECISION_NS * PRECISION_NS,
-        },
+/// A fault that began at a time, placed after one of these points; `None` if it is left out. `opening` is the last
+/// point before the grant.
+fn placed(
+    fault: &Fault,
+    at_ns: u64,
+    points: &[(u64, Start)],
+    opening: Option<&(u64, Start)>,
+    violated_ns: u64,
+) -> Option<Fault> {
+    if at_ns > violated_ns {
+        return None;
     }
+    let mut fault = fault.clone();
+    // What has no end, as a clock that was stepped, is in force whenever it began.
+    if let (Some(duration_ns), Some((opens_ns, start))) = (fault.duration_ns, opening)
+        && at_ns < *opens_ns
+    {
+        let ends_ns = at_ns.saturating_add(duration_ns);
+        fault.duration_ns = Some(round(ends_ns.checked_sub(*opens_ns)?));
+        fault.start = start.clone();
+        return Some(fault);
+    }
+    let passed = points.partition_point(|(passed_ns, _)| *passed_ns <= at_ns);
+    if let Some((passed_ns, start)) = passed.checked_sub(1).map(|last| &points[last]) {
+        fault.start = start.clone();
+        if let Start::After { delay_ns, .. } = &mut fault.start {
+            *delay_ns = round(at_ns - passed_ns);
+        }
+    }
+    Some(fault)
+}
+
+fn round(ns: u64) -> u64 {
+    ns / PRECISION_NS * PRECISION_NS
 }
 
 /// Whether it comes once in a round of every program.
@@ -69,15 +100,15 @@ mod tests {
     use super::*;
     use locklab_history::{Effect, HostFault};
     use locklab_model::scenario::{check, load};
-    use std::collections::BTreeMap;
 
     const MS: u64 = NS_PER_MS;
 
-    fn pause(name: &str, start: Start) -> Fault {
+    /// A pause at so many milliseconds, for so many.
+    fn pause(at_ms: u64, lasts_ms: Option<u64>) -> Fault {
         Fault {
-            name: name.into(),
-            start,
-            duration_ns: Some(500 * MS),
+            name: format!("at{at_ms}").into(),
+            start: Start::At { at_ns: at_ms * MS },
+            duration_ns: lasts_ms.map(|ms| ms * MS),
             effect: Effect::Hosts {
                 fault: HostFault::Pause,
                 hosts: vec!["c1".into()],
@@ -85,78 +116,67 @@ mod tests {
         }
     }
 
-    fn at(ms: u64) -> Start {
-        Start::At { at_ns: ms * MS }
-    }
-
-    fn subject(faults: Vec<Fault>) -> Subject {
-        let scenario = load("kleppmann/k1", &[]).expect("it ships");
-        Subject {
+    /// The faults of a run in which c1 was granted the lock at 210 ms, with the property violated at so many: name,
+    /// placement, duration in milliseconds.
+    fn restated(faults: Vec<Fault>, violated_ms: u64) -> Option<Vec<String>> {
+        let scenario = load("kleppmann/k1", &["workload.rounds=9".into()]).expect("it ships");
+        let subject = Subject {
             schedule: Schedule { faults },
             ..Subject::of(&scenario, 0)
-        }
-    }
-
-    fn moments() -> Vec<(u64, Moment)> {
+        };
         let moment = |(ms, text): (u64, &str)| (ms * MS, text.parse().expect("a moment"));
         let moments = [
             (100, "c1 acquired"),
-            (150, "c2 acquiring"),
-            (200, "c1 released"),
-            (210, "c2 acquired"),
+            (150, "c1 acquiring"),
+            (200, "c2 released"),
+            (210, "c1 acquired #2"),
         ];
-        moments.map(moment).into()
+        let span = Span {
+            granted_ns: 210 * MS,
+            violated_ns: violated_ms * MS,
+        };
+        let pinned = subject.restated(&moments.map(moment), span)?.pinned();
+        assert_eq!(check(&pinned), Ok(()));
+        let told = |(name, fault): (&String, &_)| {
+            let written = serde_json::to_value(fault).expect("it is written");
+            let keys = ["at_ms", "after", "delay_ms", "duration_ms"].iter();
+            let keys = keys.filter(|key| !written[**key].is_null());
+            let values: Vec<String> = keys.map(|key| format!("{key}={}", written[*key])).collect();
+            format!("{name} {}", values.join(" "))
+        };
+        Some(pinned.fault.iter().map(told).collect())
     }
 
     #[test]
     fn faults_come_after_the_last_point_that_comes_once_in_a_round() {
-        let acquired = Start::After {
-            client: "c2".into(),
-            point: Failpoint::Acquired,
-            nth: 1,
-            delay_ns: 0,
-        };
-        let faults = [at(50), at(170), at(205), acquired, at(300), at(301)];
-        let faults = { ["a", "b", "c", "d", "e", "f"].iter().zip(faults) }
-            .map(|(name, start)| pause(name, start));
-        let restated = subject(faults.collect()).restated(&moments(), 300 * MS);
-        let pinned = restated.expect("three have changed").pinned();
-        assert_eq!(check(&pinned), Ok(()));
-        let placed = |value: &serde_json::Value| {
-            let keys = ["at_ms", "after", "delay_ms"];
-            keys.map(|key| value.get(key).map_or(String::new(), ToString::to_string))
-                .join(" ")
-        };
-        let written = serde_json::to_value(&pinned.fault).expect("it is written");
-        let written: BTreeMap<&str, String> = { written.as_object().into_iter().flatten() }
-            .map(|(name, fault)| (&**name, placed(fault)))
-            .collect();
+        let faults = [50, 170, 205, 300, 301].map(|at_ms| pause(at_ms, None));
         let expected = [
-            ("a", "50.0 null null"),
-            ("b", "null \"c1 acquired\" 70.0"),
-            ("c", "null \"c1 released\" 5.0"),
-            ("d", "null \"c2 acquired\" 0.0"),
-            ("e", "null \"c2 acquired\" 90.0"),
+            "at170 after=\"c1 acquired\" delay_ms=70.0",
+            "at205 after=\"c2 released\" delay_ms=5.0",
+            "at300 after=\"c1 acquired #2\" delay_ms=90.0",
+            "at50 at_ms=50.0",
         ];
-        assert_eq!(
-            written,
-            expected
-                .map(|(name, placed)| (name, placed.to_owned()))
-                .into()
-        );
+        let restated = restated(faults.into(), 300).expect("three have changed");
+        assert_eq!(restated, expected);
+    }
+
+    #[test]
+    fn of_what_came_before_the_grant_only_the_rest_remains() {
+        let faults = vec![
+            pause(110, Some(80)),
+            pause(120, Some(500)),
+            pause(220, Some(7)),
+        ];
+        let expected = [
+            "at120 after=\"c2 released\" delay_ms=0.0 duration_ms=420.0",
+            "at220 after=\"c1 acquired #2\" delay_ms=10.0 duration_ms=7.0",
+        ];
+        assert_eq!(restated(faults, 300).expect("they have changed"), expected);
     }
 
     #[test]
     fn a_run_without_faults_at_times_stays_as_it_is() {
-        assert!(
-            subject(vec![pause("a", at(50))])
-                .restated(&moments(), 1000 * MS)
-                .is_none()
-        );
-        assert!(
-            subject(vec![pause("a", at(500))])
-                .restated(&moments(), 400 * MS)
-                .is_none()
-        );
+        assert_eq!(restated(vec![pause(50, None)], 1000), None);
+        assert_eq!(restated(vec![pause(500, Some(9))], 400), None);
     }
 }

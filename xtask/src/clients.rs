@@ -254,15 +254,14 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
 /// Writes the table of all that is known.
 fn publish(names: &[String], left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut rows = Vec::new();
+    table::begin()?;
     for name in names {
         let client = read(name)?;
         rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
         for lock in &client.locks {
             let file = kept(name, &client, lock, DRAWN).with_extension("toml");
             if file.is_file() {
-                let to = published(name, lock);
-                std::fs::create_dir_all(to.parent().expect("it is in a folder"))?;
-                std::fs::copy(file, to)?;
+                std::fs::copy(file, published(name, lock))?;
             }
         }
     }
@@ -317,7 +316,7 @@ fn kept(name: &str, client: &Client, lock: &Lock, scenario: &str) -> PathBuf {
 /// Where the table has such a scenario.
 fn published(name: &str, lock: &Lock) -> PathBuf {
     let file = format!("{name}-{}.toml", short(&lock.title));
-    Path::new(table::FOLDER).join("again").join(file)
+    Path::new(table::AGAIN).join(file)
 }
 
 fn short(text: &str) -> String {
@@ -342,6 +341,9 @@ fn attack_all(
         let path = kept(name, client, lock, scenario);
         std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
         let file = path.with_extension("toml");
+        if file.is_file() {
+            std::fs::remove_file(&file)?;
+        }
         let seen = attack(name, lock, scenario, options.seeds(scenario, usual), &file)?;
         std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
             .with_context(|| format!("write {}", path.display()))?;

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::Result;
 
 use super::{Deadline, Row, SCENARIOS, Seen};
 
-pub const FOLDER: &str = "reports/clients";
+const FOLDER: &str = "reports/clients";
+
+/// The scenarios that repeat violations.
+pub const AGAIN: &str = "reports/clients/again";
 
 const HEAD: &str = "\
 # Real client libraries under faults
@@ -15,7 +19,7 @@ const HEAD: &str = "\
 Written by `cargo xtask clients` from the runs that it made; [reports/README.md](../README.md) says how. Each row is one
 lock of a library, in the way its documentation uses it, on real Redis. Two runs of one seed are not equal, so the list
 below says how often the command came to the same violation. Of `attack/drawn` it runs a file in `again/`: the same
-faults up to the violation, placed after what the clients had done in place of times.
+faults up to the violation, placed after what the clients had done, in place of times.
 
 How to read it:
 
@@ -33,9 +37,16 @@ How to read it:
 
 ";
 
+/// Makes the folders, without the scenarios of earlier tables.
+pub fn begin() -> Result<()> {
+    if Path::new(AGAIN).is_dir() {
+        std::fs::remove_dir_all(AGAIN)?;
+    }
+    Ok(std::fs::create_dir_all(AGAIN)?)
+}
+
 /// Writes `clients.md` and `clients.json`.
 pub fn write(rows: &[Row], left_out: &BTreeMap<String, String>) -> Result<()> {
-    std::fs::create_dir_all(FOLDER)?;
     std::fs::write(format!("{FOLDER}/clients.md"), page(rows, left_out))?;
     let mut json = serde_json::to_string_pretty(rows)?;
     json.push('\n');
