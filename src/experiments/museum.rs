@@ -38,7 +38,7 @@ use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data};
 
 use self::minimum::Placed;
-pub use self::strategies::{STARTS, Strategies};
+pub use self::strategies::{Ask, Mistake, Mistakes, Request, STARTS, Strategies};
 use self::trial::{Runs, Trial};
 
 /// The exhibits to show.

@@ -64,7 +64,7 @@ pub(crate) fn standard_sets() -> Vec<String> {
 }
 
 /// The lease of every lock there, in milliseconds.
-const STANDARD_LEASE_MS: u64 = 1000;
+pub(crate) const STANDARD_LEASE_MS: u64 = 1000;
 
 /// Scenarios whose steps are struck.
 pub struct Place {

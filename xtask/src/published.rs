@@ -12,14 +12,16 @@ use crate::tool::{cargo, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
-/// The results of real runs, a page that says on which machine it was made, times of a processor, and the
-/// mutants, which `cargo xtask mutants --compare` compares.
-const UNREPEATABLE: [&str; 7] = [
+/// The results of real runs, a page that says on which machine it was made, times of a processor, and what a copy of
+/// the tree with mistakes makes, which `cargo xtask mutants --compare` and `cargo xtask plants --search --compare`
+/// compare.
+const UNREPEATABLE: [&str; 8] = [
     "reports/calibrate/",
     "reports/clients/",
     "reports/confirm/",
     "reports/critique/",
     "reports/mutants/",
+    "reports/search/mistakes",
     "reports/search/times.",
     "reports/throughput/",
 ];

@@ -25,7 +25,8 @@ pub const TESTS: &[&str] = &[
     "wire",
 ];
 
-const PACKAGES: &str = "--release --package locklab --package locklab-instructions";
+/// The packages, as cargo takes them.
+pub const PACKAGES: &str = "--release --package locklab --package locklab-instructions";
 
 /// Builds `target/release/locklab`, `target/release/locklab-instructions` and the tests.
 ///

@@ -6,6 +6,10 @@
 //! The processor time stands in a table of its own.
 
 mod cpu;
+mod elsewhere;
+mod mistakes;
+mod sighting;
+mod sightings;
 mod start;
 mod tables;
 mod way;
@@ -20,7 +24,10 @@ use locklab_runner::pool::Broken;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub use self::mistakes::{Ask, Mistake, Mistakes, Request};
+use self::sightings::Sightings;
 use self::start::Start;
+use self::tables::{Extent, Subject};
 use self::way::{Search, Way};
 use crate::bug::Bug;
 use crate::parts::{By, Rounds, Stage};
@@ -47,6 +54,12 @@ pub struct Starts(BTreeMap<u64, Start>);
 impl Part for Starts {
     fn join(&mut self, other: Self) {
         self.0.extend(other.0);
+    }
+}
+
+impl Starts {
+    fn found_any(&self) -> bool {
+        self.0.values().any(|start| start.shown.is_some())
     }
 }
 
@@ -116,9 +129,11 @@ impl Experiment for Strategies {
         let one = |place: usize, number: u64, starts: &mut Starts| {
             let first = number * self.limit;
             let seeds = first..first + self.limit;
-            let search = &self.searches[place];
-            let start = Start::of(search, self.property(place), seeds, stop)?;
-            starts.0.insert(number, start);
+            let (search, property) = (&self.searches[place], self.property(place));
+            let sightings = Sightings::of(search, property, seeds, stop);
+            starts
+                .0
+                .insert(number, Start::of(search, property, sightings)?);
             anyhow::Ok(())
         };
         let bug = |broken: Broken| {
@@ -139,17 +154,20 @@ impl Experiment for Strategies {
     ) -> anyhow::Result<Report> {
         let rows: Vec<tables::Row> = { self.exhibits.iter() }
             .zip(results.chunks(Way::ALL.len()))
-            .map(|(exhibit, made)| tables::Row::of(exhibit, made))
+            .map(|(exhibit, made)| tables::Row::of(&exhibit.name, exhibit.property, made))
             .collect();
-        let runs = tables::runs(&rows, self.limit, folder);
-        let times = tables::times(&rows, self.limit, folder);
+        let extent = Extent {
+            starts: self.starts,
+            limit: self.limit,
+        };
+        let tables = Subject::Mechanisms.tables(&rows, extent, folder);
         let document = data::document(
             Self::NAME,
             json!({ "limit": self.limit, "starts": self.starts, "exhibits": rows }),
         );
         let is_whole = results.iter().all(Made::is_whole);
         Ok(Report {
-            sections: vec![runs, times],
+            sections: tables.into(),
             closing: String::new(),
             document,
             exit: match is_whole {

@@ -1,15 +1,9 @@
-//! One search, until a run shows the mechanism.
+//! One search, until a run shows the mistake.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-use anyhow::ensure;
 use locklab_check::Property;
-use locklab_runner::simulate::Keep;
 use serde::{Deserialize, Serialize};
 
-use super::cpu;
+use super::sighting::{Cost, Sighting};
 use super::way::Search;
 use crate::museum::trial::Trial;
 
@@ -18,22 +12,13 @@ use crate::museum::trial::Trial;
 pub(super) struct Start {
     /// Until a run violated the property, whatever the reason.
     pub(super) violated: Option<Cost>,
-    /// Until a run showed the mechanism: it violated the property, and the same run of the mended lock did not.
+    /// Until a run showed the mistake: it violated the property, and the same run without the mistake did not.
     pub(super) shown: Option<Cost>,
 }
 
-/// What was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Cost {
-    /// Runs, with those that were made to choose others.
-    pub(super) runs: u64,
-    /// Processor time, in nanoseconds.
-    pub(super) cpu_ns: u64,
-}
-
 impl Start {
-    /// Searches with these seeds, and with as many runs at most. The runs of the mended lock are the museum's
-    /// proof; they are no part of the search, and not counted.
+    /// The cost of the first sighting, and of the first one that shows the mistake. The runs without the mistake are
+    /// a proof; they are no part of the search, and not counted.
     ///
     /// # Errors
     ///
@@ -41,32 +26,14 @@ impl Start {
     pub(super) fn of(
         search: &Search,
         property: Property,
-        seeds: Range<u64>,
-        stop: &AtomicBool,
+        sightings: impl Iterator<Item = anyhow::Result<Sighting>>,
     ) -> anyhow::Result<Start> {
-        let limit = seeds.end - seeds.start;
         let mut start = Start::default();
-        let (mut runs, mut spent) = (0, Duration::ZERO);
-        for seed in seeds {
-            ensure!(!stop.load(Ordering::Relaxed), "the search was stopped");
-            let began = cpu::of_this_thread();
-            let chosen = search.choose(seed)?;
-            let run = chosen.run(seed, Keep::default())?;
-            spent += cpu::of_this_thread().saturating_sub(began);
-            runs += 1 + chosen.rehearsals;
-            if runs > limit {
-                break;
-            }
-            if !run.violates(property) {
-                continue;
-            }
-            let cost = Cost {
-                runs,
-                cpu_ns: u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX),
-            };
-            start.violated.get_or_insert(cost);
-            if search.mended(seed, &run, property)? == Trial::Mended {
-                start.shown = Some(cost);
+        for sighting in sightings {
+            let sighting = sighting?;
+            start.violated.get_or_insert(sighting.cost);
+            if search.mended(&sighting, property)? == Trial::Mended {
+                start.shown = Some(sighting.cost);
                 break;
             }
         }

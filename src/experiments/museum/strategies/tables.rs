@@ -1,24 +1,111 @@
 //! What the searches took, as tables.
 
+use locklab_check::Property;
 use locklab_evidence::thousands;
-use locklab_museum::Exhibit;
 use locklab_report::Provenance;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_values::units::fractional_ms_from_ns;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::start::{Cost, Start};
+use super::sighting::Cost;
+use super::start::Start;
 use super::way::Way;
-use super::{Made, STARTS, Starts};
+use super::{Made, Starts};
 use crate::section::Section;
 use crate::{Store, data};
 
-/// The searches for one exhibit.
+/// What is searched for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Subject {
+    /// The mechanisms of the museum.
+    Mechanisms,
+    /// Planted mistakes.
+    Mistakes,
+}
+
+impl Subject {
+    fn one(self) -> &'static str {
+        match self {
+            Subject::Mechanisms => "mechanism",
+            Subject::Mistakes => "mistake",
+        }
+    }
+
+    /// The heading of its column in lists.
+    fn column(self) -> &'static str {
+        match self {
+            Subject::Mechanisms => "exhibit",
+            Subject::Mistakes => "mistake",
+        }
+    }
+
+    /// The command that searches.
+    fn command(self) -> &'static str {
+        match self {
+            Subject::Mechanisms => "museum",
+            Subject::Mistakes => "plants",
+        }
+    }
+
+    /// The names of the files: with numbers of runs, and with processor times.
+    fn stems(self) -> [&'static str; 2] {
+        match self {
+            Subject::Mechanisms => ["search", "times"],
+            Subject::Mistakes => ["mistakes", "mistakes-times"],
+        }
+    }
+
+    fn provenance(self, search: &Extent) -> Provenance {
+        let subject = match self {
+            Subject::Mechanisms => "searches for the mechanisms of the museum",
+            Subject::Mistakes => "searches for planted mistakes",
+        };
+        Provenance {
+            subject: subject.into(),
+            overrides: vec![],
+            seeds: format!("{} starts of {} seeds", search.starts, search.limit),
+            environment: "simulated world".into(),
+        }
+    }
+
+    fn notes(self, search: &Extent) -> Vec<String> {
+        let each = format!(
+            "Each number is the median of {} starts, each with seeds of its own; a start ends after {} runs. \
+             In brackets: how many starts found it, if not all did.",
+            search.starts,
+            thousands(search.limit)
+        );
+        let (each, shows) = match self {
+            Subject::Mechanisms => (
+                each,
+                "A run shows a mechanism if it violates the property, and the same run of the mended lock does not. \
+                 The runs without faults that steps makes are counted.",
+            ),
+            Subject::Mistakes => (
+                each + " After two starts that found nothing there was no third.",
+                "A run shows a mistake if it violates the property, which then holds in the same run without the \
+                 mistake. The runs without faults that steps makes are counted.",
+            ),
+        };
+        vec!["* the fewest of its row.".into(), each, shows.into()]
+    }
+}
+
+/// How much was searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) starts: u64,
+    /// The runs of a start that finds nothing.
+    pub(super) limit: u64,
+}
+
+/// The searches for one mechanism or mistake.
 #[derive(Serialize)]
 pub(super) struct Row {
-    exhibit: String,
+    #[serde(rename = "exhibit")]
+    name: String,
     property: &'static str,
     searches: Vec<Found>,
 }
@@ -39,11 +126,11 @@ struct Found {
 }
 
 impl Row {
-    pub(super) fn of(exhibit: &Exhibit, made: &[Made<Starts>]) -> Row {
+    pub(super) fn of(name: &str, property: Property, made: &[Made<Starts>]) -> Row {
         let searches = Way::ALL.iter().zip(made);
         Row {
-            exhibit: exhibit.name.clone(),
-            property: exhibit.property.name(),
+            name: name.to_owned(),
+            property: property.name(),
             searches: searches
                 .map(|(way, made)| Found::of(*way, &made.result))
                 .collect(),
@@ -111,11 +198,11 @@ fn runs_in_words(runs: f64) -> String {
 }
 
 impl Measure {
-    /// The rows of a table: each exhibit with the best marked, then the medians over exhibits.
-    fn rows(self, rows: &[Row]) -> Vec<TableRow> {
+    /// The rows of a table: each with the best marked, then the medians over all.
+    fn rows(self, subject: Subject, rows: &[Row]) -> Vec<TableRow> {
         let mut all: Vec<TableRow> = { rows.iter() }
             .map(|row| TableRow {
-                label: row.exhibit.clone(),
+                label: row.name.clone(),
                 fields: self.fields(row),
             })
             .collect();
@@ -132,7 +219,7 @@ impl Measure {
             Some(it) => marked((self.say)(*it), Some(*it) == best),
         };
         all.push(TableRow {
-            label: "median of the mechanisms".into(),
+            label: format!("median of the {}s", subject.one()),
             fields: medians.iter().map(field).collect(),
         });
         let found = (0..Way::ALL.len()).map(|way| {
@@ -141,7 +228,7 @@ impl Measure {
             Field::plain(format!("{found} of {of}"), Look::Silent)
         });
         all.push(TableRow {
-            label: "mechanisms found".into(),
+            label: format!("{}s found", subject.one()),
             fields: found.collect(),
         });
         all
@@ -184,85 +271,106 @@ fn least(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     values.flatten().min_by(f64::total_cmp)
 }
 
-/// The numbers of runs.
-pub(super) fn runs(rows: &[Row], limit: u64, folder: &Store) -> Section {
-    let mut list = Csv::new([
-        "exhibit",
-        "property",
-        "strategy",
-        "starts",
-        "found",
-        "violated",
-        "runs",
-        "runs_to_violation",
-    ]);
-    let number = |it: Option<f64>| it.map_or(String::new(), |it| it.to_string());
-    let mut entries = Vec::new();
-    for row in rows {
-        for found in &row.searches {
-            let counts = [found.starts, found.found, found.violated];
-            let mut fields = vec![
-                row.exhibit.clone(),
-                row.property.to_owned(),
-                found.strategy.to_owned(),
-            ];
-            fields.extend(counts.map(|count| count.to_string()));
-            fields.extend([found.runs, found.runs_to_violation].map(number));
-            list.push(fields);
-            entries.push(json!({
-                "exhibit": row.exhibit, "property": row.property, "strategy": found.strategy,
-                "starts": found.starts, "found": found.found, "violated": found.violated,
-                "runs": found.runs, "runs_to_violation": found.runs_to_violation,
-            }));
-        }
+impl Subject {
+    /// A table of the numbers of runs, and one of the processor times.
+    pub(super) fn tables(self, rows: &[Row], search: Extent, folder: &Store) -> [Section; 2] {
+        [
+            self.runs(rows, search, folder),
+            self.times(rows, search, folder),
+        ]
     }
-    let table = Table {
-        title: "Runs until a mechanism is shown".into(),
-        rows_are: "mechanism",
-        columns: columns(),
-        rows: RUNS.rows(rows),
-        legend: legend("fewest runs"),
-        notes: notes(limit),
-    };
-    let data = data::document("museum", json!({ "limit": limit, "results": entries }));
-    Section::of_table(table, list, data, provenance(limit), folder, "search")
-}
 
-/// The processor times.
-pub(super) fn times(rows: &[Row], limit: u64, folder: &Store) -> Section {
-    let mut list = Csv::new(["exhibit", "property", "strategy", "found", "cpu_ms"]);
-    let mut entries = Vec::new();
-    for row in rows {
-        for found in &row.searches {
-            let cpu_ms = found.cpu_ms.map_or(String::new(), |ms| format!("{ms:.3}"));
-            list.push(vec![
-                row.exhibit.clone(),
-                row.property.to_owned(),
-                found.strategy.to_owned(),
-                found.found.to_string(),
-                cpu_ms,
-            ]);
-            entries.push(json!({
-                "exhibit": row.exhibit, "property": row.property, "strategy": found.strategy,
-                "found": found.found, "cpu_ms": found.cpu_ms,
-            }));
+    fn runs(self, rows: &[Row], search: Extent, folder: &Store) -> Section {
+        let mut list = Csv::new([
+            self.column(),
+            "property",
+            "strategy",
+            "starts",
+            "found",
+            "violated",
+            "runs",
+            "runs_to_violation",
+        ]);
+        let number = |it: Option<f64>| it.map_or(String::new(), |it| it.to_string());
+        let mut entries = Vec::new();
+        for row in rows {
+            for found in &row.searches {
+                let counts = [found.starts, found.found, found.violated];
+                let mut fields = vec![
+                    row.name.clone(),
+                    row.property.to_owned(),
+                    found.strategy.to_owned(),
+                ];
+                fields.extend(counts.map(|count| count.to_string()));
+                fields.extend([found.runs, found.runs_to_violation].map(number));
+                list.push(fields);
+                entries.push(json!({
+                    self.column(): row.name, "property": row.property, "strategy": found.strategy,
+                    "starts": found.starts, "found": found.found, "violated": found.violated,
+                    "runs": found.runs, "runs_to_violation": found.runs_to_violation,
+                }));
+            }
         }
+        let table = Table {
+            title: format!("Runs until a {} is shown", self.one()),
+            rows_are: self.one(),
+            columns: columns(),
+            rows: RUNS.rows(self, rows),
+            legend: legend("fewest runs"),
+            notes: self.notes(&search),
+        };
+        self.section(table, list, entries, search, folder, self.stems()[0])
     }
-    let table = Table {
-        title: "Processor time until a mechanism is shown".into(),
-        rows_are: "mechanism",
-        columns: columns(),
-        rows: TIME.rows(rows),
-        legend: legend("least time"),
-        notes: vec![
-            "* the least of its row.".into(),
-            "The time of the thread that searches. It depends on the machine, and on what else the \
-             machine does; the numbers of runs do not."
-                .into(),
-        ],
-    };
-    let data = data::document("museum", json!({ "limit": limit, "results": entries }));
-    Section::of_table(table, list, data, provenance(limit), folder, "times")
+
+    fn times(self, rows: &[Row], search: Extent, folder: &Store) -> Section {
+        let mut list = Csv::new([self.column(), "property", "strategy", "found", "cpu_ms"]);
+        let mut entries = Vec::new();
+        for row in rows {
+            for found in &row.searches {
+                let cpu_ms = found.cpu_ms.map_or(String::new(), |ms| format!("{ms:.3}"));
+                list.push(vec![
+                    row.name.clone(),
+                    row.property.to_owned(),
+                    found.strategy.to_owned(),
+                    found.found.to_string(),
+                    cpu_ms,
+                ]);
+                entries.push(json!({
+                    self.column(): row.name, "property": row.property, "strategy": found.strategy,
+                    "found": found.found, "cpu_ms": found.cpu_ms,
+                }));
+            }
+        }
+        let table = Table {
+            title: format!("Processor time until a {} is shown", self.one()),
+            rows_are: self.one(),
+            columns: columns(),
+            rows: TIME.rows(self, rows),
+            legend: legend("least time"),
+            notes: vec![
+                "* the least of its row.".into(),
+                "The time of the thread that searches. It depends on the machine, and on what else the \
+                 machine does; the numbers of runs do not."
+                    .into(),
+            ],
+        };
+        self.section(table, list, entries, search, folder, self.stems()[1])
+    }
+
+    fn section(
+        self,
+        table: Table,
+        list: Csv,
+        entries: Vec<Value>,
+        search: Extent,
+        folder: &Store,
+        stem: &str,
+    ) -> Section {
+        let contents = json!({ "limit": search.limit, "results": entries });
+        let data = data::document(self.command(), contents);
+        let provenance = self.provenance(&search);
+        Section::of_table(table, list, data, provenance, folder, stem)
+    }
 }
 
 fn columns() -> Vec<String> {
@@ -274,29 +382,6 @@ fn legend(best: &'static str) -> Vec<(Look, &'static str)> {
         (Look::Holds, best),
         (Look::Inconclusive, "not found by half of the starts"),
     ]
-}
-
-fn notes(limit: u64) -> Vec<String> {
-    vec![
-        "* the fewest of its row.".into(),
-        format!(
-            "Each number is the median of {STARTS} starts, each with seeds of its own; a start ends \
-             after {} runs. In brackets: how many starts found it, if not all did.",
-            thousands(limit)
-        ),
-        "A run shows a mechanism if it violates the property, and the same run of the mended lock \
-         does not. The runs without faults that steps makes are counted."
-            .into(),
-    ]
-}
-
-fn provenance(limit: u64) -> Provenance {
-    Provenance {
-        subject: "searches for the mechanisms of the museum".into(),
-        overrides: vec![],
-        seeds: format!("{STARTS} starts of {limit} seeds"),
-        environment: "simulated world".into(),
-    }
 }
 
 #[cfg(test)]

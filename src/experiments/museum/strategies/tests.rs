@@ -6,6 +6,7 @@ use locklab_history::FaultKind;
 use locklab_museum::{Exhibit, Museum as Data};
 
 use super::Strategies;
+use super::sightings::Sightings;
 use super::start::Start;
 use super::way::{Search, Way};
 use crate::strategy::Strategy;
@@ -19,7 +20,8 @@ fn start(name: &str, way: Way, seeds: std::ops::Range<u64>) -> Start {
     let exhibit = exhibit(name);
     let search = Search::of(way, &exhibit).expect("it fits");
     let never = AtomicBool::new(false);
-    Start::of(&search, exhibit.property, seeds, &never).expect("each run ends")
+    let sightings = Sightings::of(&search, exhibit.property, seeds, &never);
+    Start::of(&search, exhibit.property, sightings).expect("each run ends")
 }
 
 /// What fails after Ctrl-C is not kept.
@@ -27,8 +29,9 @@ fn start(name: &str, way: Way, seeds: std::ops::Range<u64>) -> Start {
 fn search_that_is_stopped_has_no_result() {
     let exhibit = exhibit("no-lease");
     let search = Search::of(Way::ALL[0], &exhibit).expect("it fits");
-    let stopped = Start::of(&search, exhibit.property, 0..1, &AtomicBool::new(true));
-    assert!(stopped.is_err());
+    let stop = AtomicBool::new(true);
+    let sightings = Sightings::of(&search, exhibit.property, 0..1, &stop);
+    assert!(Start::of(&search, exhibit.property, sightings).is_err());
 }
 
 #[test]

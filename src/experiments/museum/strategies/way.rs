@@ -3,16 +3,18 @@
 use anyhow::anyhow;
 use locklab_check::Property;
 use locklab_history::{FaultKind, Schedule};
+use locklab_matrix::{Row, Setting, put_in};
 use locklab_model::scenario::{self, Scenario};
 use locklab_museum::Exhibit;
 use locklab_runner::RunError;
-use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use serde::Serialize;
 
-use crate::museum::trial::{Trial, at_their_times};
+use super::sighting::Sighting;
+use crate::museum::trial::Trial;
 use crate::museum::upper;
-use crate::place::{KINDS, STANDARD, standard_sets};
+use crate::place::{KINDS, STANDARD, STANDARD_LEASE_MS, standard_sets};
 use crate::strategy::{Chosen, Kinds, Strategy};
 
 /// What `locklab campaign` runs.
@@ -80,35 +82,37 @@ impl Way {
         }
     }
 
-    /// The kinds of fault that are placed for an exhibit.
-    fn kinds(self, exhibit: &Exhibit) -> Kinds {
-        match (self, &exhibit.fault) {
+    /// The kinds of fault that are placed, of this one or of all.
+    fn kinds(self, only: Option<&str>) -> Kinds {
+        match (self, only) {
             (Way::Late, Some(only)) if only != LATE => Kinds::Of(vec![]),
             (Way::Late, _) => Kinds::Named(LATE.into()),
-            (_, Some(only)) => Kinds::Named(only.clone()),
+            (_, Some(only)) => Kinds::Named(only.to_owned()),
             (_, None) => Kinds::All,
         }
     }
 
+    /// The scenario on which it searches, and what is changed there.
+    fn workload(self) -> (&'static str, Vec<String>) {
+        if self == Way::Campaign {
+            return (CAMPAIGN, vec![]);
+        }
+        let mut sets = standard_sets();
+        if let Way::Place(Strategy::Uniform | Strategy::Swarm) = self {
+            sets.retain(|set| !set.starts_with("workload.rounds="));
+            sets.extend(REPEATED.map(String::from));
+        }
+        (STANDARD, sets)
+    }
+
     /// The scenario on which an exhibit with these overrides is searched.
     fn scenario(self, exhibit: &Exhibit, layers: &[&[String]]) -> anyhow::Result<Scenario> {
-        let mut base = match self {
-            Way::Campaign => vec![],
-            Way::Place(_) | Way::Late => standard_sets(),
-        };
-        if let Way::Place(Strategy::Uniform | Strategy::Swarm) = self {
-            base.retain(|set| !set.starts_with("workload.rounds="));
-            base.extend(REPEATED.map(String::from));
-        }
+        let (name, mut base) = self.workload();
         let mut sets = layers.iter().copied().flatten();
         if sets.any(|set| set.starts_with("topology.nodes=")) {
             // As `locklab campaign` has it: nodes of a majority have no replicas.
             base.extend(["topology.replicas=0", "topology.sentinels=0"].map(String::from));
         }
-        let name = match self {
-            Way::Campaign => CAMPAIGN,
-            Way::Place(_) | Way::Late => STANDARD,
-        };
         let mut scenario = scenario::load(name, &upper(&base, layers))?;
         if let (Some(campaign), Some(only)) = (&mut scenario.campaign, &exhibit.fault) {
             campaign.faults = drawn_kinds(only);
@@ -116,6 +120,22 @@ impl Way {
         scenario.expect.clear();
         scenario::check(&scenario).map_err(|error| anyhow!(error))?;
         Ok(scenario)
+    }
+
+    /// The scenario on which a lock of the catalogue is searched, with these overrides.
+    fn scenario_of(self, row: &Row, sets: &[String]) -> anyhow::Result<Scenario> {
+        let (name, base) = self.workload();
+        let (of_lock, sets): (Vec<String>, Vec<String>) =
+            { sets.iter().cloned() }.partition(|set| set.starts_with("lock."));
+        let of_lock: Vec<&str> = of_lock
+            .iter()
+            .filter_map(|set| set.strip_prefix("lock."))
+            .collect();
+        let setting = Setting {
+            lease_ms: STANDARD_LEASE_MS,
+            parameters: of_lock.join("\n").parse()?,
+        };
+        put_in(row, name, &upper(&base, &[&sets]), &setting).map_err(|error| anyhow!(error))
     }
 }
 
@@ -125,7 +145,7 @@ fn drawn_kinds(placed: &str) -> Vec<FaultKind> {
     kinds.map(|kind| kind.fault_kind()).collect()
 }
 
-/// A search for an exhibit in one way.
+/// A search for a mistake in one way.
 #[derive(Serialize)]
 pub(super) struct Search {
     way: Way,
@@ -136,12 +156,24 @@ pub(super) struct Search {
 }
 
 impl Search {
+    /// For an exhibit, whose mended form is another scenario.
     pub(super) fn of(way: Way, exhibit: &Exhibit) -> anyhow::Result<Search> {
         Ok(Search {
             way,
-            kinds: way.kinds(exhibit),
+            kinds: way.kinds(exhibit.fault.as_deref()),
             sick: way.scenario(exhibit, &[&exhibit.sets])?,
             mended: way.scenario(exhibit, &[&exhibit.sets, &exhibit.mended])?,
+        })
+    }
+
+    /// For a mistake in the code of this lock, which only one process has: the scenario is the same.
+    pub(super) fn of_code(way: Way, row: &Row, sets: &[String]) -> anyhow::Result<Search> {
+        let scenario = way.scenario_of(row, sets)?;
+        Ok(Search {
+            way,
+            kinds: way.kinds(None),
+            sick: scenario.clone(),
+            mended: scenario,
         })
     }
 
@@ -150,14 +182,14 @@ impl Search {
         self.way.strategy().choose(&self.sick, seed, &self.kinds)
     }
 
-    /// What comes of a violating run with the mended lock: with the same faults, or at the same times if it
-    /// has no such steps.
+    /// What comes of a violating run without the mistake: with the same faults, or at the same times if there are
+    /// no such steps.
     pub(super) fn mended(
         &self,
-        seed: u64,
-        sick: &JudgedRun,
+        sighting: &Sighting,
         property: Property,
     ) -> Result<Trial, RunError> {
+        let seed = sighting.seed;
         let mut mended = self.mended.drawn(seed).scenario.into_owned();
         mended.fault.clear();
         let hosts = mended.topology.hosts();
@@ -168,8 +200,8 @@ impl Search {
             let run = judged::run_schedule(&mended, seed, schedule, Keep::default())?;
             Ok(Trial::of_mended(&run, property))
         };
-        match again(sick.schedule.clone())? {
-            Trial::Inconclusive => again(at_their_times(sick)),
+        match again(sighting.faults.clone())? {
+            Trial::Inconclusive => again(sighting.at_their_times.clone()),
             trial => Ok(trial),
         }
     }
