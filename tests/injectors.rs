@@ -269,6 +269,36 @@ fn a_reset_strikes_every_machine_and_has_no_end() {
     );
 }
 
+/// What came of a client's first call of this kind; none if it did not end.
+fn first(history: &History, client: &str, called: Op) -> Option<Outcome> {
+    history
+        .records
+        .iter()
+        .find_map(|record| match record.event {
+            Event::Complete { op, outcome, .. } if op == called && &*record.host == client => {
+                Some(outcome)
+            }
+            _ => None,
+        })
+}
+
+/// While the machine has no power, what is sent to it is lost without an answer.
+#[test]
+fn a_node_is_reached_again_after_its_power_failed() {
+    let acquires = |duration: &str| {
+        let scenario = format!(
+            "title = 'a power failure'
+             horizon_ms = 3000
+             lock = {{ name = 'set-nx-px', ttl_ms = 3000, retry_delay_ms = 10 }}
+             workload = {{ client = {{ c1 = {{ start_ms = 1000 }}, c2 = {{ start_ms = 3000 }} }} }}
+             fault = {{ power = {{ kind = 'crash', on = 'n1', at_ms = 100{duration} }} }}"
+        );
+        histories(&scenario).map(|(_, history)| first(&history, "c1", Op::Acquire))
+    };
+    assert_eq!(acquires(", duration_ms = 100"), [Some(Outcome::Ok); 2]);
+    assert_eq!(acquires(""), [None; 2]);
+}
+
 /// A client that does not reconnect by itself cannot release what it holds.
 #[test]
 fn a_reset_breaks_the_connections_of_its_host_and_no_others() {
@@ -277,16 +307,8 @@ fn a_reset_breaks_the_connections_of_its_host_and_no_others() {
             "client = {{ resend = 0, on_close = \"fail\" }}\nfault = {{ firewall = {{ kind = \"reset\", on = \
              \"{struck}\", at_ms = 500 }} }}\n"
         );
-        histories(&format!("{faults}{CLIENTS}")).map(|(_, History { records, .. })| {
-            let released = records.iter().find_map(|record| match record.event {
-                Event::Complete {
-                    op: Op::Release,
-                    outcome,
-                    ..
-                } if &*record.host == "c2" => Some(outcome),
-                _ => None,
-            });
-            released.expect("it tries") == Outcome::Ok
+        histories(&format!("{faults}{CLIENTS}")).map(|(_, history)| {
+            first(&history, "c2", Op::Release).expect("it tries") == Outcome::Ok
         })
     };
     assert_eq!(release("c2"), [false, false]);

@@ -214,6 +214,29 @@ mod tests {
             .expect_holds(ForeignRelease);
     }
 
+    /// Two tasks of c2, one after the other, and c1 between them: the second is granted the lock when the first one's
+    /// release has begun.
+    #[test]
+    fn a_grant_at_the_end_of_the_last_one_is_not_within_it() {
+        let second_granted_at = |ms: u64, builder: HistoryBuilder| {
+            builder
+                .granted(ms, "c2")
+                .releases(150, "c1")
+                .released(160, "c1", 1)
+        };
+        let both_ask = || {
+            HistoryBuilder::default()
+                .tries(0, "c2")
+                .granted(5, "c2")
+                .tries(20, "c1")
+                .granted(50, "c1")
+                .tries(90, "c2")
+        };
+        second_granted_at(100, both_ask().releases(100, "c2"))
+            .expect_violation_at(ForeignRelease, 160);
+        second_granted_at(99, both_ask()).expect_holds(ForeignRelease);
+    }
+
     #[test]
     fn readers_acquire_and_release_independently() {
         HistoryBuilder::default()
