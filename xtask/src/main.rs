@@ -55,8 +55,8 @@ Usage: cargo xtask <chore>
                    reports/mutants; run it again to resume
   mutants --sample N [--seed S] [--minutes M] [SUBJECT…]
                    The same with N random mutants of each subject
-  mutants --survivors [SUBJECT…]
-                   Try those of the samples again that nothing noticed
+  mutants --survivors [--minutes M] [SUBJECT…]
+                   Try the published survivors again, and publish which are noticed now
   mutants --compare [--seed S]
                    Try a few of the samples again that were noticed, and require that
                    they are noticed still

@@ -214,39 +214,47 @@ fn sample(
             of.mutants.push(Sampled {
                 file: mutant.file.clone(),
                 mutant: OfMutant::new(mutant, *outcome, &files),
-                again: None,
             });
         }
         of.mutants
             .sort_by(|a, b| (&a.file, a.mutant.line).cmp(&(&b.file, b.mutant.line)));
-        results.samples.insert(pool.subject.name.to_owned(), of);
+        results.add(pool.subject.name, of);
     }
     write(&mut results)
 }
 
-/// Tries the survivors of the published samples again, and publishes what came of them beside what was.
-/// The scores stay those of the sample: who has seen a sample can write tests for it.
+/// Tries the published survivors again, and publishes what came of them beside what was. The scores stay those of
+/// the first time: who has seen a sample can write tests for it.
 fn try_survivors(subjects: &[&'static Subject], until: Option<Instant>) -> Result<()> {
     let files = source::files()?;
     let mut results = published()?;
-    let names: BTreeSet<String> = { results.samples.values() }
-        .flat_map(|of| of.mutants.iter().filter(|it| it.mutant.survives()))
-        .map(Sampled::name)
+    let names: BTreeSet<String> = results
+        .survivors()
+        .map(|(file, it)| it.name(file))
         .collect();
     let pools: Vec<Pool> = { subjects.iter() }.map(|it| Pool::of(it, &files)).collect();
-    let all = |_: &Subject, name: &str| names.contains(name);
+    let all = |_: &Pool, name: &str| names.contains(name);
     let trial = Trial::draw("survivors".to_owned(), &pools, 0, usize::MAX, all);
     let tried = try_all(&trial, &files, until)?;
+    let mut rows = BTreeSet::new();
     for (number, outcome) in &tried.outcomes {
-        let (subject, mutant) = &trial.mutants[*number];
-        let of = results.samples.get_mut(subject.name).into_iter();
-        let same = of
-            .flat_map(|of| &mut of.mutants)
-            .filter(|it| it.is(mutant, &files));
-        for of in same {
-            of.again = Some(*outcome);
+        let mutant = &trial.mutants[*number].1;
+        for (file, of) in results.survivors() {
+            if of.is(file, mutant, &files) {
+                of.again = Some(*outcome);
+                let said = match outcome.survives() {
+                    true => "survives",
+                    false => "noticed",
+                };
+                rows.insert(format!("{said}  {} (line {})", mutant.name(), mutant.line));
+            }
         }
     }
+    for row in &rows {
+        println!("{row}");
+    }
+    let noticed = rows.iter().filter(|it| it.starts_with("noticed")).count();
+    println!("{noticed} of {} survivors are noticed now", rows.len());
     write(&mut results)
 }
 
@@ -255,19 +263,19 @@ fn compare(subjects: &[&'static Subject], seed: u64) -> Result<()> {
     println!("    cargo xtask mutants --compare --seed {seed}");
     let files = source::files()?;
     let results = published()?;
-    let noticed: BTreeSet<String> = { results.samples.values() }
-        .flat_map(|of| of.mutants.iter().filter(|it| !it.survives()))
-        .map(Sampled::name)
-        .collect();
-    let survivors: BTreeSet<String> = { results.samples.values() }
-        .flat_map(|of| of.mutants.iter().filter(|it| it.survives()))
+    let noticed: BTreeSet<String> = { results.sampled() }
+        .filter(|it| !it.mutant.survives_still())
         .map(Sampled::name)
         .collect();
     let pools: Vec<Pool> = { subjects.iter() }.map(|it| Pool::of(it, &files)).collect();
-    // A name that stands for several mutants, of which one survives, says nothing.
-    let certain = |_: &Subject, name: &str| noticed.contains(name) && !survivors.contains(name);
+    // Of several mutants with one name, others may survive.
+    let certain = |pool: &Pool, name: &str| noticed.contains(name) && pool.has_once(name);
     let trial = Trial::draw(format!("compare-{seed}"), &pools, seed, COMPARED, certain);
     let tried = try_all(&trial, &files, None)?;
+    ensure!(
+        !tried.outcomes.is_empty(),
+        "none of the published mutants exists any more; publish new ones: cargo xtask mutants --sample 60"
+    );
     let survived: Vec<String> = { tried.outcomes.iter() }
         .filter(|(_, outcome)| outcome.survives())
         .map(|(number, _)| trial.mutants[*number].1.name())
@@ -306,6 +314,11 @@ impl Pool {
         println!("{}: {} mutants", subject.name, mutants.len());
         Pool { subject, mutants }
     }
+
+    /// Whether only one of its mutants has this name.
+    fn has_once(&self, name: &str) -> bool {
+        self.mutants.iter().filter(|it| it.name() == name).count() == 1
+    }
 }
 
 /// Mutants that become switches of one build.
@@ -322,14 +335,14 @@ impl Trial {
         pools: &[Pool],
         seed: u64,
         count: usize,
-        is_asked: impl Fn(&Subject, &str) -> bool,
+        is_asked: impl Fn(&Pool, &str) -> bool,
     ) -> Trial {
         let mut mutants = Vec::new();
         for pool in pools {
             let order = draw::order(seed, pool.mutants.len());
             let asked = { order.into_iter() }
                 .map(|number| &pool.mutants[number])
-                .filter(|mutant| is_asked(pool.subject, &mutant.name()));
+                .filter(|mutant| is_asked(pool, &mutant.name()));
             mutants.extend(asked.take(count).map(|it| (pool.subject, it.clone())));
         }
         Trial { name, mutants }
@@ -367,7 +380,7 @@ fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>
     }
     let wanted: Vec<Binary> = wanted.into_iter().collect();
     let mutants: Vec<Mutant> = trial.mutants.iter().map(|it| it.1.clone()).collect();
-    let ledger = ledger(&trial.name, files)?;
+    let ledger = ledger(trial, files)?;
     let known = ledger.with_extension("dropped.json");
     // After the time is over, what was tried before is only read.
     let is_over = until.is_some_and(|until| Instant::now() >= until);
@@ -420,14 +433,17 @@ fn scenarios_of(files: &[File]) -> Vec<String> {
     files.iter().filter_map(name).collect()
 }
 
-/// The ledger of a trial. That of other code, or of other scenarios or tests, begins anew.
-fn ledger(name: &str, files: &[File]) -> Result<PathBuf> {
+/// The ledger of a trial. That of other mutants, of other code, or of other scenarios or tests, begins anew.
+fn ledger(trial: &Trial, files: &[File]) -> Result<PathBuf> {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();
     for file in files.iter().filter(|file| !is_prose(&file.path)) {
         (&file.path, &file.text).hash(&mut hasher);
     }
-    let name = format!("{name}-{:016x}.jsonl", hasher.finish());
+    for (subject, mutant) in &trial.mutants {
+        (subject.name, subject.tests, mutant.name(), &mutant.at).hash(&mut hasher);
+    }
+    let name = format!("{}-{:016x}.jsonl", trial.name, hasher.finish());
     fs::create_dir_all(OUTPUT).with_context(|| format!("create {OUTPUT}"))?;
     Ok(Path::new(OUTPUT).join(name))
 }

@@ -307,8 +307,9 @@ fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>>
         .context("start cargo")?;
     ensure!(
         built.status.success(),
-        "{} does not compile",
-        tree.display()
+        "{} does not compile ({})",
+        tree.display(),
+        built.status
     );
     let said = String::from_utf8_lossy(&built.stdout);
     let found: BTreeMap<Binary, PathBuf> = said.lines().filter_map(executable).collect();

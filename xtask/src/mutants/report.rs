@@ -20,9 +20,9 @@ pub struct Results {
     pub command: String,
     /// The seeds with which each scenario ran.
     pub seeds: u64,
-    /// The samples, by subject.
+    /// The samples of each subject, the oldest first.
     #[serde(default)]
-    pub samples: BTreeMap<String, OfSample>,
+    pub samples: BTreeMap<String, Vec<OfSample>>,
     /// By file, where all mutants are tried in turn.
     pub files: BTreeMap<String, OfFile>,
 }
@@ -48,25 +48,12 @@ pub struct Sampled {
     pub file: String,
     #[serde(flatten)]
     pub mutant: OfMutant,
-    /// What came of it later, if nothing noticed it and it was tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Outcome>,
 }
 
 impl Sampled {
     /// Its name, as `xtask/survivors.txt` has it.
     pub fn name(&self) -> String {
-        format!("{}: {}", self.file, self.mutant.change)
-    }
-
-    /// Whether it is this one. Lines move: the changed line says it, not its number.
-    pub fn is(&self, mutant: &Mutant, files: &[File]) -> bool {
-        self.name() == mutant.name() && self.mutant.diff == diff(mutant, text_of(mutant, files))
-    }
-
-    /// Whether nothing has noticed it, not even later.
-    pub fn survives(&self) -> bool {
-        self.mutant.survives() && self.again.is_none_or(Outcome::survives)
+        self.mutant.name(&self.file)
     }
 }
 
@@ -94,6 +81,9 @@ pub struct OfMutant {
     /// Of one that nothing notices: the line, and what it becomes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diff: Vec<String>,
+    /// What came of it later, if nothing noticed it and it was tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Outcome>,
 }
 
 impl OfMutant {
@@ -107,12 +97,33 @@ impl OfMutant {
                 true => diff(mutant, text_of(mutant, files)),
                 false => Vec::new(),
             },
+            again: None,
         }
     }
 
-    /// Whether nothing notices it.
+    /// Its name in this file, as `xtask/survivors.txt` has it.
+    pub fn name(&self, file: &str) -> String {
+        format!("{file}: {}", self.change)
+    }
+
+    /// Whether this survivor of this file is that one. Lines move: the changed line says it, not its number.
+    pub fn is(&self, file: &str, mutant: &Mutant, files: &[File]) -> bool {
+        self.name(file) == mutant.name() && self.diff == diff(mutant, text_of(mutant, files))
+    }
+
+    /// Whether nothing noticed it when it was tried first.
     pub fn survives(&self) -> bool {
         self.outcome.survives()
+    }
+
+    /// Whether nothing has noticed it, not even later.
+    pub fn survives_still(&self) -> bool {
+        self.survives() && self.again.is_none_or(Outcome::survives)
+    }
+
+    /// Whether it was noticed later only.
+    fn is_noticed_since(&self) -> bool {
+        self.survives() && !self.survives_still()
     }
 }
 
@@ -129,6 +140,31 @@ impl Results {
             }
             Err(_) => Ok(Results::default()),
         }
+    }
+
+    /// Adds a sample of a subject, or puts it in the place of the one with the same seed.
+    pub fn add(&mut self, subject: &str, sample: OfSample) {
+        let of = self.samples.entry(subject.to_owned()).or_default();
+        match of.iter_mut().find(|it| it.seed == sample.seed) {
+            Some(same) => *same = sample,
+            None => of.push(sample),
+        }
+    }
+
+    /// The mutants of all samples.
+    pub fn sampled(&self) -> impl Iterator<Item = &Sampled> {
+        let samples = self.samples.values().flatten();
+        samples.flat_map(|of| &of.mutants)
+    }
+
+    /// The survivors that were published: the file of each, and what is known of it.
+    pub fn survivors(&mut self) -> impl Iterator<Item = (&str, &mut OfMutant)> {
+        let sampled = self.samples.values_mut().flatten();
+        let sampled =
+            { sampled.flat_map(|of| &mut of.mutants) }.map(|it| (it.file.as_str(), &mut it.mutant));
+        let of_files = { self.files.iter_mut() }
+            .flat_map(|(file, of)| of.mutants.iter_mut().map(move |it| (file.as_str(), it)));
+        sampled.chain(of_files).filter(|(_, it)| it.survives())
     }
 
     /// The results for people. `reasons` says why a survivor is none that matters.
@@ -154,10 +190,15 @@ impl Results {
     fn write_samples(&self, reasons: &BTreeMap<String, String>, out: &mut String) {
         *out += "\n## Random samples\n\nThe shares are those when the sample was drawn, before anybody had read \
                 its survivors, with their 95 % Wilson intervals. The last column counts the survivors that are \
-                noticed since, by tests that were written for them.\n\n\
-                | subject | mutants | tried | seen by a scenario | seen by a test | seen by neither | dropped | noticed since |\n\
-                |---|---|---|---|---|---|---|---|\n";
-        for (subject, of) in &self.samples {
+                noticed since, by tests that were written for them. A subject has a row for each sample, the \
+                oldest first: between two samples, tests were added.\n\n\
+                | subject | seed | mutants | tried | seen by a scenario | seen by a test | seen by neither | dropped | noticed since |\n\
+                |---|---|---|---|---|---|---|---|---|\n";
+        let samples = || {
+            { self.samples.iter() }
+                .flat_map(|(subject, all)| all.iter().map(move |of| (subject, of)))
+        };
+        for (subject, of) in samples() {
             let tried = of.mutants.len();
             let count = |is: fn(&Sampled) -> bool| of.mutants.iter().filter(|it| is(it)).count();
             let by_scenario = match count(|it| it.mutant.outcome.scenarios > 0) {
@@ -166,32 +207,28 @@ impl Results {
             };
             let by_test = share(count(|it| it.mutant.outcome.by_test), tried);
             let neither = share(count(|it| it.mutant.survives()), tried);
-            let since = count(|it| it.mutant.survives() && !it.survives());
+            let since = count(|it| it.mutant.is_noticed_since());
             writeln!(
                 out,
-                "| {subject} | {} | {tried} | {by_scenario} | {by_test} | {neither} | {} of {} | {since} |",
-                of.all, of.dropped, of.drawn
+                "| {subject} | {} | {} | {tried} | {by_scenario} | {by_test} | {neither} | {} of {} | {since} |",
+                of.seed, of.all, of.dropped, of.drawn
             )
             .expect("a string takes all");
         }
-        for (subject, of) in &self.samples {
+        for (subject, of) in samples() {
             writeln!(out, "\n### Survivors of {subject} (`--seed {}`)", of.seed)
                 .expect("a string takes all");
             for it in of.mutants.iter().filter(|it| it.mutant.survives()) {
-                let since = match it.survives() {
-                    true => "",
-                    false => " Noticed since.",
-                };
                 let place = format!("`{}`, line", it.file);
-                it.mutant.write(&place, &it.name(), since, reasons, out);
+                it.mutant.write(&place, &it.name(), reasons, out);
             }
         }
     }
 
     fn write_files(&self, reasons: &BTreeMap<String, String>, out: &mut String) {
         *out += "\n## One after the other\n\n\
-                | file | tried | seen by a scenario | seen by a test | seen by neither | dropped | not tried yet |\n\
-                |---|---|---|---|---|---|---|\n";
+                | file | tried | seen by a scenario | seen by a test | seen by neither | dropped | not tried yet | noticed since |\n\
+                |---|---|---|---|---|---|---|---|\n";
         let mut total = Row::default();
         for (file, of) in &self.files {
             let row = Row::of(of);
@@ -208,8 +245,7 @@ impl Results {
                 write!(out, "\n### `{file}`\n").expect("a string takes all");
             }
             for mutant in survivors {
-                let name = format!("{file}: {}", mutant.change);
-                mutant.write("Line", &name, "", reasons, out);
+                mutant.write("Line", &mutant.name(file), reasons, out);
             }
         }
     }
@@ -217,20 +253,17 @@ impl Results {
 
 impl OfMutant {
     /// A paragraph on a survivor.
-    fn write(
-        &self,
-        place: &str,
-        name: &str,
-        since: &str,
-        reasons: &BTreeMap<String, String>,
-        out: &mut String,
-    ) {
+    fn write(&self, place: &str, name: &str, reasons: &BTreeMap<String, String>, out: &mut String) {
         let reached = match (self.outcome.scenarios, self.outcome.tests) {
             (0, 0) => "; nothing reaches it".to_owned(),
             (scenarios, tests) => format!("; {scenarios} scenarios and {tests} tests reach it"),
         };
         let OfMutant { line, change, .. } = self;
         let reason = reasons.get(name).map_or("", |reason| reason);
+        let since = match self.is_noticed_since() {
+            true => " Noticed since.",
+            false => "",
+        };
         let space = if reason.is_empty() { "" } else { " " };
         write!(
             out,
@@ -252,6 +285,7 @@ struct Row {
     survivors: usize,
     dropped: usize,
     untried: usize,
+    since: usize,
 }
 
 impl Row {
@@ -270,6 +304,7 @@ impl Row {
             survivors: count(OfMutant::survives),
             dropped: of.dropped,
             untried: of.untried,
+            since: count(OfMutant::is_noticed_since),
         }
     }
 
@@ -282,6 +317,7 @@ impl Row {
         self.survivors += other.survivors;
         self.dropped += other.dropped;
         self.untried += other.untried;
+        self.since += other.since;
     }
 
     fn write(&self, name: &str, out: &mut String) {
@@ -293,9 +329,10 @@ impl Row {
         };
         let (by_scenario, by_test) = (seen(self.scenarios), seen(self.tests));
         let (neither, dropped, untried) = (share(self.survivors), self.dropped, self.untried);
+        let since = self.since;
         writeln!(
             out,
-            "| {name} | {all} | {by_scenario} | {by_test} | {neither} | {dropped} | {untried} |"
+            "| {name} | {all} | {by_scenario} | {by_test} | {neither} | {dropped} | {untried} | {since} |"
         )
         .expect("a string takes all");
     }
@@ -364,14 +401,16 @@ mod tests {
             });
             of.mutants.push(Sampled {
                 file: "a.rs".into(),
-                mutant: OfMutant::new(mutant, outcome, &files),
-                again,
+                mutant: OfMutant {
+                    again,
+                    ..OfMutant::new(mutant, outcome, &files)
+                },
             });
         }
         let results = Results {
             command: "c".into(),
             seeds: 3,
-            samples: BTreeMap::from([("subject".to_owned(), of)]),
+            samples: BTreeMap::from([("subject".to_owned(), vec![of])]),
             files: BTreeMap::from([("a.rs".to_owned(), of_file)]),
         };
         let name = "a.rs: replace < with > in f".to_owned();
@@ -383,7 +422,7 @@ mod tests {
         let (results, reasons) = check([true, true, false]);
         let text = results.to_markdown(&reasons);
         assert!(
-            text.contains("| `a.rs` | 3 | 1 (33 %) | 1 (33 %) | 1 (33 %) | 0 | 0 |\n"),
+            text.contains("| `a.rs` | 3 | 1 (33 %) | 1 (33 %) | 1 (33 %) | 0 | 0 | 0 |\n"),
             "{text}"
         );
         let expected = "Line 2: replace < with > in f; 2 scenarios and 1 tests reach it. It is so.\n\n\
@@ -392,11 +431,31 @@ mod tests {
     }
 
     #[test]
+    fn a_sample_takes_the_place_of_the_one_with_its_seed_only() {
+        let (mut results, _) = check([true, true, false]);
+        let of = |seed, all| OfSample {
+            seed,
+            all,
+            ..OfSample::default()
+        };
+        results.add("subject", of(7, 1));
+        results.add("subject", of(8, 2));
+        results.add("other", of(7, 3));
+        let found: Vec<_> = { results.samples.iter() }
+            .flat_map(|(name, all)| all.iter().map(|it| (&**name, it.seed, it.all)))
+            .collect();
+        assert_eq!(
+            found,
+            [("other", 7, 3), ("subject", 7, 1), ("subject", 8, 2)]
+        );
+    }
+
+    #[test]
     fn a_sample_keeps_its_shares_and_says_what_was_noticed_since() {
         let (results, reasons) = check([true, true, false]);
         let text = results.to_markdown(&reasons);
         let share = "1: 33 % (6–79)";
-        let row = format!("| subject | 9 | 3 | {share} | {share} | {share} | 2 of 5 | 1 |\n");
+        let row = format!("| subject | 7 | 9 | 3 | {share} | {share} | {share} | 2 of 5 | 1 |\n");
         assert!(text.contains(&row), "{text}");
         assert!(
             text.contains("reach it. Noticed since. It is so.\n"),

@@ -151,10 +151,10 @@ impl Trials<'_> {
 
     fn try_one(&self, mutant: usize, reaches: &Reaches) -> Result<Outcome> {
         let chosen = mutant.to_string();
-        let passes = |mut command: Command, all: &[(Duration, String)]| -> Result<bool> {
+        let ends = |mut command: Command, all: &[(Duration, String)]| -> Result<End> {
             command.env("LOCKLAB_MUTANT", &chosen);
             let usual: Duration = all.iter().map(|(took, _)| *took).sum();
-            Ok(finish(&mut command, LONGER + usual * SLOWER)? == End::Passed)
+            finish(&mut command, LONGER + usual * SLOWER)
         };
         let mut outcome = Outcome {
             scenarios: reaches.scenarios.len(),
@@ -164,12 +164,26 @@ impl Trials<'_> {
         };
         if !reaches.scenarios.is_empty() {
             let command = self.of_scenarios(&names(&reaches.scenarios));
-            outcome.by_scenario = !passes(command, &reaches.scenarios)?;
+            outcome.by_scenario = ends(command, &reaches.scenarios)? != End::Passed;
         }
         for (binary, tests) in &reaches.tests {
-            if !outcome.by_test {
-                outcome.by_test = !passes(self.of_tests(binary, &names(tests)), tests)?;
+            if outcome.by_test {
+                break;
             }
+            let said = Path::new(WORK).join(format!("said-{mutant}"));
+            let mut command = self.of_tests(binary, &names(tests));
+            let file = fs::File::create(&said);
+            command.stdout(file.with_context(|| format!("write {}", said.display()))?);
+            outcome.by_test = match ends(command, tests)? {
+                End::Passed => false,
+                End::TookLong => true,
+                // Some tests run real processes. One that fails once by chance has not noticed the mutant.
+                End::Failed => {
+                    let said = fs::read_to_string(&said).unwrap_or_default();
+                    let again = again(&said, tests);
+                    ends(self.of_tests(binary, &names(&again)), &again)? != End::Passed
+                }
+            };
         }
         Ok(outcome)
     }
@@ -267,6 +281,22 @@ impl Trials<'_> {
             "nothing passes without a mutant"
         );
         Ok(found.into_inner().expect("nobody panics here"))
+    }
+}
+
+/// Those of these tests that failed, as a process said that ran them; all if it said of none, since it may have
+/// crashed.
+fn again(said: &str, tests: &[(Duration, String)]) -> Vec<(Duration, String)> {
+    let failed: BTreeSet<&str> = { said.lines() }
+        .filter_map(|line| line.strip_prefix("    "))
+        .collect();
+    let found: Vec<_> = { tests.iter() }
+        .filter(|(_, name)| failed.contains(&**name))
+        .cloned()
+        .collect();
+    match found.is_empty() {
+        true => tests.to_vec(),
+        false => found,
     }
 }
 
@@ -375,6 +405,15 @@ mod tests {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 90 0 0 0 12 34 0 0 20 0 1 0 5 6 7";
         assert_eq!(of_stat(stat), Some(Duration::from_millis(460)));
         assert_eq!(of_stat("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn tests_that_failed_are_run_again() {
+        let tests = ["a", "b::c"].map(|name| (Duration::ZERO, name.to_owned()));
+        let said = "\nrunning 2 tests\ntest a ... ok\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout \
+                    ----\n\nfailures:\n    b::c\n\ntest result: FAILED.\n";
+        assert_eq!(again(said, &tests), tests[1..]);
+        assert_eq!(again("running 2 tests\ntest a ... ", &tests), tests);
     }
 
     #[test]
