@@ -86,6 +86,25 @@ fn fault_skips_finished_processes_and_affects_the_rest() {
     );
 }
 
+/// c1 dies with the lock, and c2 tries to the end.
+#[test]
+fn a_client_that_dies_for_good_leaves_the_others_at_work() {
+    check(
+        r#"
+        [fault.gc]
+        kind = "pause"
+        on = "c2"
+        at_ms = 700
+        duration_ms = 100
+        [fault.oom]
+        kind = "kill"
+        on = "c1"
+        after = "c1 acquired"
+        "#,
+        &[("gc", "c2", &[Begins, Ends]), ("oom", "c1", &[Begins])],
+    );
+}
+
 #[test]
 fn a_process_that_is_down_cannot_be_struck() {
     check(
@@ -282,21 +301,27 @@ fn first(history: &History, client: &str, called: Op) -> Option<Outcome> {
         })
 }
 
-/// While the machine has no power, what is sent to it is lost without an answer.
+/// What is sent to a machine without power, or over a link that is cut, is lost without an answer.
 #[test]
-fn a_node_is_reached_again_after_its_power_failed() {
-    let acquires = |duration: &str| {
+fn what_is_cut_off_is_reached_again_when_the_fault_is_over() {
+    let acquires = |fault: &str| {
         let scenario = format!(
-            "title = 'a power failure'
+            "title = 'cut off'
              horizon_ms = 3000
              lock = {{ name = 'set-nx-px', ttl_ms = 3000, retry_delay_ms = 10 }}
              workload = {{ client = {{ c1 = {{ start_ms = 1000 }}, c2 = {{ start_ms = 3000 }} }} }}
-             fault = {{ power = {{ kind = 'crash', on = 'n1', at_ms = 100{duration} }} }}"
+             fault = {{ cut-off = {{ {fault}, at_ms = 100 }} }}"
         );
         histories(&scenario).map(|(_, history)| first(&history, "c1", Op::Acquire))
     };
-    assert_eq!(acquires(", duration_ms = 100"), [Some(Outcome::Ok); 2]);
-    assert_eq!(acquires(""), [None; 2]);
+    for fault in [
+        "kind = 'crash', on = 'n1'",
+        "kind = 'partition', from = 'c1', to = 'n1'",
+    ] {
+        let briefly = format!("{fault}, duration_ms = 100");
+        assert_eq!(acquires(&briefly), [Some(Outcome::Ok); 2], "{briefly}");
+        assert_eq!(acquires(fault), [None; 2], "{fault}");
+    }
 }
 
 /// A client that does not reconnect by itself cannot release what it holds.

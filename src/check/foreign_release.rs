@@ -391,6 +391,24 @@ mod tests {
         released(again(900)).expect_violation_at(ForeignRelease, 610);
     }
 
+    /// All within a nanosecond: c1's lease of no length, c2's grant, and c1's newer one.
+    #[test]
+    fn a_lease_of_no_length_is_over_when_it_begins() {
+        let both = HistoryBuilder::default()
+            .tries(0, "c1")
+            .holds_for(10, "c1", Wall, 0)
+            .tries(10, "c2")
+            .granted(10, "c2");
+        let deletes = |builder: HistoryBuilder| {
+            builder
+                .releases_grant(20, "c1", 1)
+                .released_grant(30, "c1", 1, 1)
+        };
+        let newer = both.clone().tries(10, "c1").granted(10, "c1");
+        deletes(newer).expect_holds(ForeignRelease);
+        deletes(both).expect_violation_at(ForeignRelease, 30);
+    }
+
     /// A second task of c1 asks within the lease of the first, and is granted the lock when c2
     /// has been. That grant may have stood on the first one's key.
     #[test]

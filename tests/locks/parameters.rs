@@ -128,9 +128,18 @@ fn a_lock_says_what_it_needs_and_gives() {
 /// Results show a lock's parameters, and a run from them is the same.
 #[test]
 fn parameters_are_read_as_they_are_written() {
-    let more = "name = \"set-nx-px\"\nttl_ms = 1000\nwait_replicas = 1\nwait_timeout_ms = 77";
+    // What is written only if it is not the default.
+    let more = [
+        "wait_replicas = 1\nwait_timeout_ms = 77",
+        "elapsed_check = false",
+        "extend = \"set\"",
+        "token = \"thread-id\"",
+        "reentrant = \"local\"",
+        "resend = 1",
+    ];
+    let more = more.map(|more| format!("name = \"set-nx-px\"\nttl_ms = 1000\n{more}"));
     let texts = forms().into_iter().map(|(text, _)| text);
-    for text in texts.chain([more.to_owned()]) {
+    for text in texts.chain(more) {
         let spec = spec(&text);
         let written = serde_json::to_value(&spec).expect("names and numbers");
         let read: LockSpec = serde_json::from_value(written).expect("it was written");
@@ -148,7 +157,11 @@ fn a_bound_counts_the_steps_of_two_attempts() {
         (nodes, replicas): (u32, u32),
         expected: (u64, u32, u64, Option<u64>),
     ) {
-        let text = format!("{parameters}\nretry_delay_ms = 10\nretry_jitter_ms = 20");
+        let retry = match parameters.contains("redisson") {
+            true => "",
+            false => "retry_delay_ms = 10\nretry_jitter_ms = 20",
+        };
+        let text = format!("{parameters}\n{retry}");
         let bound = spec(&text).bound(&topology(nodes, replicas));
         let found = (
             bound.by_clock_ms,
@@ -171,6 +184,24 @@ fn a_bound_counts_the_steps_of_two_attempts() {
     // Whole seconds, of the lease and of the clock; SETNX, GET and GETSET.
     let listed = "name = \"getset-as-listed\"\nttl_ms = 1000";
     check(listed, (1, 0), (1000 + 2000 + 31, 1 + 2 * 3, 0, None));
+    // The repair comes after a wait of its own, with SETNX, TTL and EXPIRE once more.
+    let repaired = "name = \"setnx-expire-repair\"\nttl_ms = 1000";
+    check(repaired, (1, 0), (1031 + 30, 1 + 3 * 3, 0, None));
+    // Connecting, subscribing on a second connection, and three scripts of which the node may not know the text.
+    let sent = "reply_timeout_ms = 100\nresend_interval_ms = 70";
+    let redisson = format!("name = \"redisson\"\nlease_ms = 1000\n{sent}");
+    check(&redisson, (1, 0), (1001, 1 + 2 + 3 * 2, 170, Some(100)));
+    // INFO and WAIT around each script, for a second at most.
+    let synced = format!("{redisson}\ncheck_replicas = true");
+    let waited_ms = 170 + 1000;
+    check(
+        &synced,
+        (1, 1),
+        (1001, 3 + 3 * (2 + 3), waited_ms, Some(100)),
+    );
+    // While the locks are taken in turn their lease is twice the given one, which is how long each round waits.
+    let multi = format!("name = \"redisson-multi\"\nlease_ms = 1000\n{sent}");
+    check(&multi, (3, 0), (2001 + 2 * 1000, 3 * 9, 170, Some(100)));
     // A row's times are in whole milliseconds; SELECT and UPDATE.
     check(
         "name = \"database-cas\"\nttl_ms = 1000",

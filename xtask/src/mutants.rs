@@ -61,6 +61,7 @@ const SUBJECTS: &[Subject] = &[
             "locklab-real --lib",
             "locklab --test injectors",
             "locklab --test late_starts",
+            "locklab --test attack",
         ],
         by_scenarios: true,
     },

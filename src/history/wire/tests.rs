@@ -67,7 +67,11 @@ impl Traffic {
 
     fn execute(&mut self, node: &'static str, now_ms: u64, command: &str) -> Vec<KeyChange> {
         let words: Vec<&str> = command.split(' ').collect();
-        let key = words[1].to_owned();
+        // A script of which the node knows the text, and the text the key.
+        let key = match words[0] {
+            "EVALSHA" => "lock".to_owned(),
+            _ => words[1].to_owned(),
+        };
         let place = (node, key.clone());
         if let Some((_, Some(end_ms))) = self.keys.get(&place)
             && now_ms > *end_ms
@@ -77,7 +81,7 @@ impl Traffic {
         let before = self.keys.get(&place).cloned();
         let end_ms = |word: &str| word.parse::<u64>().ok().map(|ttl_ms| now_ms + ttl_ms);
         match (words[0], &before) {
-            ("SET", None) => {
+            ("SET" | "EVALSHA", None) => {
                 let new = (words[2].to_owned(), end_ms(words[words.len() - 1]));
                 self.keys.insert(place.clone(), new);
             }
@@ -285,6 +289,13 @@ fn a_renewal_counts_from_its_own_departure_once_it_is_answered() {
     // Another client's is not its own.
     taken()
         .calls("c2 n1", 500, RENEW)
+        .check(&[("c1", 12, 1010)]);
+}
+
+#[test]
+fn a_script_that_knows_the_key_takes_the_lock() {
+    one_node()
+        .calls("c1 n1", 10, "EVALSHA 5d1f a 1000")
         .check(&[("c1", 12, 1010)]);
 }
 

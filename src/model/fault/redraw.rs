@@ -218,6 +218,23 @@ mod tests {
         assert!((50..110).contains(&kept[1]), "{kept:?}");
     }
 
+    /// A fault that begins now has not begun before.
+    #[test]
+    fn a_fault_that_begins_now_is_drawn_anew() {
+        let original = expand(&specs(), 0);
+        let once = original.faults.iter().find(|it| *it.name == *"once");
+        let began_ns = BTreeMap::new();
+        let so_far = |now_ns| SoFar {
+            schedule: &original,
+            now_ns,
+            began_ns: &began_ns,
+        };
+        let now_ns = delay_ns(&once.expect("it is there").start);
+        let drawn = |now_ns| starts(&redraw(&specs(), so_far(now_ns), 1), "once");
+        assert_ne!(drawn(now_ns), starts(&original, "once"));
+        assert_eq!(drawn(now_ns + 1), starts(&original, "once"));
+    }
+
     /// A start that is drawn from 0 to 1000 ms, and is not in the first 500, is uniform in the others.
     #[test]
     fn a_start_has_its_distribution_under_the_condition() {

@@ -3,7 +3,9 @@
 use std::thread;
 
 use locklab_values::random::{Rng, Stream};
-use locklab_world::{Config, Host, HostConfig, HostId, TaskOrder, World, first_difference};
+use locklab_world::{
+    Config, Host, HostConfig, HostId, Renewal, TaskOrder, World, first_difference,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::setup::{PORT, SECOND, ms};
@@ -15,12 +17,15 @@ struct Variant {
     order: TaskOrder,
     /// How many extra numbers each client draws from an unrelated stream.
     idle_draws: usize,
+    /// When its streams begin anew.
+    renewal: Option<Renewal>,
 }
 
 const PLAIN: Variant = Variant {
     seed: 1,
     order: TaskOrder::FirstInFirstOut,
     idle_draws: 0,
+    renewal: None,
 };
 
 /// Three clients that talk to two servers for a while, at random moments, over lossy links; one
@@ -28,6 +33,7 @@ const PLAIN: Variant = Variant {
 fn world_of(variant: Variant) -> World {
     let config = Config {
         seed: variant.seed,
+        renewals: variant.renewal.into_iter().collect(),
         order: variant.order,
         loss: 0.02,
         keep_trace: true,
@@ -152,6 +158,26 @@ fn a_run_can_be_interrupted() {
     let in_pieces = world.fingerprint();
     drop(world);
     assert_eq!(in_pieces, fingerprint(PLAIN));
+}
+
+/// Two runs with one past, and each with a future of its own.
+#[test]
+fn streams_that_begin_anew_change_only_what_comes_later() {
+    const AT_NS: u64 = SECOND / 5;
+    let renewed = |seed| Variant {
+        renewal: Some(Renewal { at_ns: AT_NS, seed }),
+        ..PLAIN
+    };
+    let trace = |variant| {
+        let mut world = world_of(variant);
+        world.run(60 * SECOND);
+        world.take_trace()
+    };
+    let (one, other) = (trace(renewed(8)), trace(renewed(9)));
+    let parting = first_difference(&one, &other).expect("they differ");
+    assert!(parting > 100 && one[parting].at_ns >= AT_NS);
+    assert_ne!(fingerprint(renewed(8)), fingerprint(PLAIN));
+    assert_eq!(fingerprint(renewed(8)), fingerprint(renewed(8)));
 }
 
 #[test]
