@@ -196,6 +196,24 @@ fn patience_is_shared_among_the_nodes_of_a_redlock_and_not_of_a_multi_lock() {
     }
 }
 
+/// As each of its locks does: a key that is deleted without a message wakes nobody.
+#[test]
+fn a_multi_lock_listens_and_does_not_ask_meanwhile() {
+    on_nodes(3, 0, async |env, nodes| {
+        occupy(&env, &nodes[..1]).await;
+        let multi = many(&env, &nodes, "redisson-multi");
+        env.spawn({
+            let (env, n1) = (env.clone(), nodes[0].clone());
+            async move {
+                env.sleep(Duration::from_secs(1)).await;
+                call(&env, &n1, &["DEL", "lock"]).await;
+            }
+        });
+        assert!(try_lock(&multi, 2_000).await.is_err());
+        assert!(try_lock(&multi, 2_000).await.is_ok());
+    });
+}
+
 /// A node that does not reply uses up the whole maximum wait, regardless of its share.
 #[test]
 fn a_node_that_is_silent_keeps_a_redlock_from_everybody() {
