@@ -142,13 +142,21 @@ impl Results {
         }
     }
 
-    /// Adds a sample of a subject, or puts it in the place of the one with the same seed.
-    pub fn add(&mut self, subject: &str, sample: OfSample) {
+    /// Adds a sample of a subject, or puts it in the place of the one with the same seed. What came of survivors later
+    /// is kept.
+    pub fn add(&mut self, subject: &str, mut sample: OfSample) {
         let of = self.samples.entry(subject.to_owned()).or_default();
-        match of.iter_mut().find(|it| it.seed == sample.seed) {
-            Some(same) => *same = sample,
-            None => of.push(sample),
+        let Some(same) = of.iter_mut().find(|it| it.seed == sample.seed) else {
+            of.push(sample);
+            return;
+        };
+        for it in &mut sample.mutants {
+            let is_it =
+                |old: &&Sampled| old.name() == it.name() && old.mutant.diff == it.mutant.diff;
+            let known = same.mutants.iter().find(is_it);
+            it.mutant.again = known.and_then(|known| known.mutant.again);
         }
+        *same = sample;
     }
 
     /// The mutants of all samples.
@@ -433,6 +441,18 @@ mod tests {
     #[test]
     fn a_sample_takes_the_place_of_the_one_with_its_seed_only() {
         let (mut results, _) = check([true, true, false]);
+        let again = |results: &Results| -> Vec<bool> {
+            let mutants = results.samples["subject"][0].mutants.iter();
+            mutants.map(|it| it.mutant.again.is_some()).collect()
+        };
+        assert_eq!(again(&results), [false, false, true]);
+        let (fresh, _) = check([true, true, false]);
+        let mut fresh = fresh.samples.into_values().flatten().next().expect("one");
+        for it in &mut fresh.mutants {
+            it.mutant.again = None;
+        }
+        results.add("subject", fresh);
+        assert_eq!(again(&results), [false, false, true]);
         let of = |seed, all| OfSample {
             seed,
             all,

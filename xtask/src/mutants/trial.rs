@@ -23,11 +23,11 @@ const WORK: &str = "target/mutants/work";
 /// 48 %, by its 99.9 % interval.
 pub const SEEDS: u64 = 12;
 
-/// A trial has noticed a mutant if it takes this many times longer than without any, and a while more.
-const SLOWER: u32 = 5;
+/// A trial has noticed a mutant if it takes this many times more processor time than without any, and a while more.
+const SLOWER: u32 = 3;
 const LONGER: Duration = Duration::from_secs(10);
 
-/// How much longer than its processor time a process may take that waits for others.
+/// How much longer than its limit of processor time a process may take that waits for others.
 const PATIENCE: u32 = 20;
 
 /// What takes longer than this without a mutant is left out.
@@ -39,7 +39,7 @@ const STRIDE: usize = 13;
 /// The seed of random tests: that of CI.
 const FIXED_SEED: &str = "20160208";
 
-/// What reaches a mutant, each with the time that it takes without one.
+/// What reaches a mutant, each with the processor time that it takes without one.
 #[derive(Debug, Clone, Default)]
 struct Reaches {
     scenarios: Vec<(Duration, String)>,
@@ -154,7 +154,7 @@ impl Trials<'_> {
         let ends = |mut command: Command, all: &[(Duration, String)]| -> Result<End> {
             command.env("LOCKLAB_MUTANT", &chosen);
             let usual: Duration = all.iter().map(|(took, _)| *took).sum();
-            finish(&mut command, LONGER + usual * SLOWER)
+            Ok(finish(&mut command, LONGER + usual * SLOWER)?.0)
         };
         let mut outcome = Outcome {
             scenarios: reaches.scenarios.len(),
@@ -237,15 +237,14 @@ impl Trials<'_> {
                 "LOCKLAB_MUTANT_REACHED",
                 fs::canonicalize(WORK)?.join(format!("reached-{number}")),
             );
-            let begun = Instant::now();
-            if finish(&mut command, LONGEST)? != End::Passed {
+            let (end, took) = finish(&mut command, LONGEST)?;
+            if end != End::Passed {
                 left_out
                     .lock()
                     .expect("nobody panics here")
                     .push(name.clone());
                 return Ok(());
             }
-            let took = begun.elapsed();
             let text = fs::read_to_string(&log).unwrap_or_default();
             let reached: BTreeSet<usize> =
                 text.lines().filter_map(|line| line.parse().ok()).collect();
@@ -327,25 +326,26 @@ enum End {
 }
 
 /// Waits for a process, which took long if it has used so much processor time: on a busy machine other time passes
-/// too. One that only waits ends after [`PATIENCE`] times as long.
-fn finish(command: &mut Command, limit: Duration) -> Result<End> {
+/// too. One that only waits ends after [`PATIENCE`] times as long. Returns also how much it has used.
+fn finish(command: &mut Command, limit: Duration) -> Result<(End, Duration)> {
     let mut process = command
         .spawn()
         .with_context(|| format!("start {command:?}"))?;
     let begun = Instant::now();
+    let mut used = Duration::ZERO;
     loop {
         if let Some(status) = process.try_wait()? {
-            return Ok(if status.success() {
-                End::Passed
-            } else {
-                End::Failed
-            });
+            let end = match status.success() {
+                true => End::Passed,
+                false => End::Failed,
+            };
+            return Ok((end, used));
         }
         let passed = begun.elapsed();
-        let used = processor_time(process.id()).unwrap_or(passed);
+        used = used.max(processor_time(process.id()).unwrap_or(passed));
         if used > limit || passed > limit * PATIENCE {
             end(&mut process)?;
-            return Ok(End::TookLong);
+            return Ok((End::TookLong, used));
         }
         thread::sleep(Duration::from_millis(10));
     }
@@ -424,7 +424,7 @@ mod tests {
                 command.args(["-c", script]),
                 Duration::from_millis(limit_ms),
             );
-            ended.expect("a shell")
+            ended.expect("a shell").0
         };
         assert_eq!(run("exit 0", 60_000), End::Passed);
         assert_eq!(run("exit 1", 60_000), End::Failed);
