@@ -130,8 +130,8 @@ fn a_run_whose_client_begins_late_is_discarded() {
 /// On a machine that is so busy that a start takes 1.1 s, this fails rightly.
 #[test]
 fn a_prompt_start_is_not_late() {
-    // A node may have to wait before it starts again.
-    let waits = ["fault.restart.at_ms=1000", "node.restart_delay_ms=800"].map(str::to_owned);
+    // A node that waits before it starts again, when the run ends.
+    let waits = ["fault.restart.at_ms=2000", "node.restart_delay_ms=1500"].map(str::to_owned);
     for sets in [&[][..], &waits] {
         let (scenario, schedule) = scenario(sets);
         let run = backend(|_| {}).run(&scenario, 1, &schedule, Keep::default());

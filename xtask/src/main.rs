@@ -57,6 +57,8 @@ Usage: cargo xtask <chore>
                    The same with N random mutants of each subject
   mutants --survivors [--minutes M] [SUBJECT…]
                    Try the published survivors again, and publish which are noticed now
+  mutants --reasons
+                   Publish the reasons of xtask/survivors.txt, and try nothing
   mutants --compare [--seed S]
                    Try a few of the samples again that were noticed, and require that
                    they are noticed still

@@ -147,6 +147,7 @@ pub fn run(words: &[&str]) -> Result<()> {
         Mode::Sample(count) => sample(&options.subjects(), count, seed, until),
         Mode::Survivors => try_survivors(&options.subjects(), until),
         Mode::Compare => compare(&options.subjects(), seed),
+        Mode::Reasons => write(&mut published()?),
     }
 }
 

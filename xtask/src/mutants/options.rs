@@ -17,6 +17,8 @@ pub enum Mode {
     Survivors,
     /// Try a few that were noticed when the samples were published.
     Compare,
+    /// Try nothing, and publish the reasons why mutants survive.
+    Reasons,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -57,6 +59,7 @@ impl Options {
                 "--sample" => options.mode = Mode::Sample(usize::try_from(number()?)?),
                 "--survivors" => options.mode = Mode::Survivors,
                 "--compare" => options.mode = Mode::Compare,
+                "--reasons" => options.mode = Mode::Reasons,
                 "--seed" => options.seed = Some(number()?),
                 "--minutes" => options.within = Some(Duration::from_secs(60 * number()?)),
                 name => {
