@@ -77,7 +77,11 @@ impl World {
         let mut packet = transit.segment.packet;
         let flags = packet::flags(&packet);
         if flags.rst {
-            self.deliver_reset(packet);
+            // Of a connection that both ends have closed, what has arrived can still be read: a real kernel ignores
+            // resets then (RFC 1337), and turmoil-net's would not.
+            if packet::socket(route.reverse()).is_some() {
+                self.deliver_reset(packet);
+            }
             return;
         }
         self.opening |= flags.syn && flags.ack;

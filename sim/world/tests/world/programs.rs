@@ -300,3 +300,40 @@ proptest! {
         prop_assert_eq!(outcome.received, again.received);
     }
 }
+
+/// A seed that was found by the random programs. The last of more data than a receiver's buffer holds arrives with the
+/// end of the stream; then the receiver reads, and makes room for a sender that is gone.
+#[test]
+fn what_has_arrived_is_read_after_both_ends_have_closed() {
+    let piece = |(bytes, rest_ms)| Piece { bytes, rest_ms };
+    let talk = Talk {
+        from: 0,
+        to: 1,
+        at_ms: 0,
+        forth: [(1460, 8), (102_036, 0)].map(piece).into(),
+        back: [(73_524, 1), (1682, 0), (2997, 0)].map(piece).into(),
+        read: piece((49_151, 1)),
+    };
+    let other = Talk {
+        from: 1,
+        to: 2,
+        at_ms: 90,
+        forth: vec![],
+        back: vec![],
+        read: piece((1, 0)),
+    };
+    let pause = Fault {
+        kind: Kind::Pause,
+        host: 2,
+        from_ms: 0,
+        for_ms: 214,
+    };
+    let outcome = run(
+        9_355_418_822_626_117_696,
+        TaskOrder::FirstInFirstOut,
+        &[talk, other],
+        &[pause],
+    );
+    assert_eq!(outcome.received[&(0, true)], (103_496, true));
+    assert_eq!(outcome.received[&(0, false)], (78_203, true));
+}
