@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
@@ -24,10 +25,14 @@ pub struct Done {
     pub err: String,
 }
 
+/// The folders so far: two tests may give theirs the same name, and run at the same time.
+static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+
 impl Bench {
-    /// A folder for the test of this name.
+    /// A folder of its own for the test of this name.
     pub fn new(test: &str) -> Self {
-        let name = format!("locklab-cli-{}-{test}", std::process::id());
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("locklab-cli-{}-{number}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         fs::create_dir_all(&folder).expect("the temporary folder can be written");
         Self { folder }
