@@ -41,7 +41,7 @@ pub(crate) fn restated(
     restated.workload.rounds = restated.workload.rounds.max(ROUNDS);
     check(&restated).ok()?;
     let comment = format!(
-        "The faults of {} with seed {seed} up to the violation, placed after what the clients had done.",
+        "Faults of {} with seed {seed} before a violation, placed after what the clients had done.",
         scenario.name
     );
     Some(toml(&restated, &[comment]))

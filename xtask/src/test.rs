@@ -57,7 +57,7 @@ const RELEASE: &[Step] = &[
     Step::test("planted mistakes", "cargo xtask plants"),
 ];
 
-/// Steps that take too long for each commit: about half an hour more.
+/// Steps that take too long for each commit: well over an hour more.
 const LONG: &[Step] = &[
     // CI tests these two as members of the workspace (`tests/outside`, `tests/own-lock`).
     Step::test(

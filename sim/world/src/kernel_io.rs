@@ -78,7 +78,7 @@ impl World {
         let flags = packet::flags(&packet);
         if flags.rst {
             // Of a connection that both ends have closed, what has arrived can still be read: a real kernel ignores
-            // resets then (RFC 1337), and turmoil-net's would not.
+            // resets then (RFC 1337), and turmoil-net's would not. Its netstat does not list such a connection.
             if packet::socket(route.reverse()).is_some() {
                 self.deliver_reset(packet);
             }

@@ -114,14 +114,7 @@ impl Experiment for Strategies {
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
-        let stage = Stage {
-            name: "starts",
-            doing: "searching",
-            by: By::Seeds,
-            rounds: Rounds::One,
-            part: 1,
-            runs_each: 1,
-        };
+        let stage = stage("starts", "searching");
         let seeds = vec![0..self.starts; self.searches.len()];
         let session = work.session();
         // A search may take seconds.
@@ -175,6 +168,18 @@ impl Experiment for Strategies {
                 false => Exit::Inconclusive,
             },
         })
+    }
+}
+
+/// A stage in which each run is a start of a search.
+fn stage(name: &'static str, doing: &'static str) -> Stage {
+    Stage {
+        name,
+        doing,
+        by: By::Seeds,
+        rounds: Rounds::One,
+        part: 1,
+        runs_each: 1,
     }
 }
 

@@ -22,3 +22,27 @@ impl Moments {
         self.passed.push((at_ns, Moment { client, point, nth }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_counted_for_each_client_and_kind() {
+        let mut moments = Moments::default();
+        for (at_ns, client) in [(1, "c1"), (2, "c2"), (3, "c1")] {
+            moments.passes(at_ns, &client.into(), Failpoint::Acquired);
+            moments.passes(at_ns, &client.into(), Failpoint::Read);
+        }
+        let passed = { moments.passed.iter() }.map(|(at_ns, moment)| format!("{at_ns} {moment}"));
+        let expected = [
+            "1 c1 acquired",
+            "1 c1 read",
+            "2 c2 acquired",
+            "2 c2 read",
+            "3 c1 acquired #2",
+            "3 c1 read #2",
+        ];
+        assert_eq!(passed.collect::<Vec<_>>(), expected);
+    }
+}

@@ -18,8 +18,8 @@ const HEAD: &str = "\
 
 Written by `cargo xtask clients` from the runs that it made; [reports/README.md](../README.md) says how. Each row is one
 lock of a library, in the way its documentation uses it, on real Redis. Two runs of one seed are not equal, so the list
-below says how often the command came to the same violation. Of `attack/drawn` it runs a file in `again/`: the same
-faults up to the violation, placed after what the clients had done, in place of times.
+below says how often the command came to the same violation. Of `attack/drawn` it runs a file in `again/`:
+faults of the same seed before the violation, placed after what the clients had done, in place of times.
 
 How to read it:
 

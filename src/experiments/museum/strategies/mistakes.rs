@@ -17,14 +17,13 @@ use locklab_runner::simulate::Keep;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Starts;
 use super::elsewhere::Elsewhere;
 use super::sightings::Sightings;
 use super::start::Start;
 use super::tables::{Extent, Row, Subject};
 use super::way::{Search, Way};
+use super::{Starts, stage};
 use crate::bug::Bug;
-use crate::parts::{By, Rounds, Stage};
 use crate::report::Report;
 use crate::work::{Made, Work};
 use crate::{Exit, Experiment, Session, Store};
@@ -168,14 +167,6 @@ impl Experiment for Mistakes {
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
-        let stage = |name, doing| Stage {
-            name,
-            doing,
-            by: By::Seeds,
-            rounds: Rounds::One,
-            part: 1,
-            runs_each: 1,
-        };
         let one = |place: usize, number: u64, starts: &mut Starts| {
             starts.0.insert(number, self.start(place, number)?);
             anyhow::Ok(())
