@@ -1,6 +1,7 @@
 //! Scenarios with some seeds, judged: in the simulator, or on real Redis.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -337,11 +338,11 @@ impl Run {
         let attempt = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
         let attempt = attempt.map_err(anyhow::Error::from_boxed)?;
         runs.discarded += attempt.discarded;
-        let Some(run) = attempt.run else {
+        let Some(mut run) = attempt.run else {
             return Ok(());
         };
         runs.notes.extend(run.notes.iter().cloned());
-        let moments = run.moments.clone();
+        let moments = mem::take(&mut run.moments);
         let run = JudgedRun::of(run, schedule, &scenario);
         // Belief is not predicted, so nothing else would say that it is open.
         if is_first
