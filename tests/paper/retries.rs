@@ -44,7 +44,7 @@ fn partitions_take_a_lease_each() {
     const HORIZON_MS: f64 = 20_000.0;
     let writes = |every_ms: f64| {
         let set = format!("fault.cut.every_ms={every_ms}");
-        cell("redis-docs/r11", &[&set], 6).writes.per_run()
+        cell("redis-docs/r11", &[&set], some_of(8)).writes.per_run()
     };
     let undisturbed = writes(HORIZON_MS);
     for every_ms in [2000.0, 4000.0] {
@@ -63,9 +63,10 @@ fn partitions_take_a_lease_each() {
 
 #[test]
 fn without_a_majority_nobody_ever_works() {
-    let down = cell("redis-docs/r3-majority-down", &[], 200);
+    let runs = some_of(200);
+    let down = cell("redis-docs/r3-majority-down", &[], runs);
     assert_eq!(down.writes.updates.acknowledged, 0);
-    let up = cell("redis-docs/r3", &[], 200);
-    // Three clients, three rounds, 200 runs.
-    assert_eq!(up.writes.updates.acknowledged, 3 * 3 * 200);
+    let up = cell("redis-docs/r3", &[], runs);
+    // Three clients, three rounds.
+    assert_eq!(up.writes.updates.acknowledged, 3 * 3 * runs);
 }

@@ -4,7 +4,7 @@
 use locklab_check::Property;
 use locklab_evidence::same_rate;
 
-use super::{MANY, check, printed, runs, some_of};
+use super::{MANY, check, printed, runs, some_of, some_points};
 
 const LEASE: f64 = 1000.0;
 const LATENCY: f64 = 2.0;
@@ -42,7 +42,7 @@ fn early_expiry(step: f64) -> f64 {
 
 #[test]
 fn redlock_fails_in_proportion_to_a_delay_and_to_a_pause() {
-    for late in [200.0, 600.0, 1000.0, 1500.0] {
+    for &late in some_points(&[200.0, 600.0, 1000.0, 1500.0]) {
         let expected = late_write(late);
         for (name, key) in [
             ("kleppmann/k15-delay", "fault.delay.extra_ms"),

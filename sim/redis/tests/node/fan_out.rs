@@ -1,5 +1,4 @@
 //! One request with much output for other clients: which of them are disconnected.
-#![cfg(feature = "lua")]
 
 use std::collections::BTreeSet;
 
