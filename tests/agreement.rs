@@ -61,7 +61,7 @@ fn memory_evicted() {
 }
 
 /// Simulated runs of a scenario. Beside six real ones, more would not narrow the interval.
-const SIMULATED: u64 = 60;
+const SIMULATED: u64 = 20;
 
 /// Compares a scenario's rates in the simulator and on real Redis, with two to six runs. (Durations
 /// are not compared: other tests keep the machine busy.)

@@ -182,7 +182,7 @@ fn pauses_have_the_rates_that_paper_says() {
     let mut missed = Vec::new();
     for &mean in means {
         let setup = contended(pauses(mean));
-        let answer = by_cause(&setup, sampling(some_of(10_000), 1));
+        let answer = by_cause(&setup, sampling(10_000, 1));
         let (found, expected) = (number(&answer), on_paper(mean));
         let interval = found.interval().expect("there are violations");
         let told = format!(
@@ -230,7 +230,7 @@ fn rarer_requests_have_proportionally_fewer_violations() {
     let asked_each = |every_ms: f64| {
         let mut setup = contended(pauses(3000.0));
         setup.demand = Demand::Poisson { every_ms };
-        let answer = by_cause(&setup, sampling(some_of(10_000), 2));
+        let answer = by_cause(&setup, sampling(10_000, 2));
         number(&answer)
     };
     let [hour, year] = [3.6e6, 8766.0 * 3.6e6].map(asked_each);

@@ -270,7 +270,7 @@ fn seeds() -> u64 {
     if std::env::var_os("LOCKLAB_LONG").is_some() {
         400
     } else {
-        60
+        40
     }
 }
 

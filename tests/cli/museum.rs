@@ -111,7 +111,7 @@ fn strategies_are_compared_by_the_runs_they_take() {
             "--strategies",
             "no-lease",
             "--limit",
-            "12",
+            "6",
             "--jobs",
             jobs,
         ];

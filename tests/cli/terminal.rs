@@ -5,7 +5,7 @@ use crate::bench::{Bench, Done};
 /// Commands with tables.
 const TOLD: [&str; 11] = [
     "run kleppmann/k1 redis-docs/r5 --seeds 40",
-    "run jepsen/j2-adds --seeds 2",
+    "run jepsen/j2-adds --seeds 1",
     "sweep kleppmann/k1 --vary fault.gc.duration_ms=500,1500 --vary workload.hold_ms=20,40 --vary \
      lock.ttl_ms=900,1000 --seeds 5",
     "matrix --lock setnx --seeds 1",

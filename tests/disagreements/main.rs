@@ -26,8 +26,8 @@ const RUNS: Runs = Runs {
     most: 120,
 };
 
-/// How many runs of each scenario the simulator makes, about as many as for a comparison.
-const SIMULATED: u64 = 200;
+/// How many runs of each scenario the simulator makes: as many as a comparison makes at most.
+const SIMULATED: u64 = 120;
 
 /// The jitter that was measured before the runs.
 const JITTER: Jitter = Jitter {

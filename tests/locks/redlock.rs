@@ -128,7 +128,7 @@ fn random_values_of_redlock_are_not_ordered() {
 /// probability.
 #[track_caller]
 fn check_k6(sets: &[&str], probability: f64, is_so: impl Fn(&JudgedRun) -> bool) {
-    const RUNS: u64 = 1000;
+    const RUNS: u64 = 400;
     let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
     let scenario = load("kleppmann/k6", &sets).expect("a sound scenario");
     let run = |seed| judged::run(&scenario, seed, Keep::default()).expect("it ends");

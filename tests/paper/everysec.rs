@@ -69,6 +69,11 @@ fn after_a_second_nothing_is_lost() {
 #[test]
 fn a_wrong_formula_would_be_noticed() {
     let sets = ["fault.power.delay_ms=302"];
-    let rate = printed("redis-docs/r12-everysec", &sets, Property::Lease, some_of(RUNS));
+    let rate = printed(
+        "redis-docs/r12-everysec",
+        &sets,
+        Property::Lease,
+        some_of(2 * RUNS),
+    );
     assert!(!agrees(rate, paper(50.0, 2.0, 402.0)));
 }

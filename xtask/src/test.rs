@@ -116,6 +116,11 @@ const LONG: &[Step] = &[
     Step::test("libraries and their ports", "cargo xtask clients --ports").in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
+    Step::test(
+        "estimates with all repetitions",
+        "cargo test --package locklab-rare --lib",
+    )
+    .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.
     Step::test("simulations in debug", "cargo xtask tests --debug"),
     // And those on real servers.
