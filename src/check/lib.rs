@@ -29,6 +29,7 @@ mod property;
 mod reactions;
 mod recovery;
 mod resource;
+mod situation;
 mod stale_write;
 mod token_regression;
 mod writes;
@@ -48,6 +49,7 @@ use opportunity::{Opportunities, Opportunity};
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
 pub use reactions::{Reactions, reactions};
+pub use situation::Situation;
 pub use writes::{Writes, writes};
 
 /// Judges a history by every applicable property: [`Property::AcknowledgedLost`] where clients

@@ -4,15 +4,18 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::situation::Situation::{self, *};
+
 /// Turns each entry into a variant of [`Property`] with its name, its promise, its source, its title
-/// in charts, and whether a violation is a surprise where none was predicted. Reports list them in
-/// this order.
+/// in charts, whether a violation is a surprise where none was predicted, and the situations that put it
+/// to the test. Reports list them in this order.
 macro_rules! properties {
     ($($Property:ident = $name:literal {
         promises: $promises:literal,
         source: $source:literal,
         title: $title:literal,
         surprises: $surprises:literal,
+        needs: $needs:expr,
     })*) => {
         /// A criterion for a history.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,6 +62,17 @@ macro_rules! properties {
                     $(Property::$Property => $surprises,)*
                 }
             }
+
+            /// The situations that put it to the test. Many runs without a violation show that it holds only
+            /// if they met each of these that the lock can meet.
+            ///
+            /// They are beside what every single run must contain, without which its verdict is inconclusive
+            /// ([`judge`](crate::judge)).
+            pub fn needs(self) -> &'static [Situation] {
+                match self {
+                    $(Property::$Property => $needs,)*
+                }
+            }
         }
     };
 }
@@ -72,6 +86,8 @@ properties! {
         title: "belief (one believer)",
         // Every lock with a lease violates it as soon as a holder outlives the lease.
         surprises: false,
+        // Whoever outlives its lease goes on believing.
+        needs: &[LapsedWhileStopped, LapsedWhileCutOff],
     }
     Lease = "lease" {
         promises: "The same, but a client stops believing at the deadline that its own \
@@ -80,6 +96,8 @@ properties! {
                  validity time",
         title: "lease (one holder within its lease)",
         surprises: true,
+        // The promise rests on clocks, on what servers remember, and on a majority.
+        needs: &[ClockStepped, ForgottenGrant, FailedOver, SplitNodes],
     }
     Resource = "resource" {
         promises: "The resource accepted nothing it should not have: stale-write, \
@@ -88,6 +106,8 @@ properties! {
                  wakes and writes",
         title: "resource (intact)",
         surprises: true,
+        // A late writer, and tokens whose counter may have been set back.
+        needs: &[LapsedWhileStopped, TokenAfterRestart],
     }
     StaleWrite = "stale-write" {
         promises: "The resource accepted no write of an older holder after a newer holder's.",
@@ -95,6 +115,7 @@ properties! {
                  wakes and writes",
         title: "no stale write",
         surprises: true,
+        needs: &[LapsedWhileStopped],
     }
     LostUpdate = "lost-update" {
         promises: "The resource accepted no write over a version that its writer had not seen.",
@@ -102,6 +123,7 @@ properties! {
                  that the lock is for; Jepsen, etcd 3.4.3 (2020)",
         title: "no lost update",
         surprises: true,
+        needs: &[LapsedWhileStopped],
     }
     TokenRegression = "token-regression" {
         promises: "The resource accepted no fencing token lower than one it had accepted \
@@ -110,6 +132,7 @@ properties! {
                  remembers the highest token and rejects a lower one",
         title: "no token regression",
         surprises: true,
+        needs: &[TokenAfterRestart],
     }
     Progress = "progress" {
         promises: "The resource refused no rightful holder, and accepted at least one access.",
@@ -117,6 +140,7 @@ properties! {
                  order in which the clients work",
         title: "progress",
         surprises: true,
+        needs: &[TokenAfterRestart],
     }
     ForeignRelease = "foreign-release" {
         promises: "No release deleted another client's lock.",
@@ -124,6 +148,7 @@ properties! {
                  that another client created",
         title: "no foreign release",
         surprises: true,
+        needs: &[ForeignKeyMet],
     }
     Deadlock = "deadlock" {
         promises: "A free lock is acquired again within its bound while a client wants it and \
@@ -132,6 +157,8 @@ properties! {
                  deadlock-free",
         title: "no deadlock",
         surprises: true,
+        // Nobody releases the lock, or those who wait are not woken.
+        needs: &[HolderDied, UntoldGrant, WaiterWoke],
     }
     Availability = "availability" {
         promises: "As deadlock, but a fault of nodes or of the network between them is no \
@@ -141,6 +168,7 @@ properties! {
         title: "available",
         // Every lock violates it if all its nodes are unreachable.
         surprises: false,
+        needs: &[HolderDied, UntoldGrant, WaiterWoke],
     }
     Recovery = "recovery" {
         promises: "Once every fault is over and the lock has settled, a free lock is acquired \
@@ -149,6 +177,7 @@ properties! {
                  system has to work again",
         title: "recovers after faults",
         surprises: true,
+        needs: &[HolderDied, UntoldGrant, WaiterWoke],
     }
     AcknowledgedLost = "acknowledged-lost" {
         promises: "No acknowledged add is missing from the set at the end; for the workload \
@@ -156,6 +185,8 @@ properties! {
         source: "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
         title: "no acknowledged add lost",
         surprises: true,
+        // Clients add without a lock.
+        needs: &[],
     }
     Fifo = "fifo" {
         promises: "No client is granted the lock ahead of one that asked earlier and still \
@@ -165,6 +196,7 @@ properties! {
         title: "first in, first out",
         // Few locks guarantee an order.
         surprises: false,
+        needs: &[WaiterWoke],
     }
 }
 

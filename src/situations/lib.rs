@@ -3,23 +3,24 @@
 //!
 //! A property that no run violates says little if no run could have brought the lock into trouble. Within a
 //! run this is a matter of `locklab_check`: without the opportunity for a violation its verdict is
-//! inconclusive. Situations are finer, and are counted over many runs: [`needed`] says which ones put a
+//! inconclusive. Situations are finer, and are counted over many runs: [`Property::needs`] says which ones put a
 //! property to the test, and [`can_meet`] which of them a lock can meet.
+//!
+//! [`Property::needs`]: locklab_check::Property::needs
 //!
 //! A situation is judged from the history of the run and, where no history shows it, from what its servers
 //! held for whom (`locklab_truth`). No verdict of a run depends on it.
 
 mod calls;
+mod can_meet;
 mod faults;
 mod grants;
 mod holders;
 mod lapse;
-mod needs;
 mod release;
 mod restarts;
 #[cfg(test)]
 mod shipped;
-mod situation;
 #[cfg(test)]
 mod tests;
 mod untold;
@@ -31,11 +32,11 @@ use locklab_history::{Contents, History, Topology, Visit};
 use locklab_locks::LockSpec;
 use locklab_truth::{Holdings, rule};
 
+pub use self::can_meet::can_meet;
 use self::faults::Faults;
 use self::holders::Holders;
 use self::lapse::lapses;
-pub use self::needs::{can_meet, needed};
-pub use self::situation::Situation;
+pub use locklab_check::Situation;
 
 /// A run.
 #[derive(Debug, Clone, Copy)]

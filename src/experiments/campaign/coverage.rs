@@ -8,7 +8,7 @@ use locklab_matrix::Row;
 use locklab_model::scenario::Scenario;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
-use locklab_situations::{Situation, can_meet, needed};
+use locklab_situations::{Situation, can_meet};
 use serde::Serialize;
 
 use super::searched::Searched;
@@ -41,7 +41,7 @@ impl Coverage<'_> {
     /// The situations that a property needs, and that the lock can meet, but met in fewer runs than the
     /// quota.
     pub(super) fn lacking(&self, property: Property) -> Vec<Situation> {
-        let needed = needed(property).iter().copied();
+        let needed = property.needs().iter().copied();
         needed.filter(|it| self.lacks(*it)).collect()
     }
 
@@ -131,7 +131,7 @@ impl Coverage<'_> {
 /// The properties that need a situation.
 fn needed_by(situation: Situation) -> Vec<Property> {
     let mut all = Property::ALL.to_vec();
-    all.retain(|property| needed(*property).contains(&situation));
+    all.retain(|property| property.needs().contains(&situation));
     all
 }
 

@@ -1,38 +1,10 @@
-//! Which situations a property needs, and which of them a lock can meet.
+//! Which situations a lock can meet.
 
-use locklab_check::Property;
+use locklab_check::Situation::{self, *};
 use locklab_history::Topology;
 use locklab_locks::redisson::Wait;
 use locklab_locks::{LockSpec, Servers, Shipped};
 use locklab_truth::rule;
-
-use crate::situation::Situation::{self, *};
-
-/// The situations that put a property to the test. Many runs without a violation show that it holds only
-/// if they met each of these that the lock can meet; see [`can_meet`].
-///
-/// They are beside what every single run must contain, without which its verdict is inconclusive
-/// (`locklab_check`'s opportunities).
-pub fn needed(property: Property) -> &'static [Situation] {
-    match property {
-        // Whoever outlives its lease goes on believing.
-        Property::Belief => &[LapsedWhileStopped, LapsedWhileCutOff],
-        // The promise rests on clocks, on what servers remember, and on a majority.
-        Property::Lease => &[ClockStepped, ForgottenGrant, FailedOver, SplitNodes],
-        // A late writer, and tokens whose counter may have been set back.
-        Property::Resource => &[LapsedWhileStopped, TokenAfterRestart],
-        Property::StaleWrite | Property::LostUpdate => &[LapsedWhileStopped],
-        Property::TokenRegression | Property::Progress => &[TokenAfterRestart],
-        Property::ForeignRelease => &[ForeignKeyMet],
-        // Nobody releases the lock, or those who wait are not woken.
-        Property::Deadlock | Property::Availability | Property::Recovery => {
-            &[HolderDied, UntoldGrant, WaiterWoke]
-        }
-        Property::Fifo => &[WaiterWoke],
-        // Clients add without a lock.
-        Property::AcknowledgedLost => &[],
-    }
-}
 
 /// Whether a lock can meet a situation on such hosts, and a run shows it. What cannot be met is not needed.
 pub fn can_meet(situation: Situation, lock: &LockSpec, topology: &Topology) -> bool {

@@ -1,4 +1,4 @@
-//! The situations by name.
+//! Situations of a run that strain its lock, by name. `locklab_situations` finds those of a run.
 
 use std::fmt;
 
