@@ -243,7 +243,11 @@ fn nonsense(seed: u64) -> (History, Violation) {
 
 #[test]
 fn any_history_makes_a_well_formed_picture() {
-    for seed in 0..100 {
+    let histories = match std::env::var_os("LOCKLAB_LONG") {
+        Some(_) => 300,
+        None => 100,
+    };
+    for seed in 0..histories {
         let (history, violation) = nonsense(seed);
         let violation = (seed % 2 == 0).then_some(&violation);
         match spacetime::draw(&history, "Nonsense", violation, &[], &Sheet::SCREEN) {

@@ -117,8 +117,9 @@ const LONG: &[Step] = &[
     Step::test("simulations with all runs", "cargo xtask tests --release")
         .with(&[("LOCKLAB_LONG", "1")]),
     Step::test(
-        "estimates with all repetitions",
-        "cargo test --package locklab-rare --lib",
+        "estimates and random pictures with all repetitions",
+        "cargo test --package locklab --package locklab-rare --package locklab-report --lib \
+         --test report_spacetime",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.
