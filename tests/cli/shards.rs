@@ -156,11 +156,9 @@ fn shards_with_a_budget_join_in_whole_rounds() {
     let merged = bench.locklab(&[&["merge", "--json"], &ledgers[..]].concat());
     assert_eq!(merged.code, Some(0), "{}", merged.told());
     let runs = merged.json()["runs_in_each_cell"].as_u64();
-    // None of the further rounds on a machine that stood still.
-    assert!(
-        runs == Some(18) || (runs == Some(16) && !text.contains("runs+1")),
-        "{runs:?}"
-    );
+    // None of the further rounds on a machine that stood still, during either of them.
+    let both = [bench.read(ledgers[0]), text].map(|text| text.contains("runs+1")) == [true; 2];
+    assert!(runs == Some(18) || (runs == Some(16) && !both), "{runs:?}");
 }
 
 #[test]
