@@ -4,10 +4,9 @@
 //! that overlap add up: a link is cut if any of them cuts it, their delays are added, and a
 //! transmission has to survive each of them. Within one host there is no network.
 
-use std::collections::BTreeSet;
-
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecSet;
 
 /// The effect of a rule on the segments that match it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,7 +60,7 @@ pub struct Links<H> {
     rules: Vec<(RuleId, LinkRule<H>)>,
     next_rule: u64,
     /// Hosts without power: they neither send nor receive.
-    silent: BTreeSet<H>,
+    silent: VecSet<H>,
 }
 
 impl<H: Ord> Links<H> {
@@ -75,7 +74,7 @@ impl<H: Ord> Links<H> {
             random,
             rules: Vec::new(),
             next_rule: 0,
-            silent: BTreeSet::new(),
+            silent: VecSet::new(),
         }
     }
 

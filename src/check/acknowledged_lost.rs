@@ -5,11 +5,10 @@
 //! this is Jepsen's set test, and the share of such adds is the loss rate that Jepsen prints.
 //! (An add of unknown outcome may be there or not; both are fine.)
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, History, Name, Op, Outcome, Record};
+use locklab_vecmap::{VecMap, VecSet};
 
 /// How much of a set was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +47,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     let Some(first) = lost.adds.first() else {
         return Verdict::Holds;
     };
-    let clients: BTreeSet<&Name> = lost.adds.iter().map(|add| &add.host).collect();
+    let clients: VecSet<&Name> = lost.adds.iter().map(|add| &add.host).collect();
     Verdict::Violated(Violation {
         at_ns: first.at_ns,
         until_ns: reading.read.at_ns,
@@ -70,7 +69,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
 struct Reading<'h> {
     before: &'h [Record],
     read: &'h Record,
-    members: &'h BTreeMap<Name, Vec<u32>>,
+    members: &'h VecMap<Name, Vec<u32>>,
 }
 
 struct Lost<'h> {
@@ -93,7 +92,7 @@ impl<'h> Reading<'h> {
     }
 
     fn lost(&self) -> Lost<'h> {
-        let members: BTreeSet<(&str, u32)> = (self.members.iter())
+        let members: VecSet<(&str, u32)> = (self.members.iter())
             .flat_map(|(client, calls)| calls.iter().map(|call| (&**client, *call)))
             .collect();
         let mut acknowledged = 0;

@@ -17,10 +17,9 @@
 //! lock during the fault, the fault matters until that request or hold ends. A kill and a crash
 //! matter to the end of the run, because the process's memory is lost for good.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
+use locklab_vecmap::{VecMap, VecSet};
 
 /// The reason why this history proves nothing about a property that holds in it; `None` if it is
 /// conclusive.
@@ -41,7 +40,7 @@ pub(super) fn missed(timeline: &Timeline) -> Option<String> {
 }
 
 fn missed_in(records: &[Record]) -> Option<String> {
-    let (mut began, mut missed) = (BTreeSet::new(), BTreeSet::new());
+    let (mut began, mut missed) = (VecSet::new(), VecSet::new());
     for record in records {
         match &record.event {
             Event::Fault {
@@ -91,7 +90,7 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
     // For each fault that began: the time until which it matters.
-    let mut matters_ns: BTreeMap<&Name, u64> = BTreeMap::new();
+    let mut matters_ns: VecMap<&Name, u64> = VecMap::new();
     let mut ever = false;
     // How many clients request the lock, and how many request or hold it.
     let (mut wanting, mut active) = (0, 0);
@@ -190,8 +189,8 @@ struct Client {
 }
 
 /// The indices of those failures after which a client tries again, or waits for its turn.
-fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
-    let mut again = BTreeSet::new();
+fn asks_again(timeline: &Timeline) -> VecSet<usize> {
+    let mut again = VecSet::new();
     let mut will_ask = vec![false; timeline.hosts];
     let records: Vec<_> = timeline.records().collect();
     for &(index, host, record) in records.iter().rev() {

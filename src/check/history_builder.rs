@@ -3,10 +3,9 @@
 mod bounds;
 mod expect;
 
-use std::collections::BTreeMap;
-
 pub use locklab_values::units::NS_PER_MS as MS;
 use locklab_values::units::NS_PER_S;
+use locklab_vecmap::VecMap;
 
 use super::{Bounds, ResourceRole};
 use locklab_history::{
@@ -26,7 +25,7 @@ pub type Sides = [&'static str; 2];
 pub struct HistoryBuilder {
     history: History,
     bounds: Bounds,
-    hosts: BTreeMap<&'static str, Host>,
+    hosts: VecMap<&'static str, Host>,
     /// The resource's version.
     version: u64,
 }
@@ -81,7 +80,7 @@ impl Default for HistoryBuilder {
                 settle_ns: None,
                 horizon_ns: u64::MAX,
             },
-            hosts: BTreeMap::new(),
+            hosts: VecMap::new(),
             version: 0,
         }
     }
@@ -282,7 +281,7 @@ impl HistoryBuilder {
 
     /// Records that the client reads the set: these elements, by client and call, in that order.
     pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Self {
-        let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
+        let mut members: VecMap<Name, Vec<u32>> = VecMap::new();
         for (client, call) in found {
             members.entry((*client).into()).or_default().push(*call);
         }

@@ -1,7 +1,6 @@
 //! Laws that the judgement of every history obeys.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use locklab_vecmap::{VecMap, VecSet};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -14,7 +13,7 @@ use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Access, Event, History, Name, Record};
 
 /// The times of each violation, without the description, which contains rounded times.
-fn outline(verdicts: BTreeMap<Property, Verdict>) -> Vec<(Property, Option<Violation>)> {
+fn outline(verdicts: VecMap<Property, Verdict>) -> Vec<(Property, Option<Violation>)> {
     let verdicts = verdicts.into_iter();
     let outline = verdicts.map(|(property, verdict)| match verdict {
         Verdict::Violated(violation) => (
@@ -228,7 +227,7 @@ fn first_without_progress(history: &History) -> Option<u64> {
     })
 }
 
-fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Option<u64> {
+fn violated_at(verdicts: &VecMap<Property, Verdict>, property: Property) -> Option<u64> {
     match verdicts.get(&property)? {
         Verdict::Violated(violation) => Some(violation.at_ns),
         _ => None,
@@ -240,8 +239,8 @@ fn violated_at(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> Op
 #[test]
 fn among_the_histories_each_property_is_violated_and_holds() {
     let mut runner = TestRunner::deterministic();
-    let mut violated = BTreeSet::new();
-    let mut holds = BTreeSet::new();
+    let mut violated = VecSet::new();
+    let mut holds = VecSet::new();
     for _ in 0..4096 {
         let history = histories().new_tree(&mut runner).unwrap().current();
         for (property, verdict) in judge(&history, &BOUNDS) {
@@ -252,10 +251,10 @@ fn among_the_histories_each_property_is_violated_and_holds() {
             };
         }
     }
-    assert_eq!(holds, BTreeSet::from(Property::ALL));
+    assert_eq!(holds, VecSet::from(Property::ALL));
     // Few of these histories are quiet long enough after their last fault.
     violated.insert(Property::Recovery);
-    assert_eq!(violated, BTreeSet::from(Property::ALL));
+    assert_eq!(violated, VecSet::from(Property::ALL));
 }
 
 proptest! {

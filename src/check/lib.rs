@@ -5,9 +5,9 @@
 //! once and derives who held the lock from when to when.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
 use std::fmt;
 
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use locklab_history::timeline::Timeline;
@@ -58,7 +58,7 @@ pub use writes::{Writes, writes};
 /// A violation always counts. A property that holds only because the run could not have shown a
 /// violation is inconclusive: a fault never took effect, no clients contended for the lock, or what
 /// this property forbids never had an opportunity.
-pub fn judge(history: &History, bounds: &Bounds) -> BTreeMap<Property, Verdict> {
+pub fn judge(history: &History, bounds: &Bounds) -> VecMap<Property, Verdict> {
     judge_by(&Timeline::of(history), bounds, &Property::ALL)
 }
 
@@ -67,7 +67,7 @@ pub fn judge_by(
     timeline: &Timeline,
     bounds: &Bounds,
     properties: &[Property],
-) -> BTreeMap<Property, Verdict> {
+) -> VecMap<Property, Verdict> {
     let doubt = conclusive::doubt(timeline, bounds.deadlock_ns);
     let opportunities = Opportunities::of(timeline);
     let rules = rules(timeline, bounds);

@@ -8,12 +8,12 @@
 mod attempts;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 
 use self::attempts::Attempts;
 use super::recovery;
 use locklab_history::timeline::{Grant, Holder, Timeline};
 use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
+use locklab_vecmap::VecSet;
 
 /// What a run must contain so that it could have violated a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,7 +210,7 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         // that deletes.
         let mut releasing: Vec<Option<(u32, u64)>> = vec![None; timeline.hosts];
         // The hosts that believe just before a record.
-        let mut believing: BTreeSet<usize> = BTreeSet::new();
+        let mut believing: VecSet<usize> = VecSet::new();
         let mut last: Option<(usize, usize)> = None;
         let mut records = timeline.records();
         records.any(|(index, host, record)| {

@@ -1,10 +1,9 @@
 //! How the clients of a lock reacted in a run: measurements, not properties, of what their users
 //! notice first.
 
-use std::collections::BTreeMap;
-
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Event, Failpoint, History, Op, Outcome};
+use locklab_vecmap::VecMap;
 
 /// What happened in a run, each in the order of the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -60,7 +59,7 @@ fn wake_ns(timeline: &Timeline, grant: &Grant) -> Option<Option<u64>> {
     let Event::BeliefEnds { .. } = records[released].event else {
         return None;
     };
-    let mut waiting = BTreeMap::new();
+    let mut waiting = VecMap::new();
     for (index, host, record) in timeline.records().take(released) {
         match record.event {
             Event::Invoke {
@@ -100,7 +99,7 @@ fn struck_calls(history: &History) -> Vec<Option<Outcome>> {
         is_struck: bool,
         outcome: Option<Outcome>,
     }
-    let mut open = BTreeMap::new();
+    let mut open = VecMap::new();
     let mut over = Vec::new();
     for (began, record) in history.records.iter().enumerate() {
         let client = &record.host;

@@ -16,11 +16,10 @@
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
-use std::collections::BTreeMap;
-
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Name, Record};
+use locklab_vecmap::VecMap;
 
 /// A grant under which the resource accepted a write.
 struct Writer<'h> {
@@ -31,7 +30,7 @@ struct Writer<'h> {
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
     // By their places in the order of grants.
-    let mut writers: BTreeMap<usize, Writer> = BTreeMap::new();
+    let mut writers: VecMap<usize, Writer> = VecMap::new();
     let mut doubt = None;
     for (_, _, record) in timeline.records() {
         let Event::Access {

@@ -5,9 +5,8 @@
 //! set is read at the end (claim J1). A write may also be refused: the price of fencing (claim
 //! A4).
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Access, Event, History};
+use locklab_vecmap::VecMap;
 
 /// The writes of a history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,7 +22,7 @@ pub struct Writes {
 /// Counts the writes of a history.
 pub fn writes(history: &History) -> Writes {
     let mut writes = Writes::default();
-    let mut bases = BTreeMap::new();
+    let mut bases = VecMap::new();
     let mut last = 0;
     for record in &history.records {
         let Event::Access {

@@ -1,8 +1,7 @@
 //! A sum of floating-point numbers that does not depend on their order, so that neither threads nor
 //! interruptions nor shards change an answer.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 /// The exponents that share a whole number. A finite number is m 2^e with m below 2^53, so it adds less
@@ -12,7 +11,7 @@ const STEP: i32 = 32;
 /// The sum of finite numbers. It is exact; [`Sum::value`] rounds it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Vec<(i32, String)>", try_from = "Vec<(i32, String)>")]
-pub struct Sum(BTreeMap<i32, i128>);
+pub struct Sum(VecMap<i32, i128>);
 
 impl Sum {
     /// Adds a number; one that is not finite adds nothing.

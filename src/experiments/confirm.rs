@@ -1,12 +1,12 @@
 //! Scenarios in the simulator and on real Redis, side by side.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use locklab_values::units::fractional_ms_from_ns;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 
 mod durations;
@@ -257,7 +257,7 @@ pub struct Compared {
     /// Why a scenario was left out, if it was.
     left_out: Vec<Option<String>>,
     /// On real Redis, by the place of the scenario.
-    real: BTreeMap<usize, Confirmed>,
+    real: VecMap<usize, Confirmed>,
 }
 
 impl Experiment for Confirm {
@@ -308,7 +308,7 @@ impl Experiment for Confirm {
             self.scenarios.iter().cloned().zip(simulated).collect();
         let criteria = Criteria::of(self.scenarios.iter(), within);
         let real = match work.session().stop.is_set() {
-            true => BTreeMap::new(),
+            true => VecMap::new(),
             false => on_redis(
                 work,
                 &OnRedis {
@@ -412,7 +412,7 @@ pub(crate) struct OnRedis<'a> {
 pub(crate) fn on_redis(
     work: &Work<'_>,
     redis: &OnRedis<'_>,
-) -> anyhow::Result<BTreeMap<usize, Confirmed>> {
+) -> anyhow::Result<VecMap<usize, Confirmed>> {
     let session = work.session();
     let stop = session.stop.flag();
     let items = Items {

@@ -1,8 +1,7 @@
 //! The output about runs, for people and for programs.
 
-use std::collections::BTreeMap;
-
 use console::{StyledObject, style};
+use locklab_vecmap::VecMap;
 use serde_json::{Value, json};
 
 use locklab_check::{Property, Verdict};
@@ -105,7 +104,7 @@ fn observed(comparison: &Comparison) -> StyledObject<String> {
 
 /// One paragraph per event that violates some of these properties, and per reason why some are
 /// inconclusive.
-pub fn sentences(verdicts: &BTreeMap<Property, Verdict>, properties: &[Property]) -> String {
+pub fn sentences(verdicts: &VecMap<Property, Verdict>, properties: &[Property]) -> String {
     let mut paragraphs: Vec<Paragraph> = Vec::new();
     for property in properties {
         let (at_ns, sentence) = match verdicts.get(property) {

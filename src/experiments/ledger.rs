@@ -5,12 +5,12 @@
 //! grown, they are compacted to one for each job. So the file grows with the number of jobs, not with
 //! that of runs. Results are read one at a time.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use locklab_vecmap::{VecMap, VecSet};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -35,7 +35,7 @@ pub struct Ledger {
     /// The files with what was finished before, and whose shard each is.
     sources: Vec<(PathBuf, Option<Shard>)>,
     /// The stages of which anything was finished before.
-    stages: BTreeSet<String>,
+    stages: VecSet<String>,
     /// `None` if it was joined from several.
     own: Option<Own>,
 }
@@ -97,7 +97,7 @@ impl Ledger {
         if !first.is_some_and(|first| first.resumes(header)) {
             before = None;
         }
-        let mut stages = BTreeSet::new();
+        let mut stages = VecSet::new();
         let own = Own::replace(path, header, |out| {
             let Some(file) = &mut before else {
                 return Ok(());
@@ -129,8 +129,8 @@ impl Ledger {
     /// If one cannot be read, is damaged, or is of other work or of another build; if a shard is
     /// missing or given twice. The error names the file.
     pub fn join(header: &Header, paths: &[PathBuf]) -> anyhow::Result<(Self, usize)> {
-        let mut stages = BTreeSet::new();
-        let mut shards: BTreeMap<usize, (Shard, &Path)> = BTreeMap::new();
+        let mut stages = VecSet::new();
+        let mut shards: VecMap<usize, (Shard, &Path)> = VecMap::new();
         for path in paths {
             let name = path.display();
             let found = Header::read(path)?;

@@ -1,11 +1,11 @@
 //! Whether a suite of scenarios notices the mistakes that its locks are known for.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use anyhow::ensure;
 use console::style;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 use serde_json::json;
 
@@ -79,7 +79,7 @@ impl Mutants {
     }
 
     fn outcomes(&self, judged: &[Judgement]) -> (Vec<Outcome>, Vec<String>) {
-        let mut outcomes: BTreeMap<(&str, Mutant), Outcome> = BTreeMap::new();
+        let mut outcomes: VecMap<(&str, Mutant), Outcome> = VecMap::new();
         let mut failing = Vec::new();
         let mut is_sound = false;
         for (trial, judgement) in self.trials.iter().zip(judged) {

@@ -1,9 +1,9 @@
 //! The evidence for a verdict: the recording of a run, and its picture.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use locklab_check::{Property, Verdict, Violation};
+use locklab_vecmap::VecMap;
 
 use locklab_history::leases;
 use locklab_model::scenario::Scenario;
@@ -20,7 +20,7 @@ use super::store::Store;
 /// A run that serves as evidence, and the path of its recording.
 pub struct Evidence {
     /// The verdicts of the run.
-    pub verdicts: BTreeMap<Property, Verdict>,
+    pub verdicts: VecMap<Property, Verdict>,
     /// The properties that it violates, of those in question.
     pub properties: Vec<Property>,
     /// Its seed.

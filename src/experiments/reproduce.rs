@@ -3,7 +3,6 @@
 mod machine;
 mod views;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, anyhow, bail, ensure};
 use console::style;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 use serde_json::json;
 
@@ -90,9 +90,9 @@ pub struct Real {
 /// All that was observed.
 pub struct Observed {
     /// By what the claims call the scenario.
-    shown: BTreeMap<String, Shown>,
+    shown: VecMap<String, Shown>,
     /// By what the claims call the scenario.
-    sweeps: BTreeMap<String, Sweep>,
+    sweeps: VecMap<String, Sweep>,
     /// The version of the real servers.
     redis: Option<String>,
 }
@@ -168,7 +168,7 @@ impl Reproduce {
         &self,
         work: &Work<'_>,
         programs: &Programs,
-    ) -> anyhow::Result<BTreeMap<usize, Real>> {
+    ) -> anyhow::Result<VecMap<usize, Real>> {
         let at_once = 12 * work.session().threads;
         let jitter = measure(work, programs, at_once)?;
         let simulated = simulate(work, jitter, &self.scenarios, REAL_RUNS, &[])?;
@@ -235,7 +235,7 @@ impl Experiment for Reproduce {
             let reproduce = program.run_line(&job.scenario.name, &sets, broken.seed);
             Bug::or_usage(broken, &job.scenario.name, reproduce)
         })?;
-        let mut sweeps = BTreeMap::new();
+        let mut sweeps = VecMap::new();
         for (name, base, places) in &self.swept {
             let made = &made[places.clone()];
             if !made.iter().all(Made::is_whole) {
@@ -253,7 +253,7 @@ impl Experiment for Reproduce {
             Some((programs, _)) if !work.session().stop.is_set() => {
                 self.on_redis(work, programs)?
             }
-            _ => BTreeMap::new(),
+            _ => VecMap::new(),
         };
         let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
             let real = self.redis.as_ref().map(|(programs, _)| {

@@ -1,8 +1,8 @@
 //! Scenarios with some seeds, judged: in the simulator, or on real Redis.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
+use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ pub struct Runs {
     discarded: u64,
     /// What programs of others did that makes no sense, or ended them.
     #[serde(default)]
-    notes: BTreeSet<String>,
+    notes: VecSet<String>,
     /// In how many runs no program used the resource, nor told that it has the lock.
     #[serde(default)]
     unshowable: u64,
@@ -87,10 +87,10 @@ pub struct Runs {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reactions: Option<ReactionCounts>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
-    recordings: BTreeMap<u64, String>,
+    recordings: VecMap<u64, String>,
     /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    again: BTreeMap<u64, String>,
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    again: VecMap<u64, String>,
 }
 
 impl Part for Runs {
@@ -425,7 +425,7 @@ impl Run {
     ) -> anyhow::Result<Vec<Evidence>> {
         let (cell, first) = (&runs.cell, self.scenarios.seeds[place].start);
         let store = folder.of_scenario(&scenario.name, &scenario.overrides)?;
-        let mut shown: BTreeMap<u64, Vec<Property>> = BTreeMap::new();
+        let mut shown: VecMap<u64, Vec<Property>> = VecMap::new();
         for comparison in comparisons {
             let property = comparison.property;
             let seed = match (cell.shortest.get(&property), comparison.judgement) {

@@ -1,11 +1,11 @@
 //! The scenarios that a command names, with their seeds.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use anyhow::{anyhow, bail, ensure};
 use locklab_model::scenario::{Place, SHIPPED, Scenario, ScenarioError, Source};
 use locklab_runner::pool::Broken;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 
 use super::bug::Bug;
@@ -79,7 +79,7 @@ impl Scenarios {
 }
 
 fn load(names: &[String], sets: &[String]) -> anyhow::Result<Vec<Scenario>> {
-    let mut folders = BTreeMap::new();
+    let mut folders = VecMap::new();
     let mut scenarios = Vec::new();
     for (place, name) in names.iter().enumerate() {
         // Before it is read: standard input has its text only once.

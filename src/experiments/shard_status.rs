@@ -1,12 +1,12 @@
 //! How far shards are, from their ledgers alone. Nothing here is a result: `merge` checks everything
 //! again.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 
 use super::Shard;
@@ -92,7 +92,7 @@ impl Status {
 ///
 /// If there is no ledger of a shard, one cannot be read, or a shard is there twice.
 pub fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Status>> {
-    let mut works: Vec<(Header, BTreeMap<Shard, PathBuf>)> = Vec::new();
+    let mut works: Vec<(Header, VecMap<Shard, PathBuf>)> = Vec::new();
     for path in ledgers(paths)? {
         let header = Header::read(&path)?;
         let Some(shard) = header.shard else {
@@ -100,7 +100,7 @@ pub fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Status>> {
         };
         let place = works.iter().position(|(first, _)| first.is_beside(&header));
         let place = place.unwrap_or_else(|| {
-            works.push((header, BTreeMap::new()));
+            works.push((header, VecMap::new()));
             works.len() - 1
         });
         if let Some(first) = works[place].1.insert(shard, path.clone()) {
@@ -164,7 +164,7 @@ fn is_of_a_shard(name: &str) -> bool {
     of.is_some_and(|(number, of)| format!("{number}/{of}").parse::<Shard>().is_ok())
 }
 
-fn status((first, ledgers): (Header, BTreeMap<Shard, PathBuf>)) -> anyhow::Result<Status> {
+fn status((first, ledgers): (Header, VecMap<Shard, PathBuf>)) -> anyhow::Result<Status> {
     let of = first.shard.map_or(0, |shard| shard.of);
     let shards = (1..=of).map(|number| {
         let shard = Shard { number, of };
@@ -187,8 +187,8 @@ fn status((first, ledgers): (Header, BTreeMap<Shard, PathBuf>)) -> anyhow::Resul
 }
 
 fn read_shard(shard: Shard, path: &Path, first: &Header) -> anyhow::Result<ShardStatus> {
-    let mut planned: BTreeMap<String, u64> = BTreeMap::new();
-    let mut done: BTreeMap<String, u64> = BTreeMap::new();
+    let mut planned: VecMap<String, u64> = VecMap::new();
+    let mut done: VecMap<String, u64> = VecMap::new();
     let mut state = State::Unfinished;
     let read = each_line(path, |_, _, line| {
         match line {

@@ -1,10 +1,10 @@
 //! The smallest counterexample of a run: its scenario, its picture, and its story.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use console::style;
+use locklab_vecmap::VecMap;
 use serde_json::{Value, json};
 
 mod table;
@@ -98,7 +98,7 @@ pub fn first_violating(scenario: &Scenario, property: Option<Property>) -> anyho
     )
 }
 
-fn is_violated(verdicts: &BTreeMap<Property, Verdict>, property: Property) -> bool {
+fn is_violated(verdicts: &VecMap<Property, Verdict>, property: Property) -> bool {
     matches!(verdicts.get(&property), Some(Verdict::Violated(_)))
 }
 
@@ -111,7 +111,7 @@ pub struct Shrunk {
     /// The scenario as it was written, with its predictions.
     pub scenario: Scenario,
     /// How often it violates what, over many seeds; `None` if there was no time for them.
-    pub tallies: Option<BTreeMap<Property, Tally>>,
+    pub tallies: Option<VecMap<Property, Tally>>,
     /// What happens in its run, a sentence each.
     pub story: Vec<String>,
     /// The scenario's file.

@@ -3,7 +3,6 @@
 //! This is the one place that resumes interrupted work, takes a shard of it, joins shards, and goes
 //! on with further seeds until a budget of time is over.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
@@ -12,6 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
+use locklab_vecmap::VecSet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -376,7 +376,7 @@ impl<'s> Work<'s> {
     fn why_unfinished(&self, items: &Items<'_>, open: &[usize]) -> String {
         let of = self.shards as usize;
         let numbers = open.iter().map(|place| (items.turn)(*place) % of + 1);
-        let numbers: BTreeSet<usize> = numbers.collect();
+        let numbers: VecSet<usize> = numbers.collect();
         let numbers: Vec<usize> = numbers.into_iter().collect();
         format!(
             "{} not finished: {} of {} parts are missing; run the same command again to resume",

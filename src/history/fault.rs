@@ -433,7 +433,8 @@ impl<'de> Deserialize<'de> for FaultKind {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+
+    use locklab_vecmap::VecSet;
 
     use super::*;
 
@@ -472,8 +473,8 @@ mod tests {
     #[test]
     fn every_kind_has_its_own_description() {
         let all = || FaultKind::ALL.iter();
-        let nouns: BTreeSet<&str> = all().map(FaultKind::noun).collect();
-        let meanings: BTreeSet<&str> = all().map(FaultKind::meaning).collect();
+        let nouns: VecSet<&str> = all().map(FaultKind::noun).collect();
+        let meanings: VecSet<&str> = all().map(FaultKind::meaning).collect();
         assert_eq!(nouns.len(), FaultKind::ALL.len());
         assert_eq!(meanings.len(), FaultKind::ALL.len());
     }

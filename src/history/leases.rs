@@ -1,7 +1,7 @@
 //! The keys of the lock on the nodes, as spans of true time that end by the node's own clock: what a
 //! node held, and for whom. No check reads this, as no history contains it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::timeline::reached;
 use super::{
@@ -65,7 +65,7 @@ pub fn leases<'a>(
     contents: &'a Contents,
     topology: &Topology,
 ) -> Vec<Lease<'a>> {
-    let mut open: BTreeMap<(&Name, &str), Lease> = BTreeMap::new();
+    let mut open: VecMap<(&Name, &str), Lease> = VecMap::new();
     let mut closed = Vec::new();
     let clocks = Clocks::of(history, contents);
     let mut owners = Owners::of(history, contents, topology);
@@ -162,11 +162,11 @@ fn close<'a>(
 }
 
 /// The readings of the nodes' clocks, by true time: wall clock and monotonic clock.
-struct Clocks<'a>(BTreeMap<&'a Name, [Vec<(u64, u64)>; 2]>);
+struct Clocks<'a>(VecMap<&'a Name, [Vec<(u64, u64)>; 2]>);
 
 impl<'a> Clocks<'a> {
     fn of(history: &'a History, contents: &'a Contents) -> Self {
-        let mut clocks: BTreeMap<&Name, [Vec<(u64, u64)>; 2]> = BTreeMap::new();
+        let mut clocks: VecMap<&Name, [Vec<(u64, u64)>; 2]> = VecMap::new();
         for look in &contents.snapshots {
             let [wall, monotonic] = clocks.entry(&look.host).or_default();
             wall.push((look.at_ns, look.wall_ns));
@@ -207,10 +207,10 @@ impl<'a> Clocks<'a> {
 /// Which client a value belongs to.
 struct Owners<'a> {
     /// The hosts that are no clients.
-    others: BTreeSet<String>,
-    known: BTreeMap<&'a str, &'a Name>,
+    others: VecSet<String>,
+    known: VecMap<&'a str, &'a Name>,
     /// The requests of clients, by their receiver, in the order of their arrival.
-    requests: BTreeMap<&'a str, Vec<Request<'a>>>,
+    requests: VecMap<&'a str, Vec<Request<'a>>>,
 }
 
 struct Request<'a> {
@@ -228,8 +228,8 @@ impl<'a> Owners<'a> {
 
     fn of(history: &'a History, contents: &'a Contents, topology: &Topology) -> Self {
         let servers = topology.servers().into_iter().map(|server| server.name);
-        let others: BTreeSet<String> = servers.chain([RESOURCE.to_owned()]).collect();
-        let mut requests: BTreeMap<&str, Vec<Request>> = BTreeMap::new();
+        let others: VecSet<String> = servers.chain([RESOURCE.to_owned()]).collect();
+        let mut requests: VecMap<&str, Vec<Request>> = VecMap::new();
         for (message, payload) in history.messages.iter().zip(&contents.payloads) {
             let from_client = !others.contains(&*message.from);
             if let Some(arrived_ns) = message.arrived_ns.filter(|_| from_client) {
@@ -245,7 +245,7 @@ impl<'a> Owners<'a> {
         }
         Owners {
             others,
-            known: BTreeMap::new(),
+            known: VecMap::new(),
             requests,
         }
     }

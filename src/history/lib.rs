@@ -14,9 +14,9 @@ pub mod timeline;
 mod topology;
 pub mod wire;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::contents::{Contents, KeyChange, KeySnapshot, KeyState, Visit};
@@ -127,7 +127,7 @@ pub enum Event {
     /// elements are in the set, ascending.
     Members {
         /// The calls by client.
-        members: BTreeMap<Name, Vec<u32>>,
+        members: VecMap<Name, Vec<u32>>,
     },
     /// A fault took effect on this host, ended on it, or never took effect.
     Fault {
@@ -337,8 +337,8 @@ pub struct History {
 
 impl History {
     /// When each fault first took effect, by its name: true time in nanoseconds since the run began.
-    pub fn faults_began_ns(&self) -> BTreeMap<&str, u64> {
-        let mut began_ns = BTreeMap::new();
+    pub fn faults_began_ns(&self) -> VecMap<&str, u64> {
+        let mut began_ns = VecMap::new();
         for record in &self.records {
             if let Event::Fault { fault, .. } = &record.event
                 && record.event.is_fault_beginning()

@@ -4,7 +4,7 @@
 //! The pass also numbers the hosts, so that a check compares numbers, not names. A history may
 //! come from a file, so nothing here assumes that it is well formed.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record};
 
@@ -19,7 +19,7 @@ pub struct Timeline<'h> {
     records: &'h [Record],
     /// Per record, the number of its host.
     host_of: Vec<usize>,
-    numbers: BTreeMap<&'h str, usize>,
+    numbers: VecMap<&'h str, usize>,
     /// Per host, the numbers of its grants and their indices in `grants`, in that order.
     grants_of: Vec<Vec<(u32, usize)>>,
     /// Per host, for each entry of `grants_of`: the last record up to which this or an earlier
@@ -187,7 +187,7 @@ impl<'h> Builder<'h> {
                 end_ns: history.end_ns.max(last_ns),
                 records: &history.records,
                 host_of: Vec::with_capacity(history.records.len()),
-                numbers: BTreeMap::new(),
+                numbers: VecMap::new(),
                 grants_of: Vec::new(),
                 spans_of: Vec::new(),
             },

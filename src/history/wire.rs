@@ -35,11 +35,11 @@ mod records;
 mod tests;
 mod visits;
 
-use std::collections::BTreeSet;
-
 pub use self::grants::{Answer, Doubt, Grant, Release, grants};
 pub use self::keys::granted_keys;
 pub use self::records::{At, Possible, events, possible};
+use locklab_vecmap::VecSet;
+
 use super::{History, KeyChange, Name};
 
 /// The longest time between a request and its reply after which the program still waits for it, in nanoseconds:
@@ -114,7 +114,7 @@ impl Wire<'_> {
         self.nodes / 2 + 1
     }
 
-    fn clients(&self) -> BTreeSet<&Name> {
+    fn clients(&self) -> VecSet<&Name> {
         self.exchanges.iter().map(|it| &it.client).collect()
     }
 }

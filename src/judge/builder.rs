@@ -2,10 +2,9 @@
 
 mod pairing;
 
-use std::collections::BTreeMap;
-
 use locklab_history::Name;
 use locklab_values::units::ns_from_ms;
+use locklab_vecmap::VecMap;
 
 use self::pairing::Pairing;
 use crate::history::{Clock, Deadline, LockHistory};
@@ -45,7 +44,7 @@ struct Line {
 
 #[derive(Default)]
 struct Numbered {
-    numbers: BTreeMap<Name, u32>,
+    numbers: VecMap<Name, u32>,
     names: Vec<Name>,
 }
 

@@ -7,14 +7,13 @@
 //! A process that asks again when the deadline of its grant is over holds nothing by that grant any
 //! more. `release` ends the newest grant of its holder, `lost` and `crash` end all.
 
-use std::collections::BTreeMap;
-
 use locklab_check::Violation;
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{
     Access as Accessed, ClockKind, Deadline as Until, Event, History, Name, Op, Outcome as Told,
     RESOURCE, Record,
 };
+use locklab_vecmap::VecMap;
 
 use crate::clocks::{readings, shown};
 use crate::evidence::Evidence;
@@ -28,7 +27,7 @@ pub struct Intervals {
     /// Per record, its line in the file.
     lines: Vec<u32>,
     /// The permits of the grants that begin with these records; of any other, one.
-    permits: BTreeMap<usize, u32>,
+    permits: VecMap<usize, u32>,
 }
 
 impl Intervals {
@@ -118,7 +117,7 @@ struct Pass<'k> {
     resource: Name,
     holders: Vec<Holder>,
     /// Per call of release: the grant that it ends.
-    releases: BTreeMap<usize, u32>,
+    releases: VecMap<usize, u32>,
     /// Until when a release is under way that may release anybody's grant.
     loose_until_ns: Option<u64>,
     /// The version of the resource.
@@ -154,11 +153,11 @@ impl<'k> Pass<'k> {
             intervals: Intervals {
                 history,
                 lines: Vec::with_capacity(key.points.len() * 3 / 2),
-                permits: BTreeMap::new(),
+                permits: VecMap::new(),
             },
             resource: RESOURCE.into(),
             holders: vec![Holder::default(); names.len()],
-            releases: BTreeMap::new(),
+            releases: VecMap::new(),
             loose_until_ns: None,
             version: 0,
         }

@@ -1,9 +1,8 @@
 //! Locklab's own recordings as histories of a lock. Their checks judge the recording itself; this form
 //! is for the search.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{ClockKind, Event, History, Name, Op, Outcome as Told};
+use locklab_vecmap::VecMap;
 
 use crate::history::{
     Call, Clock, Deadline, KeyHistory, LockHistory, ONLY_KEY, Outcome, Point, What,
@@ -106,26 +105,26 @@ fn act(op: Op) -> Option<Act> {
 }
 
 struct Pass {
-    numbers: BTreeMap<Name, u32>,
+    numbers: VecMap<Name, u32>,
     names: Vec<Name>,
     key: KeyHistory,
     /// Calls that have not returned, by host and number.
-    open: BTreeMap<(u32, u32), usize>,
+    open: VecMap<(u32, u32), usize>,
     /// Per host: its last call that has.
-    last: BTreeMap<u32, usize>,
+    last: VecMap<u32, usize>,
 }
 
 impl Default for Pass {
     fn default() -> Self {
         Pass {
-            numbers: BTreeMap::new(),
+            numbers: VecMap::new(),
             names: Vec::new(),
             key: KeyHistory {
                 key: ONLY_KEY.into(),
                 ..KeyHistory::default()
             },
-            open: BTreeMap::new(),
-            last: BTreeMap::new(),
+            open: VecMap::new(),
+            last: VecMap::new(),
         }
     }
 }

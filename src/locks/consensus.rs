@@ -17,7 +17,6 @@
 //! protocol, and how a request whose answer is lost is repeated without being executed twice.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use self::session::{Failure, Session};
@@ -29,6 +28,7 @@ use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Coordination, Duration, Env, zookeeper};
 use locklab_history::Topology;
 use locklab_history::{Failpoint, Name};
+use locklab_vecmap::VecMap;
 
 mod service;
 mod session;
@@ -44,7 +44,7 @@ struct Consensus<E: Env, S> {
     params: Params,
     session: RefCell<Option<Rc<S>>>,
     /// The nodes of the owners that are in the queue.
-    queue: RefCell<BTreeMap<Owner, QueueNode>>,
+    queue: RefCell<VecMap<Owner, QueueNode>>,
 }
 
 /// A node of this process.

@@ -5,14 +5,15 @@
 //! its owner gets the lock from the count without contacting any node.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+
+use locklab_vecmap::VecMap;
 
 use super::lock::{Grant, Owner};
 
 /// How often each owner of this process has taken the lock.
 #[derive(Default)]
 pub(super) struct LocalCounts {
-    holds: RefCell<BTreeMap<Owner, Hold>>,
+    holds: RefCell<VecMap<Owner, Hold>>,
 }
 
 struct Hold {

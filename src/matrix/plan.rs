@@ -1,7 +1,6 @@
 //! The problems, the metrics and the predictions, as read from `plan.toml`.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::Deserialize;
 
 use super::metrics::Measure;
@@ -46,11 +45,11 @@ pub struct Problem {
     pub expect: Prediction,
     /// Other predictions, for locks or single forms of one.
     #[serde(default)]
-    other: BTreeMap<String, Prediction>,
+    other: VecMap<String, Prediction>,
     /// Locks, or single forms of one, to which the problem does not apply, each with the
     /// reason.
     #[serde(default)]
-    cannot: BTreeMap<String, String>,
+    cannot: VecMap<String, String>,
 }
 
 /// A requirement that a lock must meet for a problem to apply to it.

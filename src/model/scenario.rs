@@ -5,8 +5,7 @@
 //! a scenario from a file, applies overrides and rejects invalid ones; [`grid`] makes variants
 //! of one scenario.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::fault::FaultSpec;
@@ -26,6 +25,7 @@ mod error;
 mod expectations;
 mod explain;
 pub mod grid;
+mod json;
 mod load;
 mod measured;
 mod names;
@@ -102,7 +102,7 @@ pub struct Scenario {
     pub sentinel: SentinelOptions,
     /// The faults: one table `[fault.NAME]` each.
     #[serde(default)]
-    pub fault: BTreeMap<String, FaultSpec>,
+    pub fault: VecMap<String, FaultSpec>,
     /// The longest time, in milliseconds, that a client may wait for a free lock; absent:
     /// derived from the lock's parameters and the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,7 +120,7 @@ pub struct Scenario {
     pub headline: Option<Property>,
     /// The prediction for each property, over all runs together.
     #[serde(default)]
-    pub expect: BTreeMap<Property, Prediction>,
+    pub expect: VecMap<Property, Prediction>,
     /// The known differences on real Redis.
     #[serde(default, rename = "on-redis", skip_serializing_if = "Option::is_none")]
     pub on_redis: Option<OnRedis>,
@@ -165,8 +165,8 @@ pub struct SweepSpec {
     #[serde(default)]
     pub vary: Vec<String>,
     /// How charts show a varied parameter, by its path.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub axis: BTreeMap<String, AxisSpec>,
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    pub axis: VecMap<String, AxisSpec>,
 }
 
 fn one_line<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {

@@ -4,8 +4,7 @@
 //! while, write the resource, release the lock. With `kind = "adds"`, it instead adds one more
 //! element to a set on the master, without any lock.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use locklab_values::dist::Dist;
@@ -61,8 +60,8 @@ pub struct Workload {
     #[serde(skip_serializing_if = "is_nothing")]
     pub after_check_ms: Dist,
     /// Overrides for single clients: `[workload.client.c2]`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub client: BTreeMap<String, ClientOverride>,
+    #[serde(skip_serializing_if = "VecMap::is_empty")]
+    pub client: VecMap<String, ClientOverride>,
 }
 
 impl Default for Workload {
@@ -82,7 +81,7 @@ impl Default for Workload {
             read_ms: None,
             check: CheckBeforeWrite::None,
             after_check_ms: Dist::default(),
-            client: BTreeMap::new(),
+            client: VecMap::new(),
         }
     }
 }
@@ -106,7 +105,7 @@ impl Workload {
             read_ms: self.read_ms,
             check: self.check,
             after_check_ms: self.after_check_ms.clone(),
-            client: BTreeMap::new(),
+            client: VecMap::new(),
         }
     }
 }

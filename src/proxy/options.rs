@@ -1,20 +1,20 @@
 //! The options of a proxy.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use locklab_history::Name;
 use locklab_values::dist::Dist;
+use locklab_vecmap::{VecMap, VecSet};
 
 /// The hosts of a run and the links between them.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Every host that connects or is connected to.
-    pub hosts: BTreeMap<Name, Host>,
+    pub hosts: VecMap<Name, Host>,
     /// The host that connects at each of these public addresses, wherever its connections come from:
     /// a program that does not bind them to the address of its host.
-    pub gates: BTreeMap<SocketAddr, Name>,
+    pub gates: VecMap<SocketAddr, Name>,
     /// One-way latency of every link. Connections of a host to itself have none.
     pub latency: Dist,
     /// The probability that one transmission is lost, 0 to 1.
@@ -57,7 +57,7 @@ impl Options {
     /// # Errors
     /// `InvalidInput` if two hosts share an address, or `latency` or `loss` is impossible.
     pub(crate) fn check(&self) -> io::Result<()> {
-        let addresses: BTreeSet<IpAddr> = self.hosts.values().map(|host| host.ip).collect();
+        let addresses: VecSet<IpAddr> = self.hosts.values().map(|host| host.ip).collect();
         let problem = if addresses.len() < self.hosts.len() {
             "two hosts have the same address".into()
         } else if !(0.0..=1.0).contains(&self.loss) {

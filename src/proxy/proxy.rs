@@ -1,6 +1,5 @@
 //! The handle with which a run controls its proxy.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc;
@@ -8,6 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use locklab_history::Name;
 use locklab_link::{LinkRule, RuleId};
+use locklab_vecmap::VecMap;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::model::Segment;
@@ -161,7 +161,7 @@ impl Proxy {
 
     /// The port from which the proxy has connected to a server, for each
     /// [`Segment::connection`](crate::Segment): as which client the server knows it.
-    pub fn dialled(&self) -> BTreeMap<u64, u16> {
+    pub fn dialled(&self) -> VecMap<u64, u16> {
         self.call(|relay| relay.dialled())
     }
 

@@ -10,13 +10,13 @@ mod thread;
 mod timer;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_history::Name;
+use locklab_vecmap::VecMap;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 
@@ -40,17 +40,17 @@ const READ_BYTES: usize = 1 << 16;
 
 /// The shared state of the tasks of the proxy's thread.
 pub(crate) struct Relay {
-    hosts: BTreeMap<Name, Host>,
-    names: BTreeMap<IpAddr, Name>,
-    gates: BTreeMap<SocketAddr, Name>,
+    hosts: VecMap<Name, Host>,
+    names: VecMap<IpAddr, Name>,
+    gates: VecMap<SocketAddr, Name>,
     network: RefCell<Network>,
     servers: RefCell<Servers>,
     /// The sockets at the ends of connections.
-    ports: RefCell<BTreeMap<End, Rc<Port>>>,
+    ports: RefCell<VecMap<End, Rc<Port>>>,
     /// The public address to which each connection goes.
-    targets: RefCell<BTreeMap<u64, SocketAddr>>,
+    targets: RefCell<VecMap<u64, SocketAddr>>,
     /// The port from which the proxy has connected to a server, for each connection.
-    dialled: RefCell<BTreeMap<u64, u16>>,
+    dialled: RefCell<VecMap<u64, u16>>,
     timer: Timer,
     /// The read buffer of a task.
     buffer: RefCell<Box<[u8]>>,
@@ -136,7 +136,7 @@ impl Relay {
     }
 
     /// The port from which the proxy has connected to a server, for each connection.
-    pub(crate) fn dialled(&self) -> BTreeMap<u64, u16> {
+    pub(crate) fn dialled(&self) -> VecMap<u64, u16> {
         self.dialled.borrow().clone()
     }
 

@@ -4,9 +4,8 @@
 //! It is a time, not a count: while a client holds, it grows with the run, and once it exceeds the
 //! lease, another client can get the lock. It needs only what happened so far, as splitting requires.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Event, History};
+use locklab_vecmap::VecMap;
 
 /// A stretch of time in which a client held the lock, from a grant or an extension up to the next one, or
 /// to the end of the grant. True times in nanoseconds.
@@ -18,7 +17,7 @@ pub(crate) struct Held {
 
 /// All stretches of a run.
 pub(crate) fn held(history: &History) -> Vec<Held> {
-    let mut open: BTreeMap<(&str, u32), u64> = BTreeMap::new();
+    let mut open: VecMap<(&str, u32), u64> = VecMap::new();
     let mut held = Vec::new();
     for record in &history.records {
         let ends_ns = record.at_ns;

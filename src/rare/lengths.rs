@@ -1,12 +1,11 @@
 //! The random durations and delays of a scenario's faults, drawn by their tails.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Effect, Fault, LinkFault, Schedule};
 use locklab_model::fault::{FaultSpec, expand};
 use locklab_model::scenario::Scenario;
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 
 use crate::tail::Tail;
 
@@ -14,7 +13,7 @@ use crate::tail::Tail;
 /// arrive on slow links. Everything else, when faults begin above all, is drawn as in any other run.
 #[derive(Debug, Clone, Copy)]
 pub struct Lengths<'s> {
-    faults: &'s BTreeMap<String, FaultSpec>,
+    faults: &'s VecMap<String, FaultSpec>,
     /// How many of these numbers are random.
     random: usize,
 }
@@ -44,7 +43,7 @@ impl<'s> Lengths<'s> {
     /// The faults of a run, and its weight: how much likelier they are in the scenario.
     pub fn draw(&self, seed: u64) -> (Schedule, f64) {
         let mut schedule = expand(self.faults, seed);
-        let mut times: BTreeMap<String, usize> = BTreeMap::new();
+        let mut times: VecMap<String, usize> = VecMap::new();
         for fault in &schedule.faults {
             *times.entry(spec_name(fault).to_owned()).or_default() += 1;
         }

@@ -11,7 +11,6 @@
 //! together, and a run that has ended still counts, with the weight that it had. It may violate the
 //! property without having come near.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,6 +23,7 @@ use locklab_runner::judged::run_renewed;
 use locklab_runner::{Renewal, RunError};
 use locklab_values::random::{Rng, Stream};
 use locklab_values::units::ns_from_ms;
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use crate::importance::{Held, exceeds_at_ns, held, peak_ns};
@@ -233,7 +233,7 @@ struct Path {
     seed: u64,
     renewals: Vec<Renewal>,
     schedule: Schedule,
-    began_ns: BTreeMap<Name, u64>,
+    began_ns: VecMap<Name, u64>,
     held: Vec<Held>,
     is_violated: bool,
 }

@@ -11,11 +11,11 @@
 //! connections of dynamically linked programs only.) Behind its gate to the resource there is also a
 //! hidden port of its own, so that the resource knows whom it serves.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::process;
 
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Name};
@@ -34,7 +34,7 @@ const MARK: u8 = 255;
 
 /// The addresses of the hosts of one run.
 pub(super) struct Addresses {
-    hosts: BTreeMap<Name, u8>,
+    hosts: VecMap<Name, u8>,
     block: [u8; 2],
     port: u16,
     /// How many gates each server has.
@@ -53,7 +53,7 @@ impl Addresses {
         let seed = read_clock(ClockKind::Monotonic) ^ u64::from(process::id());
         let mut stream = Stream::new(seed, "addresses");
         let numbers = hosts.iter().cloned().zip(1..MARK);
-        let hosts: BTreeMap<Name, u8> = numbers.collect();
+        let hosts: VecMap<Name, u8> = numbers.collect();
         (0..ATTEMPTS).find_map(|_| {
             // Not 127.0: that is where other programs are.
             let block = [1 + stream.below(254) as u8, 2 * stream.below(128) as u8];
@@ -129,6 +129,8 @@ fn ip([a, b]: [u8; 2], number: u8) -> IpAddr {
 
 #[cfg(test)]
 mod tests {
+    use locklab_vecmap::VecSet;
+
     use super::*;
 
     #[test]
@@ -141,7 +143,7 @@ mod tests {
             let hosts = run.hosts();
             hosts.flat_map(|host| [run.public(host).ip(), run.hidden(host).ip()])
         });
-        let all: std::collections::BTreeSet<IpAddr> = all.collect();
+        let all: VecSet<IpAddr> = all.collect();
         assert_eq!(all.len(), 20 * 3 * 2);
         assert!(all.iter().all(IpAddr::is_loopback));
     }

@@ -1,12 +1,12 @@
 //! The messages between the testbed and its processes over their standard input and output, one
 //! line of JSON each.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 
 use locklab_env::redis::ClientOptions;
@@ -66,13 +66,13 @@ pub(super) struct ClientJob {
     /// The sentinels that know which node is the master, if any.
     pub(super) sentinels: Vec<Name>,
     /// The addresses of all servers, and of the resource.
-    pub(super) addresses: BTreeMap<Name, SocketAddr>,
+    pub(super) addresses: VecMap<Name, SocketAddr>,
     /// The source address of its own connections.
     pub(super) source: IpAddr,
     /// The file that sets its clocks, if they may be wrong.
     pub(super) clock: Option<PathBuf>,
     /// The points of the program at which a fault may be due.
-    pub(super) watched: BTreeSet<Failpoint>,
+    pub(super) watched: VecSet<Failpoint>,
     /// The number of its last call before this start.
     pub(super) calls: u32,
     /// The number of its last grant before this start.

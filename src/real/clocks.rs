@@ -1,12 +1,12 @@
 //! The clocks of the hosts of a real run: those that may be wrong are read from a file, by our own
 //! processes directly and by Redis through a preloaded library.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use locklab_shim::{ClockFile, ClockReader, ClockRecord, Readings};
 use locklab_values::units::ns_from_fractional_ms;
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::foreign::records::HostReadings;
 use crate::real_env::Clocks;
@@ -25,7 +25,7 @@ impl HostReadings for HostClocks {
 }
 
 /// The clocks of a run's hosts that are not, or not always, those of the machine.
-pub(super) struct HostClocks(BTreeMap<Name, HostClock>);
+pub(super) struct HostClocks(VecMap<Name, HostClock>);
 
 struct HostClock {
     path: PathBuf,
@@ -44,7 +44,7 @@ impl HostClocks {
         let wrong = scenario.clocks.host.keys().map(|host| Name::from(&**host));
         let struck = (schedule.faults.iter()).filter(|fault| fault.kind().bends_clocks());
         let struck = struck.flat_map(|fault| fault.effect.hosts().cloned());
-        let hosts: BTreeSet<Name> = wrong.chain(struck).collect();
+        let hosts: VecSet<Name> = wrong.chain(struck).collect();
         let clock = |host: Name| {
             let path = folder.join(format!("{host}.clock"));
             let mut file = ClockFile::create(&path)?;

@@ -1,12 +1,12 @@
 //! Conducts a real run: injects its faults into processes, and records when each fault really
 //! took effect.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use locklab_link::{EventQueue, RuleId};
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::ConfirmError;
 use super::child::{ChildEvent, ProcessId};
@@ -48,7 +48,7 @@ pub(super) struct Conducted {
     /// If they were kept.
     pub(super) contents: Option<Contents>,
     /// Why the history does not show whether a property holds.
-    pub(super) unshown: BTreeMap<Property, String>,
+    pub(super) unshown: VecMap<Property, String>,
 }
 
 /// Runs to the end of the last client's last round, or to the scenario's horizon.
@@ -68,10 +68,10 @@ pub(super) fn conduct(
             working: testbed.clients().iter().cloned().collect(),
             testbed,
             event_queue: EventQueue::new(),
-            starting: BTreeMap::new(),
+            starting: VecMap::new(),
             due_ns: 0,
             latest_start_ns: 0,
-            rules: BTreeMap::new(),
+            rules: VecMap::new(),
         },
     };
     conductor.executor.start(&mut conductor.processes);
@@ -105,7 +105,7 @@ struct Conductor<'a> {
     executor: Executor,
     /// Clients that have not told anything. Foreign ones that only show what they do have the lock when
     /// they use the resource.
-    silent: BTreeSet<Name>,
+    silent: VecSet<Name>,
     /// Clients that have not shown anything either.
     mute: Mute,
     /// When such clients count as having acquired the lock that they were granted, by true time in nanoseconds.
@@ -121,15 +121,15 @@ struct Processes<'a> {
     /// The pending steps, by true time in nanoseconds.
     event_queue: EventQueue<Step>,
     /// Clients that have not finished their rounds and are not dead for good.
-    working: BTreeSet<Name>,
+    working: VecSet<Name>,
     /// Restarted processes that are not ready yet.
-    starting: BTreeMap<ProcessId, Starting>,
+    starting: VecMap<ProcessId, Starting>,
     /// When the step that is performed was due, by true time in nanoseconds.
     due_ns: u64,
     /// The longest delay with which a process began, in nanoseconds.
     latest_start_ns: u64,
     /// The rules of the link faults in force, by their index in the schedule.
-    rules: BTreeMap<usize, RuleId>,
+    rules: VecMap<usize, RuleId>,
 }
 
 /// A restarted process that is not ready yet.

@@ -3,7 +3,6 @@
 //! Of each command the server says when it executed it, by its wall clock, and for which connection,
 //! before it executes the next one. It says nothing of a few commands that no lock sends, such as `AUTH`.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread::{self, JoinHandle};
@@ -11,6 +10,7 @@ use std::time::Duration;
 
 use locklab_history::{ClockKind, Name};
 use locklab_values::units::{NS_PER_S, NS_PER_US};
+use locklab_vecmap::VecMap;
 
 use crate::real_env::read_clock;
 
@@ -72,8 +72,8 @@ impl Monitors {
     }
 
     /// What each server has executed, in this order, when all their processes have ended.
-    pub(super) fn finish(self) -> BTreeMap<Name, Vec<Executed>> {
-        let mut executed: BTreeMap<Name, Vec<Executed>> = BTreeMap::new();
+    pub(super) fn finish(self) -> VecMap<Name, Vec<Executed>> {
+        let mut executed: VecMap<Name, Vec<Executed>> = VecMap::new();
         for (server, reading) in self.0 {
             // A thread that panicked has already printed its message.
             let read = reading.join().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! Connections to servers without the proxy: those of clients that write other data, and of an
 //! operator who enters commands.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::mpsc::Sender;
@@ -9,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::{JoinHandle as Task, LocalSet, spawn_local};
@@ -55,7 +55,7 @@ pub(super) enum Order {
 impl Operator {
     /// Creates an operator with these addresses that reports to `events`.
     pub(super) fn start(
-        addresses: BTreeMap<Name, SocketAddr>,
+        addresses: VecMap<Name, SocketAddr>,
         seed: u64,
         events: Sender<(ProcessId, ChildEvent)>,
     ) -> io::Result<Self> {
@@ -96,7 +96,7 @@ async fn execute_orders(
     mut orders: UnboundedReceiver<Order>,
     events: Sender<(ProcessId, ChildEvent)>,
 ) {
-    let mut writers: BTreeMap<Name, Task<()>> = BTreeMap::new();
+    let mut writers: VecMap<Name, Task<()>> = VecMap::new();
     while let Some(order) = orders.recv().await {
         match order {
             Order::Write {

@@ -9,13 +9,14 @@ mod grants;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 
 use locklab_history::{Leg, Name, Request, Schedule, Step};
 use locklab_proxy::{Passing, Proxy, Ruling, Watch};
 use locklab_runner::label::command;
 use locklab_runner::nemesis::trigger::{DueFault, StepTriggers};
+use locklab_vecmap::{VecMap, VecSet};
 
 use self::grants::Grants;
 use super::child::{ChildEvent, ProcessId};
@@ -49,22 +50,22 @@ type Message = Option<(Request, Leg)>;
 
 /// Names what passes, and reports the steps at which faults are placed.
 struct Steps {
-    clients: BTreeSet<Name>,
+    clients: VecSet<Name>,
     triggers: StepTriggers,
     /// Whether the grants of clients are reported.
     tells_grants: bool,
     events: Sender<(ProcessId, ChildEvent)>,
     /// The beginning of a request in each flow, up to its first command.
-    begun: BTreeMap<Flow, Vec<u8>>,
+    begun: VecMap<Flow, Vec<u8>>,
     /// How many requests there were from one host to another, by command.
-    requests: BTreeMap<(Name, Name, Name), u32>,
+    requests: VecMap<(Name, Name, Name), u32>,
     /// What is on its way in each flow, the first first.
-    under_way: BTreeMap<Flow, VecDeque<Message>>,
+    under_way: VecMap<Flow, VecDeque<Message>>,
     /// The last request that has arrived over each connection, and how many replies have left since.
-    answered: BTreeMap<u64, (Request, u32)>,
+    answered: VecMap<u64, (Request, u32)>,
     grants: Grants,
     /// How often each client was granted the lock.
-    granted: BTreeMap<Name, u32>,
+    granted: VecMap<Name, u32>,
 }
 
 impl Steps {
@@ -80,12 +81,12 @@ impl Steps {
             triggers,
             tells_grants,
             events,
-            begun: BTreeMap::new(),
-            requests: BTreeMap::new(),
-            under_way: BTreeMap::new(),
-            answered: BTreeMap::new(),
+            begun: VecMap::new(),
+            requests: VecMap::new(),
+            under_way: VecMap::new(),
+            answered: VecMap::new(),
             grants: Grants::default(),
-            granted: BTreeMap::new(),
+            granted: VecMap::new(),
         }
     }
 

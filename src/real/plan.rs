@@ -1,10 +1,10 @@
 //! The jobs of the processes of a real run, at their first start and at each restart.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 
 use locklab_values::units::ns_from_ms;
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::addresses::Addresses;
 use super::child_protocol::{ClientJob, ForeignJob, GuardJob, ResourceJob, Role, ServerKind};
@@ -37,7 +37,7 @@ pub(super) struct Plan<'a> {
     /// What the servers are.
     pub(super) kind: ServerKind,
     /// The servers, and their roles when the run begins.
-    pub(super) servers: BTreeMap<Name, locklab_history::Role>,
+    pub(super) servers: VecMap<Name, locklab_history::Role>,
     /// The addresses of all hosts.
     pub(super) addresses: Addresses,
     /// The folder of the run.
@@ -47,7 +47,7 @@ pub(super) struct Plan<'a> {
     /// The files of the servers.
     pub(super) disks: Disks,
     /// Per client, the points at which a fault may be due.
-    watched: BTreeMap<Name, BTreeSet<Failpoint>>,
+    watched: VecMap<Name, VecSet<Failpoint>>,
 }
 
 impl<'a> Plan<'a> {
@@ -258,7 +258,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn public_addresses(&self) -> BTreeMap<Name, SocketAddr> {
+    fn public_addresses(&self) -> VecMap<Name, SocketAddr> {
         let servers = self.servers.keys().cloned().chain([RESOURCE.into()]);
         servers
             .map(|server| {
@@ -273,8 +273,8 @@ fn names(prefix: &str, count: u32) -> Vec<Name> {
     (1..=count).map(|i| format!("{prefix}{i}").into()).collect()
 }
 
-fn watched(schedule: &Schedule) -> BTreeMap<Name, BTreeSet<Failpoint>> {
-    let mut watched: BTreeMap<Name, BTreeSet<Failpoint>> = BTreeMap::new();
+fn watched(schedule: &Schedule) -> VecMap<Name, VecSet<Failpoint>> {
+    let mut watched: VecMap<Name, VecSet<Failpoint>> = VecMap::new();
     for fault in &schedule.faults {
         if let Start::After { client, point, .. } = &fault.start {
             let points = watched.entry(client.clone()).or_default();

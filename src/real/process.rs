@@ -4,7 +4,6 @@
 //! It ends with the testbed that started it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::io::{self, BufRead, Write};
 use std::os::unix::process::CommandExt;
@@ -16,6 +15,7 @@ use std::time::Duration;
 
 use locklab_shim::ClockReader;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecSet;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -271,7 +271,7 @@ async fn serve(job: ResourceJob) -> io::Result<()> {
 struct Reporter {
     name: Name,
     clocks: Clocks,
-    watched: Rc<BTreeSet<Failpoint>>,
+    watched: Rc<VecSet<Failpoint>>,
     calls: Rc<Cell<u32>>,
     grants: Rc<Cell<u32>>,
 }

@@ -1,7 +1,6 @@
 //! [`Env`] on a real machine: tokio on a current-thread runtime with a local set.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,6 +10,7 @@ use std::time::Duration;
 use locklab_shim::ClockReader;
 use locklab_values::random::{Rng, Stream};
 use locklab_values::units::NS_PER_S;
+use locklab_vecmap::VecMap;
 use nix::time::{ClockId, clock_gettime};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
@@ -22,7 +22,7 @@ use locklab_history::{ClockKind, Failpoint, Name};
 /// A process of this machine.
 #[derive(Clone)]
 pub struct RealEnv {
-    directory: Rc<BTreeMap<Name, SocketAddr>>,
+    directory: Rc<VecMap<Name, SocketAddr>>,
     random: Rc<RefCell<Stream>>,
     points: Points,
     /// The source address of its connections, if they go through a proxy.
@@ -36,7 +36,7 @@ pub struct RealEnv {
 impl RealEnv {
     /// The process called `name` in the run of `seed`, with the addresses of the other
     /// processes.
-    pub fn new(directory: BTreeMap<Name, SocketAddr>, seed: u64, name: &str) -> Self {
+    pub fn new(directory: VecMap<Name, SocketAddr>, seed: u64, name: &str) -> Self {
         let random = Stream::new(seed, &format!("clients/{name}"));
         Self {
             directory: Rc::new(directory),
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_late_timer_ends_no_sooner() {
         let late = Duration::from_millis(20);
-        let env = RealEnv::new(BTreeMap::new(), 1, "c1").with_late_timers(late);
+        let env = RealEnv::new(VecMap::new(), 1, "c1").with_late_timers(late);
         let runtime = Builder::new_current_thread().enable_time().build();
         let start_ns = env.now_ns(ClockKind::Monotonic);
         runtime

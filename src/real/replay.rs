@@ -13,7 +13,7 @@ mod same_reply;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -28,6 +28,7 @@ use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
 use locklab_runner::key_log::{KeyLog, Keys, Moment, wall_deadline};
 use locklab_shim::Readings;
 use locklab_values::units::NS_PER_US;
+use locklab_vecmap::VecMap;
 
 use self::same_reply::{is_apart, same_replies};
 use super::monitor::Executed;
@@ -67,9 +68,9 @@ pub(super) struct Wire<'a> {
     /// nanoseconds of the machine's monotonic clock.
     pub(super) segments: &'a [Segment],
     /// What each server says it has executed.
-    pub(super) executed: BTreeMap<Name, Vec<Executed>>,
+    pub(super) executed: VecMap<Name, Vec<Executed>>,
     /// The port from which each connection comes.
-    pub(super) dialled: BTreeMap<u64, u16>,
+    pub(super) dialled: VecMap<u64, u16>,
     /// When the run began, by the same clock.
     pub(super) origin_ns: u64,
     /// The clocks of a host at a time of the same clock.
@@ -211,7 +212,7 @@ struct Execution<'a> {
     executed: Executed,
 }
 
-type Replies<'a> = BTreeMap<u64, Vec<&'a Segment>>;
+type Replies<'a> = VecMap<u64, Vec<&'a Segment>>;
 
 fn of_node(wire: &Wire, name: &Name, imitated: Imitated, keys: &Keys) -> Result<Repeated, Unknown> {
     let mut replies = Replies::new();
@@ -287,14 +288,14 @@ fn executions<'a>(
     name: &Name,
     replies: &Replies,
 ) -> Result<Executions<'a>, Unknown> {
-    let mut executed: BTreeMap<u16, VecDeque<(usize, Executed)>> = BTreeMap::new();
+    let mut executed: VecMap<u16, VecDeque<(usize, Executed)>> = VecMap::new();
     for (place, it) in wire.executed.get(name).into_iter().flatten().enumerate() {
         let of_port = executed.entry(it.port).or_default();
         of_port.push_back((place, it.clone()));
     }
     let (mut executions, mut others): (Vec<Execution>, _) = (Vec::new(), Vec::new());
     // The last execution of each connection.
-    let mut last: BTreeMap<u64, (usize, Executed)> = BTreeMap::new();
+    let mut last: VecMap<u64, (usize, Executed)> = VecMap::new();
     for request in requests(wire, name)? {
         let port = wire.dialled.get(&request.connection);
         let said = port.and_then(|port| executed.get_mut(port));
@@ -349,7 +350,7 @@ fn is_same_command(sent: &[Bytes], said: &[Vec<u8>]) -> bool {
 /// What clients sent to a server, by whole commands. A program may write a command in pieces.
 fn requests<'a>(wire: &Wire<'a>, name: &Name) -> Result<Vec<Request<'a>>, Unknown> {
     // Per connection: what has begun, and when its first byte left.
-    let mut begun: BTreeMap<u64, (BytesMut, u64)> = BTreeMap::new();
+    let mut begun: VecMap<u64, (BytesMut, u64)> = VecMap::new();
     let mut requests = Vec::new();
     for segment in wire.segments.iter().filter(|it| it.to == *name) {
         let start = || (BytesMut::new(), segment.sent_ns);
@@ -382,7 +383,7 @@ fn requests<'a>(wire: &Wire<'a>, name: &Name) -> Result<Vec<Request<'a>>, Unknow
 }
 
 /// What a server has sent on each connection, and its repetition has not.
-struct Sent(BTreeMap<u64, Stream>);
+struct Sent(VecMap<u64, Stream>);
 
 /// What a server has sent on a connection.
 #[derive(Default)]
@@ -457,7 +458,7 @@ impl Sent {
 struct Process {
     number: usize,
     node: Node,
-    connections: BTreeMap<u64, ConnId>,
+    connections: VecMap<u64, ConnId>,
 }
 
 impl Process {
@@ -469,7 +470,7 @@ impl Process {
         Process {
             number,
             node: Node::new(config),
-            connections: BTreeMap::new(),
+            connections: VecMap::new(),
         }
     }
 

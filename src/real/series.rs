@@ -252,7 +252,8 @@ impl Series<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+
+    use locklab_vecmap::VecSet;
 
     use super::*;
     use crate::comparison::WITHIN;
@@ -270,7 +271,7 @@ mod tests {
     struct SimulatedRedis {
         spares: bool,
         late: Lateness,
-        seen: Mutex<BTreeSet<u64>>,
+        seen: Mutex<VecSet<u64>>,
     }
 
     impl Backend for SimulatedRedis {

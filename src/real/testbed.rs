@@ -3,7 +3,6 @@
 
 mod finish;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::process;
 use std::sync::Mutex;
@@ -15,6 +14,7 @@ use locklab_link::RuleId;
 use locklab_proxy::Proxy;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
+use locklab_vecmap::VecMap;
 
 pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
@@ -60,7 +60,7 @@ static STARTING: Mutex<()> = Mutex::new(());
 
 /// The processes of one run. Dropping it kills them.
 pub(super) struct Testbed<'a> {
-    hosts: BTreeMap<Name, Host>,
+    hosts: VecMap<Name, Host>,
     pub(super) proxy: Proxy,
     operator: Operator,
     heartbeat: Heartbeat,
@@ -111,7 +111,7 @@ impl<'a> Testbed<'a> {
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
         let operator = Operator::start(hidden.collect(), plan.seed, sender);
         let mut testbed = Self {
-            hosts: BTreeMap::new(),
+            hosts: VecMap::new(),
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
             heartbeat: Heartbeat::start().map_err(ConfirmError::Proxy)?,
@@ -220,9 +220,9 @@ impl<'a> Testbed<'a> {
         counts: impl Fn(&ChildEvent) -> bool,
     ) -> Result<(), ConfirmError> {
         let missing = group.iter().filter(|_| events > 0);
-        let mut missing: BTreeMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
+        let mut missing: VecMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        while let Some(host) = missing.keys().next() {
+        while let Some((host, _)) = missing.first_key_value() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ConfirmError::NotReady {

@@ -5,7 +5,6 @@
 //! counts when a majority has granted it, as Redlock's does. Servers and clients share the machine,
 //! so the numbers are good for comparing settings, and no measure of what Redis can do.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use locklab_vecmap::VecMap;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
@@ -185,7 +185,7 @@ impl Servers {
     }
 
     async fn clients(&self, effort: Effort) -> io::Result<f64> {
-        let directory: BTreeMap<_, _> = (self.names.iter())
+        let directory: VecMap<_, _> = (self.names.iter())
             .map(|name| (name.clone(), self.addresses.hidden(name)))
             .collect();
         let mut clients = Vec::new();

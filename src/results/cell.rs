@@ -1,7 +1,6 @@
 //! The counts of many runs of one scenario with one set of parameters.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use locklab_check::{Property, Verdict};
@@ -21,9 +20,9 @@ pub struct Cell {
     /// path in the scenario, and value as TOML spells it.
     pub parameters: Vec<(String, String)>,
     /// Per property, the counts of the verdicts.
-    pub tallies: BTreeMap<Property, Tally>,
+    pub tallies: VecMap<Property, Tally>,
     /// Per violated property, the run with the earliest violation.
-    pub shortest: BTreeMap<Property, Shortest>,
+    pub shortest: VecMap<Property, Shortest>,
     /// For clients that add to a set: how much acknowledged data was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<LossRate>,
@@ -59,7 +58,7 @@ pub struct Judged<'a> {
     /// The history.
     pub history: &'a History,
     /// The verdicts.
-    pub verdicts: &'a BTreeMap<Property, Verdict>,
+    pub verdicts: &'a VecMap<Property, Verdict>,
     /// The hash of every event of the simulator; 0 for a real run.
     pub trace_hash: u64,
 }

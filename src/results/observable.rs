@@ -3,10 +3,9 @@
 //! A rate of 0 or 100 % is the same for many wrong models; a duration is not. Runs are independent
 //! of one another, the durations within one are not: so a run has at most one of each.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_check::{Property, Verdict};
 use locklab_history::{Event, History, Name, Op, Outcome, Point, Record};
+use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 
 /// The event of a sentinel that ends a failover.
@@ -109,7 +108,7 @@ fn is_fault(record: &Record) -> bool {
 
 /// Whether some call has not returned.
 fn has_open_calls(records: &[Record]) -> bool {
-    let mut open: BTreeSet<(&Name, u32)> = BTreeSet::new();
+    let mut open: VecSet<(&Name, u32)> = VecSet::new();
     for record in records {
         match record.event {
             Event::Invoke { call, .. } => drop(open.insert((&record.host, call))),
@@ -134,7 +133,7 @@ fn between(
 
 /// How long calls took that ask and are answered once.
 fn replies(records: &[Record]) -> Vec<u64> {
-    let mut called: BTreeMap<(&Name, u32), u64> = BTreeMap::new();
+    let mut called: VecMap<(&Name, u32), u64> = VecMap::new();
     let mut took_ns = Vec::new();
     for record in records {
         match record.event {
@@ -169,7 +168,7 @@ pub struct Sketch {
     /// The properties that it violated.
     pub violated: Vec<Property>,
     /// Its durations, in nanoseconds.
-    pub durations_ns: BTreeMap<Observable, u64>,
+    pub durations_ns: VecMap<Observable, u64>,
     /// The hash of every event of the simulator; 0 for a real run.
     pub trace_hash: u64,
 }

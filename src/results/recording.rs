@@ -13,11 +13,11 @@
 //! The same recording always has the same bytes. A file that was truncated, by a full disk or a
 //! killed process, has no footer, and is rejected instead of read as a shorter run.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -67,8 +67,8 @@ pub struct Header {
     pub program: Vec<String>,
     /// Why the history does not show whether a property holds: a violation counts, and anything else is
     /// inconclusive.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub unshown: BTreeMap<Property, String>,
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    pub unshown: VecMap<Property, String>,
 }
 
 /// The name and version of real servers: `Redis 7.0.15`.
@@ -96,7 +96,7 @@ pub struct Footer {
     /// on real Redis has no trace: in a file this is the hash of the lines before the last.
     pub trace_hash: String,
     /// The verdicts at the time of recording.
-    pub verdicts: BTreeMap<Property, Verdict>,
+    pub verdicts: VecMap<Property, Verdict>,
 }
 
 /// Why a file could not be read as a recording.
@@ -259,7 +259,7 @@ struct End {
     records: usize,
     messages: usize,
     trace_hash: String,
-    verdicts: BTreeMap<Property, Verdict>,
+    verdicts: VecMap<Property, Verdict>,
 }
 
 fn write_line(file: &mut Vec<u8>, line: &impl Serialize) {

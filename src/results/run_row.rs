@@ -1,7 +1,6 @@
 //! One run of many: its verdicts, and which faults began.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use locklab_check::{Property, Verdict};
@@ -24,7 +23,7 @@ pub struct RunRow {
     /// Its seed.
     pub seed: u64,
     /// Per property, the verdict.
-    pub verdicts: BTreeMap<Property, Outcome>,
+    pub verdicts: VecMap<Property, Outcome>,
     /// The faults that began, and when for the first time, in nanoseconds of true time.
     pub began: Vec<(String, u64)>,
 }
@@ -46,7 +45,7 @@ pub enum Outcome {
 
 impl RunRow {
     /// A run with this history, judged.
-    pub fn of(seed: u64, history: &History, verdicts: &BTreeMap<Property, Verdict>) -> Self {
+    pub fn of(seed: u64, history: &History, verdicts: &VecMap<Property, Verdict>) -> Self {
         let outcome = |verdict: &Verdict| match verdict {
             Verdict::Holds => Outcome::Holds,
             Verdict::Violated(violation) => Outcome::Violated {

@@ -2,13 +2,13 @@
 //!
 //! Each number has the publication that it was taken from, or is marked as a guess.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use locklab_history::{FaultKind, Span};
 use locklab_model::fault::amount_key;
 use locklab_model::scenario::{Clocks, NodeSpec, Place, ScenarioError, did_you_mean, read};
 use locklab_values::dist::Dist;
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use crate::time::Time;
@@ -45,7 +45,7 @@ pub struct Environment {
     pub node: NodeSpec,
     /// What goes wrong.
     #[serde(default)]
-    pub cause: BTreeMap<String, Cause>,
+    pub cause: VecMap<String, Cause>,
 }
 
 /// The network of an environment.

@@ -1,10 +1,9 @@
 //! The scenario of one grant: a lock in an environment, with a holder and another client.
 
-use std::collections::BTreeMap;
-
 use locklab_locks::{LockSpec, Servers};
 use locklab_model::scenario::{self, Network, Scenario};
 use locklab_values::dist::Dist;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 use toml::{Table, Value};
 
@@ -61,7 +60,7 @@ impl Setup {
                 "only a lock on one Redis node can have a replica; leave out +replica".into(),
             ));
         }
-        let topology = BTreeMap::from([
+        let topology = VecMap::from([
             ("nodes", spec.nodes()),
             ("replicas", replicas),
             ("sentinels", sentinels),
@@ -72,13 +71,13 @@ impl Setup {
             true => "reads-and-writes",
             false => "none",
         };
-        let resource = BTreeMap::from([("fencing", fencing)]);
+        let resource = VecMap::from([("fencing", fencing)]);
         let network = Network {
             latency_ms: self.environment.network.latency_ms.clone(),
             loss: self.environment.network.loss,
         };
         let give_up_ms = (GIVES_UP_LEASES * self.lease.0).max(GIVES_UP_MS);
-        let workload = BTreeMap::from([("give_up_ms", give_up_ms as u64)]);
+        let workload = VecMap::from([("give_up_ms", give_up_ms as u64)]);
         let value = |value: Result<Value, toml::ser::Error>| {
             value.map_err(|error| wrong(error.to_string()))
         };

@@ -3,7 +3,6 @@
 //! The result of a job does not depend on the number of threads, nor on which thread executed which
 //! run.
 
-use std::collections::BTreeMap;
 use std::mem;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -16,6 +15,7 @@ use super::simulate::Keep;
 use locklab_evidence::Weighted;
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Detail};
+use locklab_vecmap::VecMap;
 
 /// A scenario to run with several seeds: one cell of a grid.
 #[derive(Debug, Clone)]
@@ -146,7 +146,7 @@ pub fn collect<P: Part, E: ToString>(
     finished: &(dyn Fn(usize, P) + Sync),
     run: impl Fn(usize, u64, &mut P) -> Result<(), E> + Sync,
 ) -> Result<(), Broken> {
-    let open: Mutex<BTreeMap<usize, Arc<Mutex<Open<P>>>>> = Mutex::default();
+    let open: Mutex<VecMap<usize, Arc<Mutex<Open<P>>>>> = Mutex::default();
     let announce = Mutex::new(());
     let add = |place: usize, seeds: Range<u64>, part| {
         let runs = seeds.end - seeds.start;

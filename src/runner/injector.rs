@@ -1,11 +1,11 @@
 //! The fault injector of the simulator.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::rc::Rc;
 
 use locklab_link::RuleId;
+use locklab_vecmap::VecMap;
 use locklab_world::{Host, HostId, Moment, Watcher, World};
 
 use super::recorder::Recorder;
@@ -25,8 +25,8 @@ pub(super) struct Faults {
     /// The steps of the run, if anybody asks for them.
     steps: Option<RefCell<Steps>>,
     /// The rules of the link faults in force, by their index in the schedule.
-    rules: RefCell<BTreeMap<usize, RuleId>>,
-    rates: RefCell<BTreeMap<HostId, Rates>>,
+    rules: RefCell<VecMap<usize, RuleId>>,
+    rates: RefCell<VecMap<HostId, Rates>>,
 }
 
 impl Faults {

@@ -1,8 +1,7 @@
 //! One run with its verdicts, and everything needed to repeat it.
 
-use std::collections::BTreeMap;
-
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
+use locklab_vecmap::VecMap;
 use locklab_world::{Renewal, TraceEvent};
 
 use super::RunError;
@@ -26,7 +25,7 @@ pub struct JudgedRun {
     /// The history of the run.
     pub history: History,
     /// The verdicts.
-    pub verdicts: BTreeMap<Property, Verdict>,
+    pub verdicts: VecMap<Property, Verdict>,
     /// The hash of every event of the simulator; 0 on real Redis, where no two runs are equal.
     pub trace_hash: u64,
     /// The events of the simulator, if they were kept.
@@ -36,7 +35,7 @@ pub struct JudgedRun {
     /// The command line of the clients, if they are a program of somebody else; else empty.
     pub program: Vec<String>,
     /// Why the history does not show whether a property holds.
-    pub unshown: BTreeMap<Property, String>,
+    pub unshown: VecMap<Property, String>,
     /// The steps, if they were kept.
     pub steps: Option<StepLog>,
     /// The version of the servers if they are real.
@@ -127,8 +126,8 @@ impl JudgedRun {
 pub fn judge_as_shown(
     history: &History,
     scenario: &Scenario,
-    unshown: &BTreeMap<Property, String>,
-) -> BTreeMap<Property, Verdict> {
+    unshown: &VecMap<Property, String>,
+) -> VecMap<Property, Verdict> {
     let mut verdicts = judge(history, &bounds(scenario));
     for (property, why) in unshown {
         if let Some(verdict) = verdicts.get_mut(property)
@@ -150,23 +149,23 @@ pub fn record(scenario: &Scenario, seed: u64) -> Result<Recording, RunError> {
     Ok(recording(scenario, seed, run, Environment::World))
 }
 
-/// The run as a recording. It contains the scenario as this seed has drawn it.
+/// The run as a recording. It contains the scenario as this seed has drawn it, with what its file does not
+/// contain: its name and its overrides.
 pub fn recording(
     scenario: &Scenario,
     seed: u64,
     run: JudgedRun,
     environment: Environment,
 ) -> Recording {
-    let scenario = serde_json::to_value(NamedScenario {
-        name: &scenario.name,
-        overrides: &scenario.overrides,
-        scenario: &scenario.drawn(seed).scenario,
-    })
-    .expect("a scenario has no value that JSON cannot say");
+    let mut drawn = scenario.drawn(seed).scenario.to_json();
+    drawn["name"] = scenario.name.as_str().into();
+    if !scenario.overrides.is_empty() {
+        drawn["overrides"] = scenario.overrides.as_slice().into();
+    }
     let header = Header {
         locklab: VERSION.into(),
         format: FORMAT,
-        scenario,
+        scenario: drawn,
         seed,
         schedule: run.schedule,
         environment,
@@ -182,16 +181,6 @@ pub fn recording(
             verdicts: run.verdicts,
         },
     }
-}
-
-/// A scenario with what its file does not contain: its name and its overrides.
-#[derive(serde::Serialize)]
-struct NamedScenario<'a> {
-    name: &'a str,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    overrides: &'a [String],
-    #[serde(flatten)]
-    scenario: &'a Scenario,
 }
 
 /// The bounds that the checks need to know about `scenario`.

@@ -1,9 +1,8 @@
 //! The keys of the lock on each node, noted whenever they change.
 
-use std::collections::BTreeMap;
-
 use locklab_redis::{Key, Node};
 use locklab_values::units::NS_PER_MS;
+use locklab_vecmap::VecMap;
 
 use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Name};
 use locklab_locks::KEY;
@@ -49,7 +48,7 @@ impl Keys {
 pub struct KeyLog {
     keys: Keys,
     /// The keys of each node at its last snapshot.
-    seen: BTreeMap<Name, BTreeMap<String, KeyState>>,
+    seen: VecMap<Name, VecMap<String, KeyState>>,
     snapshots: Vec<KeySnapshot>,
 }
 
@@ -64,7 +63,7 @@ impl KeyLog {
 
     /// Notes that a new process of this node has started. It has no keys yet.
     pub fn begin(&mut self, node: &Name) {
-        self.seen.insert(node.clone(), BTreeMap::new());
+        self.seen.insert(node.clone(), VecMap::new());
     }
 
     /// Notes the keys on this node, if they have changed, and the host whose request changed them.
@@ -77,7 +76,7 @@ impl KeyLog {
         by: Option<&Name>,
         deadline: impl Fn(i64) -> Deadline,
     ) -> &[KeyChange] {
-        let now: BTreeMap<String, KeyState> = (node.keys().filter(|key| self.keys.has(key)))
+        let now: VecMap<String, KeyState> = (node.keys().filter(|key| self.keys.has(key)))
             .map(|key| {
                 let state = KeyState {
                     value: key.to_string(),
@@ -96,7 +95,7 @@ impl KeyLog {
             .iter()
             .filter(|(key, state)| before.get(*key) != Some(state));
         let new = new.map(|(key, state)| (key.clone(), Some(state.clone())));
-        let changed: BTreeMap<_, _> = gone.chain(new).collect();
+        let changed: VecMap<_, _> = gone.chain(new).collect();
         let changed = changed.into_iter().map(|(key, now)| KeyChange { key, now });
         let changed = changed.collect();
         *before = now;

@@ -39,7 +39,7 @@ pub fn scenario(recording: &Recording) -> Result<Scenario, InvalidRecording> {
     let mut value = recording.header.scenario.clone();
     let mut take = |key| value.as_object_mut().and_then(|table| table.remove(key));
     let (name, overrides) = (take("name"), take("overrides"));
-    let mut scenario: Scenario = serde_json::from_value(value)
+    let mut scenario = Scenario::from_json(value)
         .map_err(|error| InvalidRecording::Scenario(error.to_string().replace('`', "\"")))?;
     scenario.name = name
         .and_then(|name| name.as_str().map(String::from))

@@ -1,10 +1,10 @@
 //! The recording side of a simulated run: hosts, roles and events.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use locklab_values::random::Stream;
+use locklab_vecmap::{VecMap, VecSet};
 use locklab_world::{Host, HostId};
 
 use crate::simulated_env::Directory;
@@ -17,14 +17,14 @@ pub(super) const MAX_RECORDS: usize = 1_000_000;
 pub(super) struct Recorder {
     pub(super) directory: Directory,
     pub(super) records: RefCell<Vec<Record>>,
-    clients: BTreeSet<Name>,
+    clients: VecSet<Name>,
     topology: Topology,
     /// The number of process starts of each server.
-    starts: RefCell<BTreeMap<Name, u32>>,
+    starts: RefCell<VecMap<Name, u32>>,
     /// Whether processes are being killed. Guards dropped then do not count as forgotten.
     killing: Cell<bool>,
     /// Clients that have not finished their rounds and are not dead for good.
-    working: RefCell<BTreeSet<Name>>,
+    working: RefCell<VecSet<Name>>,
 }
 
 impl Recorder {

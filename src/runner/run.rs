@@ -1,9 +1,8 @@
 //! The result of a run, in the simulator or on real servers.
 
-use std::collections::BTreeMap;
-
 use locklab_check::Property;
 use locklab_history::{Contents, History, Moment};
+use locklab_vecmap::VecMap;
 use locklab_world::TraceEvent;
 
 use super::steps::StepLog;
@@ -49,7 +48,7 @@ pub struct Run {
     pub program: Vec<String>,
     /// Why the history does not show whether a property holds, where its beliefs and calls are known in part
     /// only: a violation counts, and anything else is inconclusive.
-    pub unshown: BTreeMap<Property, String>,
+    pub unshown: VecMap<Property, String>,
     /// What such programs did that makes no sense, or ended them, in words.
     pub notes: Vec<String>,
     /// The points that such programs came to, each with its true time in nanoseconds, in order.

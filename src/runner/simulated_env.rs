@@ -1,13 +1,13 @@
 //! [`Env`] in the simulator.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_values::random::{Rng, Stream};
+use locklab_vecmap::VecMap;
 use locklab_world::{Host, HostId, TcpStream};
 
 use locklab_env::redis::{ClientOptions, Target};
@@ -19,7 +19,7 @@ use locklab_history::{ClockKind, Failpoint, Name};
 pub const PORT: u16 = 6379;
 
 /// The hosts of a simulated scenario by name.
-pub type Directory = Rc<BTreeMap<Name, HostId>>;
+pub type Directory = Rc<VecMap<Name, HostId>>;
 
 /// A process of a simulated host.
 #[derive(Clone)]

@@ -1,6 +1,5 @@
 //! The predictions of a minimum: what it violates in many runs.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use locklab_check::Property;
@@ -8,6 +7,7 @@ use locklab_evidence::{Basis, Prediction, Tally};
 use locklab_model::scenario::Scenario;
 use locklab_runner::batch::{self, BatchOptions, Job};
 use locklab_runner::pool::Broken;
+use locklab_vecmap::VecMap;
 
 /// Runs a scenario with as many seeds as `locklab run` does, and writes into it what they violate: at
 /// a rate from 95 to 100 % where every run violates it, and otherwise *violated*, which one run
@@ -22,7 +22,7 @@ pub fn expect(
     property: Property,
     threads: usize,
     stop: &AtomicBool,
-) -> Result<Option<BTreeMap<Property, Tally>>, Broken> {
+) -> Result<Option<VecMap<Property, Tally>>, Broken> {
     let tallies = tallies(scenario, property, threads, stop)?;
     scenario.expect = [(property, Prediction::VIOLATED)].into();
     let Some(tallies) = tallies else {
@@ -50,7 +50,7 @@ pub fn tallies(
     property: Property,
     threads: usize,
     stop: &AtomicBool,
-) -> Result<Option<BTreeMap<Property, Tally>>, Broken> {
+) -> Result<Option<VecMap<Property, Tally>>, Broken> {
     let scenario = Scenario {
         expect: [(property, ALWAYS)].into(),
         ..scenario.clone()

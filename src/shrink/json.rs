@@ -27,7 +27,7 @@ pub(crate) fn without(scenario: &Scenario, value: &Value, path: &[String]) -> Op
 
 /// A scenario from its JSON, with the name of the one that it was made from.
 fn read(from: &Scenario, value: Value) -> Option<Scenario> {
-    let scenario: Scenario = serde_json::from_value(value).ok()?;
+    let scenario = Scenario::from_json(value).ok()?;
     Some(Scenario {
         name: from.name.clone(),
         overrides: from.overrides.clone(),

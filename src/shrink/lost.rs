@@ -13,7 +13,6 @@
 //! p is estimated from runs, at the times of steps: first at some, spread evenly, then between those that
 //! differ most.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
@@ -26,6 +25,7 @@ use locklab_runner::pool::{Broken, lock, run_chunks};
 use locklab_runner::simulate::Keep;
 use locklab_runner::{Renewal, RunError};
 use locklab_values::random::{Rng, Stream};
+use locklab_vecmap::VecMap;
 
 use crate::Subject;
 
@@ -105,7 +105,7 @@ impl Lost {
         } = subject;
         let run = run_schedule(scenario, *seed, schedule.clone(), Keep::STEPS)?;
         let course = Course::of(&run);
-        let mut known: BTreeMap<usize, u64> = BTreeMap::new();
+        let mut known: VecMap<usize, u64> = VecMap::new();
         while let Some(place) = next(&known, course.times.len(), how.runs) {
             let Some(violated) = course.violated(subject, how, place)? else {
                 break;
@@ -180,7 +180,7 @@ struct Course<'r> {
     /// Each time with the last step then.
     times: Vec<(u64, String)>,
     /// When each fault began.
-    began_ns: BTreeMap<&'r str, u64>,
+    began_ns: VecMap<&'r str, u64>,
 }
 
 impl<'r> Course<'r> {
@@ -240,7 +240,7 @@ impl<'r> Course<'r> {
 }
 
 /// The place of the next time to look at, of so many.
-fn next(known: &BTreeMap<usize, u64>, times: usize, runs: u64) -> Option<usize> {
+fn next(known: &VecMap<usize, u64>, times: usize, runs: u64) -> Option<usize> {
     if known.len() >= MOST_TIMES.min(times) {
         return None;
     }

@@ -36,7 +36,7 @@ pub struct Size {
 impl Size {
     /// The size of a scenario without a campaign.
     pub fn of(scenario: &Scenario) -> Size {
-        let value = serde_json::to_value(scenario).unwrap_or_default();
+        let value = scenario.to_json();
         let mut numbers = Vec::new();
         collect(&value, &mut Vec::new(), &mut numbers);
         let clients = scenario.topology.clients;

@@ -1,11 +1,10 @@
 //! What is shrunk: one run, as a scenario in which every fault is settled.
 
-use std::collections::BTreeMap;
-
 use locklab_check::{Property, Verdict};
 use locklab_history::{Fault, Schedule};
 use locklab_model::fault::FaultSpec;
 use locklab_model::scenario::{Drawn, Scenario, SentinelOptions};
+use locklab_vecmap::VecMap;
 
 /// A run to shrink.
 #[derive(Debug, Clone)]
@@ -45,7 +44,7 @@ impl Subject {
             fault: pinned(&self.schedule),
             campaign: None,
             headline: None,
-            expect: BTreeMap::new(),
+            expect: VecMap::new(),
             on_redis: None,
             sweep: None,
             ..self.scenario.clone()
@@ -57,7 +56,7 @@ impl Subject {
 /// violates it, otherwise the first violated one that needs a prediction, or else any.
 pub fn usual_property(
     scenario: &Scenario,
-    verdicts: &BTreeMap<Property, Verdict>,
+    verdicts: &VecMap<Property, Verdict>,
 ) -> Option<Property> {
     let violated =
         |property: &Property| matches!(verdicts.get(property), Some(Verdict::Violated(_)));
@@ -70,7 +69,7 @@ pub fn usual_property(
 
 /// The faults of a schedule as a scenario writes them. A repeated fault becomes several; their order
 /// stays.
-fn pinned(schedule: &Schedule) -> BTreeMap<String, FaultSpec> {
+fn pinned(schedule: &Schedule) -> VecMap<String, FaultSpec> {
     let spec = |fault: &Fault| (name(&fault.name), FaultSpec::from(fault));
     schedule.faults.iter().map(spec).collect()
 }

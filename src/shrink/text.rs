@@ -33,7 +33,7 @@ pub fn toml(scenario: &Scenario, comments: &[String]) -> String {
 ///
 /// If it is not a scenario with them.
 pub fn overridden(scenario: &Scenario, sets: &[String]) -> Result<Scenario, ScenarioError> {
-    let mut value = serde_json::to_value(scenario).unwrap_or_default();
+    let mut value = scenario.to_json();
     drop_nulls(&mut value);
     let text = toml::to_string(&value).unwrap_or_default();
     let parsed = parse(&scenario.name, &text, sets)?;
@@ -65,10 +65,10 @@ pub fn lines(scenario: &Scenario) -> usize {
 
 /// What a file has to say of a scenario: nothing that has its default.
 fn written(scenario: &Scenario) -> Value {
-    let mut value = serde_json::to_value(scenario).unwrap_or_default();
+    let mut value = scenario.to_json();
     drop_nulls(&mut value);
     let same = |value: &Value| {
-        let read: Result<Scenario, _> = serde_json::from_value(value.clone());
+        let read = Scenario::from_json(value.clone());
         read.is_ok_and(|read| {
             let named = Scenario {
                 name: scenario.name.clone(),

@@ -1,7 +1,6 @@
 //! Candidates, tried by actual runs. Several threads try several at a time; the first in order that
 //! violates the property is chosen, so the result does not depend on the number of threads.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -9,6 +8,7 @@ use locklab_check::{Property, Verdict, Violation};
 use locklab_model::scenario::{Scenario, check};
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
+use locklab_vecmap::VecSet;
 
 /// A scenario that violates the property, and the run that shows it.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct Trials<'a> {
     /// The runs that led to the result: of each list of candidates those up to the chosen one.
     pub runs: u64,
     /// Candidates that did not violate the property.
-    failed: BTreeSet<String>,
+    failed: VecSet<String>,
 }
 
 impl<'a> Trials<'a> {
@@ -54,7 +54,7 @@ impl<'a> Trials<'a> {
             property: options.property,
             options,
             runs: 0,
-            failed: BTreeSet::new(),
+            failed: VecSet::new(),
         }
     }
 
@@ -64,10 +64,7 @@ impl<'a> Trials<'a> {
     pub fn first(&mut self, candidates: Vec<Scenario>, seed: u64, certainty: u64) -> Option<Best> {
         let mut open: Vec<(String, Scenario)> = Vec::new();
         for candidate in candidates {
-            let text = format!(
-                "{seed} {certainty} {}",
-                serde_json::to_string(&candidate).ok()?
-            );
+            let text = format!("{seed} {certainty} {}", candidate.to_json());
             if !self.failed.contains(&text) && check(&candidate).is_ok() {
                 open.push((text, candidate));
             }

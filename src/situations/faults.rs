@@ -1,8 +1,7 @@
 //! The faults of a run as periods: which host stands still, and which link is cut, at a time.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Event, FaultKind, FaultyLinks, History, Name, PacketFault, Phase};
+use locklab_vecmap::VecMap;
 
 /// The faults of a run that stop hosts or cut links.
 pub(super) struct Faults<'a>(Vec<Period<'a>>);
@@ -20,7 +19,7 @@ impl<'a> Faults<'a> {
     /// Those of a history.
     pub(super) fn of(history: &'a History) -> Self {
         let mut periods: Vec<Period> = Vec::new();
-        let mut open: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
+        let mut open: VecMap<(&Name, &Name), usize> = VecMap::new();
         for record in &history.records {
             let Event::Fault {
                 fault,

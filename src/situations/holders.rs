@@ -1,9 +1,8 @@
 //! Who holds the lock by the servers, as it changes.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Name, Role, Topology};
 use locklab_truth::{Holding, Holdings, Rule};
+use locklab_vecmap::VecMap;
 
 /// The holdings of a run in the order of time.
 pub(super) struct Holders<'h, 'a> {
@@ -11,7 +10,7 @@ pub(super) struct Holders<'h, 'a> {
     /// Each beginning and end of a holding: its time, and the index of the holding.
     changes: Vec<(u64, Change, usize)>,
     /// The node of a replica.
-    node_of: BTreeMap<String, String>,
+    node_of: VecMap<String, String>,
 }
 
 /// At one time entries end before others begin.
@@ -22,7 +21,7 @@ enum Change {
 }
 
 /// The clients that hold any node, each with the number of servers of each node.
-type Held<'a, 'n> = BTreeMap<&'a Name, BTreeMap<&'n str, u32>>;
+type Held<'a, 'n> = VecMap<&'a Name, VecMap<&'n str, u32>>;
 
 impl<'h, 'a> Holders<'h, 'a> {
     pub(super) fn of(all: &'h Holdings<'a>, topology: &Topology) -> Self {
@@ -61,7 +60,7 @@ impl<'h, 'a> Holders<'h, 'a> {
     pub(super) fn each_end(&self, tell: &mut dyn FnMut(&Holding<'a>, bool)) {
         self.sweep(&mut |change, holding, held| {
             if change == Change::Ends {
-                let nodes = held.get(holding.client).map_or(0, BTreeMap::len);
+                let nodes = held.get(holding.client).map_or(0, VecMap::len);
                 tell(holding, nodes >= self.all.rule.need);
             }
         });
@@ -69,9 +68,9 @@ impl<'h, 'a> Holders<'h, 'a> {
 
     /// Calls this with every holding with which its client begins to hold the lock by the nodes.
     pub(super) fn each_grant(&self, tell: &mut dyn FnMut(&Holding<'a>)) {
-        let mut granted: BTreeMap<&Name, bool> = BTreeMap::new();
+        let mut granted: VecMap<&Name, bool> = VecMap::new();
         self.sweep(&mut |_, holding, held| {
-            let nodes = held.get(holding.client).map_or(0, BTreeMap::len);
+            let nodes = held.get(holding.client).map_or(0, VecMap::len);
             let is_held = nodes >= self.all.rule.need;
             let before = granted.insert(holding.client, is_held);
             if is_held && before != Some(true) {

@@ -25,12 +25,11 @@ mod shipped;
 mod tests;
 mod untold;
 
-use std::collections::BTreeSet;
-
 use locklab_history::timeline::Timeline;
 use locklab_history::{Contents, History, Topology, Visit};
 use locklab_locks::LockSpec;
 use locklab_truth::{Holdings, rule};
+use locklab_vecmap::VecSet;
 
 pub use self::can_meet::can_meet;
 use self::faults::Faults;
@@ -52,7 +51,7 @@ pub struct Subject<'a> {
 }
 
 /// The situations that a run met.
-pub fn met(subject: &Subject) -> BTreeSet<Situation> {
+pub fn met(subject: &Subject) -> VecSet<Situation> {
     let Subject {
         history,
         contents,
@@ -78,7 +77,7 @@ fn met_by(
     holdings: Option<&Holdings>,
     visits: &[Visit],
     topology: &Topology,
-) -> BTreeSet<Situation> {
+) -> VecSet<Situation> {
     let timeline = Timeline::of(history);
     let faults = Faults::of(history);
     let holders = holdings.map(|all| Holders::of(all, topology));

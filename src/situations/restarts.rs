@@ -1,18 +1,17 @@
 //! Situations after a restart or a failover: *forgotten-grant*, *failed-over*, *token-after-restart*.
 
-use std::collections::BTreeMap;
-
 use locklab_history::leases::End;
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Name, Phase, Point, Record, Role, Topology};
 use locklab_truth::Holding;
+use locklab_vecmap::VecMap;
 
 use crate::holders::Holders;
 
 /// Whether a server lost an entry with its process, and the next entry that it had was another client's,
 /// while the first could still rely on the lock.
 pub(super) fn is_grant_forgotten(timeline: &Timeline, holders: &Holders) -> bool {
-    let mut lost: BTreeMap<&Name, &Holding> = BTreeMap::new();
+    let mut lost: VecMap<&Name, &Holding> = VecMap::new();
     // In the order of their beginnings, so a server's later entry comes after those that it has lost.
     holders.holdings().iter().any(|holding| {
         let before = lost.remove(holding.node);

@@ -21,12 +21,12 @@ mod lease;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use locklab_check::{Bounds, Property, Verdict};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Contents, History, Topology};
+use locklab_vecmap::VecMap;
 
 pub use coverage::{Rule, Shape, rule};
 pub use foreign_release::Removal;
@@ -44,7 +44,7 @@ pub struct Subject<'a> {
     /// What the verdicts were judged with.
     pub bounds: &'a Bounds,
     /// The verdicts on the history.
-    pub verdicts: &'a BTreeMap<Property, Verdict>,
+    pub verdicts: &'a VecMap<Property, Verdict>,
 }
 
 /// What the nodes say about a run.

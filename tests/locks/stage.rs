@@ -2,7 +2,6 @@
 //! which issues the tokens of some locks.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -23,6 +22,7 @@ use locklab_services::consensus::Timing;
 use locklab_services::serve;
 use locklab_testing::RedisServer;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 use locklab_world::{Config, HostConfig, HostId, World};
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
@@ -191,7 +191,7 @@ where
     let names = names(nodes);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     let resource = listener.local_addr().expect("it is bound");
-    let addresses: BTreeMap<Name, SocketAddr> = names
+    let addresses: VecMap<Name, SocketAddr> = names
         .iter()
         .cloned()
         .zip(servers.iter().map(RedisServer::address))

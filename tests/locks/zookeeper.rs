@@ -3,7 +3,6 @@
 //! With `LOCKLAB_LONG=1`, and if ZooKeeper is installed.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use locklab_history::{ClockKind, Failpoint, Name};
 use locklab_locks::{LockError, Mode, Owner, Request};
 use locklab_real::real_env::RealEnv;
 use locklab_testing::{ZooKeeper, why_no_zookeeper};
+use locklab_vecmap::VecMap;
 
 use crate::stage::{attempt, attempt_of, lock, on_servers};
 
@@ -33,7 +33,7 @@ macro_rules! on_both {
 fn on_zookeeper<Fut: Future<Output = ()>>(test: impl FnOnce(RealEnv, Vec<Name>) -> Fut) {
     let server = ZooKeeper::start(1000);
     let names: Vec<Name> = vec!["n1".into()];
-    let addresses: BTreeMap<Name, _> = [(names[0].clone(), server.address())].into();
+    let addresses: VecMap<Name, _> = [(names[0].clone(), server.address())].into();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

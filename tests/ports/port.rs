@@ -10,6 +10,7 @@ use locklab_env::observe::NoopObserver;
 use locklab_history::Name;
 use locklab_locks::{Guard, LockError, LockSpec, Locker, Mode, Owner};
 use locklab_real::real_env::RealEnv;
+use locklab_vecmap::VecMap;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::LocalSet;
 
@@ -48,7 +49,7 @@ async fn serve(
 ) {
     let named = servers.iter().zip(1..);
     let named = named.map(|(server, n)| (Name::from(format!("n{n}").as_str()), *server));
-    let directory: std::collections::BTreeMap<Name, SocketAddr> = named.collect();
+    let directory: VecMap<Name, SocketAddr> = named.collect();
     let nodes: Vec<Name> = directory.keys().cloned().collect();
     // Two participants must not draw the same values.
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

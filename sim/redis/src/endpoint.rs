@@ -9,10 +9,11 @@
 //! to the [`Limits`], and returned by [`Endpoint::unwritten`] as the socket accepts more. The
 //! endpoint does not interpret commands: replies come from the node.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use locklab_vecmap::VecMap;
 
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node, OtherClients};
 use crate::wire::memory_usage::{Chunk, MemoryUsage};
@@ -140,11 +141,11 @@ pub struct Endpoint {
     node: Node,
     limits: Limits,
     expiry: Expiry,
-    connections: BTreeMap<ConnId, Connection>,
+    connections: VecMap<ConnId, Connection>,
     /// The memory of all connections.
     memory: MemoryUsage,
     /// The connections that exceed the soft limit, and since when.
-    heavy: BTreeMap<ConnId, Duration>,
+    heavy: VecMap<ConnId, Duration>,
     /// The time of the last call.
     now: Now,
     steps: VecDeque<Step>,
@@ -200,9 +201,9 @@ impl Endpoint {
             node,
             limits,
             expiry,
-            connections: BTreeMap::new(),
+            connections: VecMap::new(),
             memory: MemoryUsage::default(),
-            heavy: BTreeMap::new(),
+            heavy: VecMap::new(),
             now: Now::default(),
             steps: VecDeque::new(),
             effects: Vec::new(),

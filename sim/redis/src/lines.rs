@@ -5,10 +5,10 @@
 //! is considered dead and closed. [`Lines`] does no input or output: its driver implements
 //! [`Sockets`], which writes and notifies receivers of closed connections.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 /// The sockets of a driver.
 pub trait Sockets {
@@ -29,7 +29,7 @@ pub trait Sockets {
 }
 
 /// The connections of a server, each with an id.
-pub struct Lines<K, S: Sockets>(BTreeMap<K, Line<S>>);
+pub struct Lines<K, S: Sockets>(VecMap<K, Line<S>>);
 
 struct Line<S: Sockets> {
     /// `None` until it is established.
@@ -41,7 +41,7 @@ struct Line<S: Sockets> {
 
 impl<K, S: Sockets> Default for Lines<K, S> {
     fn default() -> Self {
-        Lines(BTreeMap::new())
+        Lines(VecMap::new())
     }
 }
 

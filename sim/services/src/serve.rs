@@ -12,12 +12,12 @@ mod lines;
 pub mod sentinel;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_values::units::NS_PER_US;
+use locklab_vecmap::VecMap;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::TcpStream;
@@ -38,7 +38,7 @@ pub struct Setup {
     /// The initial contents of its configuration file.
     pub parameters: Parameters,
     /// The hosts that the node can connect to, by name.
-    pub hosts: Rc<BTreeMap<String, HostId>>,
+    pub hosts: Rc<VecMap<String, HostId>>,
     /// The node's disk, which survives its process.
     pub disk: Rc<RefCell<Disk>>,
     /// The clock for the expiry of keys.
@@ -162,10 +162,10 @@ fn addresses(stream: &TcpStream) -> Addresses {
 struct Server {
     host: Host,
     clock: Clock,
-    hosts: Rc<BTreeMap<String, HostId>>,
+    hosts: Rc<VecMap<String, HostId>>,
     disk: Rc<RefCell<Disk>>,
     endpoint: RefCell<Endpoint>,
-    sockets: RefCell<BTreeMap<ConnId, Socket>>,
+    sockets: RefCell<VecMap<ConnId, Socket>>,
     /// The wall-clock time, in microseconds, until which the timer's task sleeps; `None` if
     /// there is no timer.
     timer: Cell<Option<u64>>,

@@ -10,11 +10,11 @@
 //! never makes a sender reset its connection.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_link::{Delivery, Flow, Kind, LinkRule, Links, RuleId};
+use locklab_vecmap::{VecMap, VecSet};
 use turmoil_net::{NetstatEntry, NetstatState, Packet, TcpFlags};
 
 use super::HostId;
@@ -83,11 +83,11 @@ struct Direction {
 
 pub(super) struct Network {
     links: Links<HostId>,
-    directions: BTreeMap<Route, Direction>,
+    directions: VecMap<Route, Direction>,
     /// Suspended hosts, and since when.
-    suspended: BTreeMap<HostId, u64>,
+    suspended: VecMap<HostId, u64>,
     /// Routes to connections of a killed process that were removed from its kernel.
-    orphans: BTreeSet<Route>,
+    orphans: VecSet<Route>,
     messages: Option<Vec<SentMessage>>,
     /// Bytes of data in transit.
     under_way: Rc<Cell<usize>>,
@@ -97,9 +97,9 @@ impl Network {
     pub(super) fn new(links: Links<HostId>, keep: bool) -> Self {
         Self {
             links,
-            directions: BTreeMap::new(),
-            suspended: BTreeMap::new(),
-            orphans: BTreeSet::new(),
+            directions: VecMap::new(),
+            suspended: VecMap::new(),
+            orphans: VecSet::new(),
             messages: keep.then(Vec::new),
             under_way: Rc::default(),
         }

@@ -8,8 +8,7 @@
 //! gets a window update when a reader has made room, as on Linux. Until then it costs nothing.
 //! Locks never send enough to fill a window.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use turmoil_net::Packet;
 
 use super::packet::{self, Route};
@@ -33,7 +32,7 @@ pub(super) struct Windows {
     ever_filled: bool,
     /// Routes of acknowledgements on which the last one announced no room, and the sequence
     /// number that it acknowledged.
-    closed: BTreeMap<Route, u32>,
+    closed: VecMap<Route, u32>,
 }
 
 impl Windows {

@@ -1,6 +1,5 @@
 //! Reads a history of any of the three forms, and judges it.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -13,6 +12,7 @@ use locklab_judge::{
 };
 use locklab_results::recording::{self, Recording};
 use locklab_runner::{judged, recorded as recorded_run};
+use locklab_vecmap::VecMap;
 
 /// A history, and what was found of each of its locks.
 pub(super) struct Judged {
@@ -123,7 +123,7 @@ fn of_recording(
         });
         (Criterion::Checked(property), verdict)
     });
-    let mut verdicts: BTreeMap<Criterion, Verdict> = judged.collect();
+    let mut verdicts: VecMap<Criterion, Verdict> = judged.collect();
     let history = recorded::history(&recording.history, bounds.nodes, model);
     let key = &history.keys[0];
     let linearizable = by_search(&history, key, budget);

@@ -5,7 +5,6 @@
 //! address, and takes everybody else for a client. Faults of links are the proxy's; those of clock,
 //! process and disk are the [`Machine`]'s.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -19,6 +18,7 @@ use locklab_link::{LinkEffect, LinkRule, RuleId};
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_redis::server::{Machine, Stop};
 use locklab_values::dist::Dist;
+use locklab_vecmap::VecMap;
 
 use super::order::{self, COMMANDS, Command, Direction, Order, Strike};
 use super::record::Record;
@@ -38,7 +38,7 @@ pub struct Lab {
 }
 
 struct Inside {
-    servers: BTreeMap<Name, Server>,
+    servers: VecMap<Name, Server>,
     record: Record,
 }
 
@@ -57,7 +57,7 @@ struct Server {
     /// Where it listens itself, also while it does not run.
     hidden: TcpListener,
     /// The latency of what it receives, and that of what it sends.
-    latency: BTreeMap<Way, RuleId>,
+    latency: VecMap<Way, RuleId>,
     partition: Option<RuleId>,
 }
 
@@ -110,13 +110,13 @@ impl Lab {
         let hosts = hosts.map(|(number, place)| (place.name.clone(), host(private(number))));
         let proxy = Arc::new(Proxy::start(Options {
             hosts: hosts.chain([client]).collect(),
-            gates: BTreeMap::new(),
+            gates: VecMap::new(),
             latency: Dist::Constant(0.0),
             loss: 0.0,
             seed: 0,
             keep: Keep::Nothing,
         })?);
-        let mut servers = BTreeMap::new();
+        let mut servers = VecMap::new();
         let mut benches = Vec::new();
         for (number, place) in (1..).zip(places) {
             let real = SocketAddr::from((private(number), place.address.port()));
@@ -467,7 +467,7 @@ fn server(place: &Place, listener: TcpListener, proxy: &Arc<Proxy>) -> io::Resul
         ends,
         public: place.address,
         hidden,
-        latency: BTreeMap::new(),
+        latency: VecMap::new(),
         partition: None,
     };
     Ok((server, bench))

@@ -1,10 +1,11 @@
 //! Keeps a session alive: its connection, its pings, and the move to another member.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
+use locklab_vecmap::VecMap;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
@@ -66,7 +67,7 @@ pub(super) struct Keeper<E: Env> {
     /// The number of the last request.
     number: i32,
     is_open: Rc<Cell<bool>>,
-    watches: BTreeMap<String, Vec<oneshot::Sender<()>>>,
+    watches: VecMap<String, Vec<oneshot::Sender<()>>>,
 }
 
 /// Why a connection is not used any longer.
@@ -103,7 +104,7 @@ impl<E: Env> Keeper<E> {
             zxid: 0,
             number: 0,
             is_open,
-            watches: BTreeMap::new(),
+            watches: VecMap::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! How predictions are read, judged and told.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::Judgement::{AsPredicted, Differs, Inconclusive};
 use super::*;
@@ -197,7 +197,7 @@ fn impossible_numbers_are_rejected() {
 #[test]
 fn a_rate_says_what_it_rests_on() {
     let read = |text: &str| {
-        let table: Result<BTreeMap<String, Prediction>, _> = toml::from_str(&format!("p = {text}"));
+        let table: Result<VecMap<String, Prediction>, _> = toml::from_str(&format!("p = {text}"));
         table
             .map(|table| table["p"])
             .map_err(|error| error.message().to_owned())
@@ -220,8 +220,8 @@ fn a_rate_says_what_it_rests_on() {
     ] {
         let prediction = read(text).expect(text);
         assert_eq!(prediction.basis(), basis, "{text}");
-        let written = toml::to_string(&BTreeMap::from([("p", prediction)])).expect("TOML");
-        let again: BTreeMap<String, Prediction> = toml::from_str(&written).expect("its own");
+        let written = toml::to_string(&VecMap::from([("p", prediction)])).expect("TOML");
+        let again: VecMap<String, Prediction> = toml::from_str(&written).expect("its own");
         assert_eq!(again["p"], prediction);
     }
     let without = read(r#"{ verdict = "holds", basis = "measured" }"#);

@@ -1,7 +1,5 @@
 //! Whether the runs of a lock put a property to the test: what they met, and what they lack.
 
-use std::collections::BTreeMap;
-
 use locklab_check::Property;
 use locklab_evidence::thousands;
 use locklab_matrix::Row;
@@ -9,6 +7,7 @@ use locklab_model::scenario::Scenario;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_situations::{Situation, can_meet};
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 
 use super::searched::Searched;
@@ -201,7 +200,7 @@ pub(super) fn as_list(counts: &[Count]) -> Csv {
 /// The properties that no run of a lock violates, and that the runs do not show to hold: each with the
 /// reason, and the locks below it. Nothing if there are none.
 pub(super) fn tell_gaps(properties: &[Property], all: &[Coverage]) -> String {
-    let mut gaps: BTreeMap<(Property, String), Vec<&str>> = BTreeMap::new();
+    let mut gaps: VecMap<(Property, String), Vec<&str>> = VecMap::new();
     for &property in properties {
         for it in all {
             if let Some(gap) = it.gap(property) {

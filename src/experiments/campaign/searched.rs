@@ -1,12 +1,11 @@
 //! What the runs of one lock come to, what they met, and from what they were chosen.
 
-use std::collections::BTreeMap;
-
 use locklab_check::{Property, Verdict};
 use locklab_results::Cell;
 use locklab_runner::batch::Part;
 use locklab_runner::judged::JudgedRun;
 use locklab_situations::{Situation, Subject, met};
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use crate::strategy::{Chosen, missed};
@@ -17,9 +16,9 @@ pub struct Searched {
     /// Their counts.
     pub(super) cell: Cell,
     /// How many of them met each situation; those that none met are left out.
-    pub(super) met: BTreeMap<Situation, u64>,
+    pub(super) met: VecMap<Situation, u64>,
     /// Per property, why runs are inconclusive, and how many.
-    pub(super) whys: BTreeMap<Property, BTreeMap<String, u64>>,
+    pub(super) whys: VecMap<Property, VecMap<String, u64>>,
     /// The steps of all runs from which these were chosen, and the faults that can be placed there.
     #[serde(default, skip_serializing_if = "is_zero")]
     steps: u64,
@@ -104,7 +103,7 @@ impl Searched {
         };
         let reasons = |property: &Property| {
             let whys = self.whys.get(property).into_iter();
-            let runs = whys.flat_map(BTreeMap::values);
+            let runs = whys.flat_map(VecMap::values);
             runs.fold(0, |sum: u64, runs| sum.saturating_add(*runs))
         };
         let mut properties = self.cell.tallies.keys().chain(self.whys.keys());

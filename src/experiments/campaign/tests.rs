@@ -1,6 +1,5 @@
 //! What a campaign counts, and what it says of too few situations.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
 use locklab_check::Property;
@@ -11,6 +10,7 @@ use locklab_runner::batch::Part as _;
 use locklab_runner::pool::{Broken, Why};
 use locklab_runner::simulate::Keep;
 use locklab_situations::Situation::{self, *};
+use locklab_vecmap::VecMap;
 
 use super::coverage::{self, Coverage};
 use super::searched::Searched;
@@ -98,7 +98,7 @@ fn gaps_name_the_reason_once_and_the_locks_below_it() {
         ("common".into(), 5),
         ("usual".into(), 5),
     ];
-    searched.whys = [(Property::Resource, BTreeMap::from(whys))].into();
+    searched.whys = [(Property::Resource, VecMap::from(whys))].into();
     let gaps = |it: &Coverage| coverage::tell_gaps(&[Property::Resource], &[*it, *it]);
     assert_eq!(
         with("set-nx-px", &searched, 1, gaps),
@@ -182,7 +182,7 @@ fn counts_that_somebody_edited_are_refused() {
         };
         searched.cell.tallies.insert(Property::Lease, tally);
         searched.met = [(HolderDied, 3)].into();
-        let whys = BTreeMap::from([("early".into(), 1), ("late".into(), 1)]);
+        let whys = VecMap::from([("early".into(), 1), ("late".into(), 1)]);
         searched.whys = [(Property::Lease, whys)].into();
         searched
     };

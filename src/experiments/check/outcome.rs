@@ -1,12 +1,12 @@
 //! What is told and written of a checked suite.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::Context;
 use console::style;
+use locklab_vecmap::VecMap;
 use serde_json::json;
 
 use crate::output::Stdout;
@@ -34,7 +34,7 @@ pub(super) fn explain(
     store: &Store,
     shrinking: Option<&Session>,
 ) -> anyhow::Result<()> {
-    let mut shown: BTreeMap<u64, Vec<&mut PropertyResult>> = BTreeMap::new();
+    let mut shown: VecMap<u64, Vec<&mut PropertyResult>> = VecMap::new();
     for found in &mut result.properties {
         found.line = case.lines.get(&found.property).copied();
         let seed = found.shortest;

@@ -1,8 +1,7 @@
 //! What is told and written of a comparison.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_values::units::NS_PER_MS;
+use locklab_vecmap::{VecMap, VecSet};
 use serde::Serialize;
 use serde_json::json;
 
@@ -39,12 +38,12 @@ struct Entry<'a> {
 pub(super) fn report(
     how: How<'_>,
     scenarios: &[(Scenario, Simulation)],
-    results: &BTreeMap<usize, Confirmed>,
+    results: &VecMap<usize, Confirmed>,
     refused: &Refused,
     folder: &Store,
     program: &Program,
 ) -> Report {
-    let mut seen = BTreeSet::new();
+    let mut seen = VecSet::new();
     let line = |(place, confirmed): (&usize, &'_ Confirmed)| {
         let (scenario, simulation) = &scenarios[*place];
         let runs = simulation.prompt.runs.values();

@@ -1,5 +1,6 @@
 //! What a ledger keeps, and what it refuses.
 
+use locklab_vecmap::VecMap;
 use serde_json::Value;
 
 use super::*;
@@ -44,8 +45,8 @@ fn add(ledger: &mut Ledger, part: usize, result: u64) {
 }
 
 /// What a ledger has, by part.
-fn done(ledger: &Ledger) -> BTreeMap<usize, u64> {
-    let mut found = BTreeMap::new();
+fn done(ledger: &Ledger) -> VecMap<usize, u64> {
+    let mut found = VecMap::new();
     let each = ledger.each("runs", |done: Done<u64>| {
         found.extend(done.parts.iter().map(|part| (part, done.result)));
         Ok(())
@@ -85,8 +86,8 @@ fn interrupted_work_resumes_and_other_work_begins_anew() {
         words,
         ..header(1, None)
     };
-    assert_eq!(open(&other_words).1, BTreeMap::from([(1, 7)]));
-    assert_eq!(open(&header(1, None)).1, BTreeMap::from([(1, 7)]));
+    assert_eq!(open(&other_words).1, VecMap::from([(1, 7)]));
+    assert_eq!(open(&header(1, None)).1, VecMap::from([(1, 7)]));
 
     let rebuilt = Header {
         build: "0".into(),
@@ -208,7 +209,7 @@ fn compacting_leaves_other_stages_as_they_are() {
         ]
     );
     let ledger = Ledger::open(&path, &header(1, None), false).expect("it opens");
-    assert_eq!(done(&ledger), BTreeMap::from([(0, 9), (4, 8)]));
+    assert_eq!(done(&ledger), VecMap::from([(0, 9), (4, 8)]));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! One run with a mistake, and the same run without it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use locklab_check::{Property, Verdict};
 use locklab_history::{Event, Fault, Name, RESOURCE, Schedule, Start};
@@ -9,6 +8,7 @@ use locklab_model::scenario::{Drawn, Scenario};
 use locklab_runner::RunError;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Program;
@@ -186,7 +186,7 @@ fn at_the_time(schedule: Schedule, at_ns: u64) -> Schedule {
 
 /// The faults of a run, each at the time at which it took effect.
 pub(super) fn at_their_times(run: &JudgedRun) -> Schedule {
-    let mut began: BTreeMap<&Name, u64> = BTreeMap::new();
+    let mut began: VecMap<&Name, u64> = VecMap::new();
     for record in &run.history.records {
         if let Event::Fault { fault, .. } = &record.event
             && record.event.is_fault_beginning()

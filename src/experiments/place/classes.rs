@@ -25,11 +25,10 @@
 //!
 //! `tests` runs all members of all classes of a scenario and compares their histories.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Effect, Fault, Schedule, Start, Step};
 use locklab_model::scenario::Scenario;
 use locklab_runner::steps::{SeenStep, StepLog};
+use locklab_vecmap::VecMap;
 
 use super::kinds::{Hosts, KINDS, Kind, Lengths, Same, Target};
 
@@ -123,7 +122,7 @@ pub(crate) fn classes(
     setting: &Setting,
     counts: impl Fn(usize, usize, &Target) -> bool,
 ) -> Vec<Class> {
-    let mut classes: BTreeMap<(usize, Target, Key), Vec<usize>> = BTreeMap::new();
+    let mut classes: VecMap<(usize, Target, Key), Vec<usize>> = VecMap::new();
     for (at, seen) in log.steps.iter().enumerate() {
         for (place, kind) in KINDS.iter().enumerate() {
             let message = seen.step.departure();

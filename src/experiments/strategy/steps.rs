@@ -1,7 +1,6 @@
 //! One to three faults at steps of a run without faults: what `place` places one after the other, drawn.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use locklab_history::{Fault, FaultKind, Name, Schedule};
 use locklab_model::scenario::{Drawn, Scenario};
@@ -10,6 +9,7 @@ use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use locklab_runner::steps::SeenStep;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 
 use super::{Chosen, Space};
@@ -96,7 +96,7 @@ impl<'a> Placements<'a> {
             until: Vec::with_capacity(steps.len()),
         };
         // What can be struck depends on nothing else of a step.
-        let mut known: BTreeMap<At<'_>, u64> = BTreeMap::new();
+        let mut known: VecMap<At<'_>, u64> = VecMap::new();
         let mut sum = 0;
         for seen in steps {
             let key = (seen.step.host(), seen.step.departure());

@@ -1,6 +1,6 @@
 //! The attempts of a client to be granted the lock: its requests that ask for the key, one to each node.
 
-use std::collections::BTreeSet;
+use locklab_vecmap::VecSet;
 
 use super::PATIENCE_NS;
 use super::visits::Visit;
@@ -53,7 +53,7 @@ pub(super) fn attempts(visits: &[Visit], client: &Name) -> Vec<Attempt> {
         .collect();
     own.sort_by_key(|place| (visits[*place].exchange.sent_ns, *place));
     let mut attempts: Vec<Attempt> = Vec::new();
-    let mut asked: BTreeSet<&Name> = BTreeSet::new();
+    let mut asked: VecSet<&Name> = VecSet::new();
     let mut goes_on = false;
     for place in own {
         let visit = &visits[place];
@@ -63,7 +63,7 @@ pub(super) fn attempts(visits: &[Visit], client: &Name) -> Vec<Attempt> {
         }
         if !goes_on || !asked.insert(&visit.exchange.node) {
             attempts.push(Attempt::default());
-            asked = BTreeSet::from([&visit.exchange.node]);
+            asked = VecSet::from([&visit.exchange.node]);
         }
         goes_on = true;
         if let Some(attempt) = attempts.last_mut() {

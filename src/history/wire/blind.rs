@@ -1,7 +1,7 @@
 //! When the wire shows nothing of a client: its process stands still or is dead, its link to a node is disturbed,
 //! or the node is down.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::Wire;
 use crate::{Event, FaultKind, Name, Phase, Record};
@@ -18,13 +18,13 @@ pub(super) struct Span {
 #[derive(Default)]
 pub(super) struct Blind<'a> {
     /// When the process of each host ended.
-    deaths: BTreeMap<&'a Name, Vec<u64>>,
+    deaths: VecMap<&'a Name, Vec<u64>>,
     /// When each process stood still.
-    still: BTreeMap<&'a Name, Vec<Span>>,
+    still: VecMap<&'a Name, Vec<Span>>,
     /// When each server was down, or its machine stood still.
-    down: BTreeMap<&'a Name, Vec<Span>>,
+    down: VecMap<&'a Name, Vec<Span>>,
     /// When each link of a host was disturbed: with which others.
-    links: BTreeMap<&'a Name, Vec<(Span, Vec<&'a Name>)>>,
+    links: VecMap<&'a Name, Vec<(Span, Vec<&'a Name>)>>,
 }
 
 impl<'a> Blind<'a> {

@@ -1,6 +1,6 @@
 //! Which keys were granted, as a lock is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::Wire;
 use super::visits::visits;
@@ -10,11 +10,11 @@ use crate::Name;
 pub fn granted_keys(wire: &Wire) -> Vec<String> {
     let executed = wire.exchanges.iter().filter_map(|it| it.executed.as_ref());
     let changed = executed.flat_map(|it| &it.changed);
-    let keys: BTreeSet<&String> = changed.map(|change| &change.key).collect();
+    let keys: VecSet<&String> = changed.map(|change| &change.key).collect();
     let (mut often, mut once) = (Vec::new(), Vec::new());
     for key in keys {
-        let mut clients: BTreeSet<&Name> = BTreeSet::new();
-        let mut by_node: BTreeMap<&Name, u32> = BTreeMap::new();
+        let mut clients: VecSet<&Name> = VecSet::new();
+        let mut by_node: VecMap<&Name, u32> = VecMap::new();
         for visit in visits(wire, key).iter().filter(|visit| visit.grants) {
             clients.insert(&visit.exchange.client);
             *by_node.entry(&visit.exchange.node).or_default() += 1;

@@ -1,6 +1,6 @@
 //! The events of a history that follow from the answers on the wire, and what the wire leaves open.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::grants::{Answer, Grant};
 use crate::{ClockKind, Deadline, Event, Failpoint, Name, Op, Outcome};
@@ -13,7 +13,7 @@ pub type At = (u64, Name, Event);
 /// A program may ask once more for a lock that it was refused, or do something else: each refused attempt ends
 /// with `giving-up`.
 pub fn events(answers: &[Answer], mono_ns: impl Fn(&Name, u64) -> u64) -> Vec<At> {
-    let mut programs: BTreeMap<&Name, Program> = BTreeMap::new();
+    let mut programs: VecMap<&Name, Program> = VecMap::new();
     let mut events = Vec::new();
     for answer in answers {
         match answer {

@@ -1,6 +1,6 @@
 //! Traffic that was never sent: requests and replies of clients, to nodes that know four commands.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::*;
 use crate::{
@@ -15,7 +15,7 @@ const MS: u64 = 1_000_000;
 struct Traffic {
     nodes: usize,
     /// Per node and key: the value, and when it expires.
-    keys: BTreeMap<(&'static str, String), (String, Option<u64>)>,
+    keys: VecMap<(&'static str, String), (String, Option<u64>)>,
     exchanges: Vec<Exchange>,
     history: History,
     ended: Vec<(Name, u64)>,

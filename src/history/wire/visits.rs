@@ -1,7 +1,8 @@
 //! What each request did to one key of its node.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::iter::successors;
+
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::{Exchange, Executed, Wire};
 use crate::{ClockKind, Deadline, KeyState, Name};
@@ -50,7 +51,7 @@ struct OnNode<'a> {
 
 /// The requests of all clients, in the order of the wire, as far as this key is concerned.
 pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
-    let mut nodes: BTreeMap<&Name, OnNode> = BTreeMap::new();
+    let mut nodes: VecMap<&Name, OnNode> = VecMap::new();
     let mut visits = Vec::new();
     for (place, exchange) in wire.exchanges.iter().enumerate() {
         let node = nodes.entry(&exchange.node).or_default();
@@ -73,7 +74,7 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
     }
     // Whatever has the form of a request that was granted asks, too.
     let granting = visits.iter().filter(|visit| visit.grants);
-    let forms: BTreeSet<_> = granting
+    let forms: VecSet<_> = granting
         .flat_map(|visit| forms(visit.exchange, key))
         .collect();
     for visit in &mut visits {
@@ -88,7 +89,7 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
 fn link(visits: &mut [Visit]) {
     let mut order: Vec<usize> = (0..visits.len()).collect();
     order.sort_by_key(|place| (visits[*place].exchange.sent_ns, *place));
-    let mut last: BTreeMap<(&Name, &Name), usize> = BTreeMap::new();
+    let mut last: VecMap<(&Name, &Name), usize> = VecMap::new();
     for place in order {
         let exchange = visits[place].exchange;
         let before = last.insert((&exchange.client, &exchange.node), place);

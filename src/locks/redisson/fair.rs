@@ -21,10 +21,10 @@
 //! `redisson`'s.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use locklab_values::units::ms_from_ns;
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use super::base::{Base, Renewal, freed, left, not_the_owner, taken};
@@ -45,7 +45,7 @@ pub struct RedissonFair<E: Env> {
     base: Base<E>,
     fair_wait_ms: u64,
     told: Told,
-    waiters: RefCell<BTreeMap<Owner, Waiter<E>>>,
+    waiters: RefCell<VecMap<Owner, Waiter<E>>>,
 }
 
 /// An owner of this process that has requested the lock and does not have it yet.

@@ -4,9 +4,9 @@
 //! until the last has the lock or gives up. A message wakes one of them.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use locklab_vecmap::VecSet;
 use tokio::sync::Mutex;
 
 use crate::{Owner, Request};
@@ -28,7 +28,7 @@ pub(crate) struct Listening<E: Env> {
     /// The messages that mean that the lock is free.
     wakers: &'static [&'static str],
     subscription: Mutex<Option<Rc<Subscription>>>,
-    listeners: RefCell<BTreeSet<Owner>>,
+    listeners: RefCell<VecSet<Owner>>,
 }
 
 impl<E: Env> Listening<E> {

@@ -1,13 +1,13 @@
 //! How a lock of the family waits between two attempts.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use super::listening::{Listening, UNLOCKED};
 use super::names;
 use crate::{LockError, Owner, Request};
 use locklab_env::{Duration, Env};
 use locklab_history::Name;
+use locklab_vecmap::VecMap;
 
 /// A way to wait.
 pub(crate) enum Waiting<E: Env> {
@@ -79,7 +79,7 @@ impl<E: Env> Waiting<E> {
 #[derive(Debug, Default)]
 pub(crate) struct BackOff {
     /// The number of each owner's consecutive failures.
-    failures: RefCell<BTreeMap<Owner, u32>>,
+    failures: RefCell<VecMap<Owner, u32>>,
 }
 
 impl BackOff {

@@ -1,11 +1,11 @@
 //! From the faults of a scenario to the schedule of a run: every number is drawn.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
+use locklab_vecmap::VecMap;
 
 use super::spec::{Described, FaultSpec, Placement};
 use locklab_history::{Effect, Fault, Name, Schedule, Start};
@@ -19,7 +19,7 @@ pub(super) const MIN_INTERVAL_NS: u64 = NS_PER_MS;
 /// Each fault draws from a stream of its own, `faults/NAME`, so that adding a fault to a
 /// scenario, or drawing less often for one, never changes another. A fault that is placed by
 /// `every_ms` becomes several, `NAME#1`, `NAME#2`, and so on.
-pub fn expand(specs: &BTreeMap<String, FaultSpec>, seed: u64) -> Schedule {
+pub fn expand(specs: &VecMap<String, FaultSpec>, seed: u64) -> Schedule {
     let expand_one = |(name, spec): (&String, &FaultSpec)| {
         let mut stream = Stream::new(seed, &format!("faults/{name}"));
         expand_spec(name, spec, &mut stream)
@@ -142,7 +142,7 @@ mod tests {
 
     /// The schedule of some `[fault.NAME]` tables.
     fn schedule(faults: &str, seed: u64) -> Schedule {
-        let specs: BTreeMap<String, FaultSpec> = toml::from_str(faults).expect("faults");
+        let specs: VecMap<String, FaultSpec> = toml::from_str(faults).expect("faults");
         expand(&specs, seed)
     }
 

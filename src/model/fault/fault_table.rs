@@ -396,7 +396,8 @@ impl FaultTable {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+
+    use locklab_vecmap::VecMap;
 
     use super::*;
 
@@ -420,7 +421,7 @@ mod tests {
     #[test]
     fn every_kind_survives_being_written_and_read() {
         let text = ALL.replace("\\\n", "");
-        let specs: BTreeMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
+        let specs: VecMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
         let written = toml::to_string(&specs).expect("faults are TOML");
         assert_eq!(toml::from_str(&written), Ok(specs), "{written}");
     }

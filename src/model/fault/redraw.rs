@@ -1,12 +1,11 @@
 //! From the schedule of a run to another one that is the same until some time: what had not begun by
 //! then is drawn anew.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Fault, Schedule, Start};
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use locklab_values::units::ns_from_fractional_ms;
+use locklab_vecmap::VecMap;
 
 use super::expand::{MIN_INTERVAL_NS, expand_spec, settle};
 use super::spec::{FaultSpec, Placement};
@@ -22,7 +21,7 @@ pub struct SoFar<'a> {
     /// True time, in nanoseconds since the run began.
     pub now_ns: u64,
     /// When each fault of the run began, by its name, in the same unit; also those that begin later.
-    pub began_ns: &'a BTreeMap<&'a str, u64>,
+    pub began_ns: &'a VecMap<&'a str, u64>,
 }
 
 /// Draws the faults that had not begun, given that they had not: each from its distribution, under the
@@ -31,7 +30,7 @@ pub struct SoFar<'a> {
 /// A fault that follows a point or a step counts from there, if the run had reached it (known from a
 /// fault that began later), and is drawn freely if not. If no start is in the future in ten thousand
 /// tries, the fault stays as it was.
-pub fn redraw(specs: &BTreeMap<String, FaultSpec>, so_far: SoFar<'_>, seed: u64) -> Schedule {
+pub fn redraw(specs: &VecMap<String, FaultSpec>, so_far: SoFar<'_>, seed: u64) -> Schedule {
     let of_spec = |(name, spec): (&String, &FaultSpec)| {
         let mut stream = Stream::new(seed, &format!("faults/{name}"));
         match &spec.placement {
@@ -166,7 +165,7 @@ mod tests {
         duration_ms = { uniform = [1, 2] }
     "#;
 
-    fn specs() -> BTreeMap<String, FaultSpec> {
+    fn specs() -> VecMap<String, FaultSpec> {
         toml::from_str(FAULTS).expect("faults")
     }
 
@@ -185,7 +184,7 @@ mod tests {
         let so_far = SoFar {
             schedule: original,
             now_ns: 500 * NS_PER_MS,
-            began_ns: &BTreeMap::from([("gc", began_ns)]),
+            began_ns: &VecMap::from([("gc", began_ns)]),
         };
         redraw(&specs(), so_far, seed)
     }
@@ -223,7 +222,7 @@ mod tests {
     fn a_fault_that_begins_now_is_drawn_anew() {
         let original = expand(&specs(), 0);
         let once = original.faults.iter().find(|it| *it.name == *"once");
-        let began_ns = BTreeMap::new();
+        let began_ns = VecMap::new();
         let so_far = |now_ns| SoFar {
             schedule: &original,
             now_ns,
@@ -257,7 +256,7 @@ mod tests {
         let so_far = SoFar {
             schedule: &original,
             now_ns: 5000 * NS_PER_MS,
-            began_ns: &BTreeMap::new(),
+            began_ns: &VecMap::new(),
         };
         let other = redraw(&specs(), so_far, 1);
         assert_ne!(starts(&other, "gc"), starts(&original, "gc"));

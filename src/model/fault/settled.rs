@@ -64,7 +64,8 @@ fn constant(ns: u64) -> Dist {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+
+    use locklab_vecmap::VecMap;
 
     use crate::fault::{FaultSpec, expand};
 
@@ -79,7 +80,7 @@ mod tests {
             e = { kind = "loss", from = "c1", to = "n1", at_ms = 1, probability = 0.25 }
         "#;
         let text = text.replace("\\\n", "").replace(", delay_ms = 0 }", " }");
-        let specs: BTreeMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
+        let specs: VecMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
         let schedule = expand(&specs, 3);
         let settled = schedule.faults.iter();
         let settled = settled.map(|fault| (fault.name.to_string(), FaultSpec::from(fault)));

@@ -10,12 +10,12 @@
 //! of their own, so two locks with the same hosts meet the same faults.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Persistence, Scenario};
@@ -147,7 +147,7 @@ impl Campaign {
         }
     }
 
-    fn faults(&self, scenario: &Scenario, seed: u64) -> BTreeMap<String, FaultSpec> {
+    fn faults(&self, scenario: &Scenario, seed: u64) -> VecMap<String, FaultSpec> {
         let hosts = Hosts::of(scenario);
         let mut stream = Stream::new(seed, "campaign/families");
         let mut families: Vec<Family> = self.faults.iter().map(FaultKind::family).collect();
@@ -344,7 +344,8 @@ impl Draw<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+
+    use locklab_vecmap::VecSet;
 
     use super::*;
     use crate::scenario::load;
@@ -395,7 +396,7 @@ mod tests {
     fn within_a_family_one_fault_follows_another_after_a_quiet_time() {
         let scenario = redlock();
         for seed in 0..200 {
-            let mut over_ns: BTreeMap<Family, u64> = BTreeMap::new();
+            let mut over_ns: VecMap<Family, u64> = VecMap::new();
             let mut faults = scenario.drawn(seed).schedule.faults;
             let begins_ns = |fault: &locklab_history::Fault| match fault.start {
                 Start::At { at_ns } => at_ns,
@@ -415,8 +416,8 @@ mod tests {
     #[test]
     fn every_kind_host_and_size_is_drawn() {
         let scenario = redlock();
-        let (mut kinds, mut hosts) = (BTreeSet::new(), BTreeSet::new());
-        let (mut nodes, mut clients) = (BTreeSet::new(), BTreeSet::new());
+        let (mut kinds, mut hosts) = (VecSet::new(), VecSet::new());
+        let (mut nodes, mut clients) = (VecSet::new(), VecSet::new());
         for seed in 0..200 {
             let Drawn { scenario, schedule } = scenario.drawn(seed);
             nodes.insert(scenario.topology.nodes);

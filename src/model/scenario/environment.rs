@@ -1,8 +1,8 @@
 //! The environment of the clients: the nodes, the network, the clocks.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
 use locklab_values::dist::Dist;
@@ -157,7 +157,7 @@ impl Default for Network {
 #[serde(default, deny_unknown_fields)]
 pub struct Clocks {
     /// Per host, `[clocks.host.n3]`; the clocks of all other hosts are exact.
-    pub host: BTreeMap<String, HostClock>,
+    pub host: VecMap<String, HostClock>,
     /// How late every timer of a client fires, in milliseconds: an operating system wakes a process
     /// no sooner than it asked, and a busy one later.
     #[serde(skip_serializing_if = "is_zero")]

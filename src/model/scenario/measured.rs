@@ -4,11 +4,11 @@
 //! number of milliseconds a line; what follows a `#` is a comment. Its path is relative to the folder of
 //! the file that names it, and in an override to the working directory.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use locklab_vecmap::VecMap;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -19,7 +19,7 @@ use super::error::{Place, ScenarioError};
 const KEY: &str = "file";
 
 /// The files that a document names: the text of each as a list in TOML, by the span of its name.
-pub(super) struct Measured(BTreeMap<(usize, String), String>);
+pub(super) struct Measured(VecMap<(usize, String), String>);
 
 impl Measured {
     /// Reads all files that the document names.

@@ -59,9 +59,9 @@ impl Scenario {
         if scale == Scale::FULL {
             return Ok(self.clone());
         }
-        let mut value = serde_json::to_value(self).map_err(|error| error.to_string())?;
+        let mut value = self.to_json();
         shorten(&mut value, scale);
-        let scaled = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let scaled = Scenario::from_json(value).map_err(|error| error.to_string())?;
         let scaled = Scenario {
             name: self.name.clone(),
             ..scaled

@@ -1,11 +1,12 @@
 //! The network between the sockets of a run: data goes over the links of `locklab_link`, and an
 //! arrival becomes an operation on a socket.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use locklab_history::Name;
 use locklab_link::{Delivery, EventQueue, Hop, Kind, LinkRule, Links, RuleId};
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 
 use super::connection::{Connection, SocketState};
 use super::end::{ConnectionId, End};
@@ -45,8 +46,8 @@ pub(super) enum Event {
 /// The network of a run. All times are nanoseconds of one clock.
 pub(crate) struct Network {
     pub(super) links: Links<Name>,
-    pub(super) suspended: BTreeMap<Name, Suspension>,
-    pub(super) connections: BTreeMap<ConnectionId, Connection>,
+    pub(super) suspended: VecMap<Name, Suspension>,
+    pub(super) connections: VecMap<ConnectionId, Connection>,
     pub(super) opened: u64,
     pub(super) event_queue: EventQueue<Event>,
     log: Log,
@@ -60,8 +61,8 @@ impl Network {
         let random = Stream::new(options.seed, "network");
         Self {
             links: Links::new(options.latency.clone(), options.loss, random),
-            suspended: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            suspended: VecMap::new(),
+            connections: VecMap::new(),
             opened: 0,
             event_queue: EventQueue::new(),
             log: Log::new(options.keep),

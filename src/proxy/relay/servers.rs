@@ -1,12 +1,12 @@
 //! The published servers and their listeners.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use locklab_history::Name;
+use locklab_vecmap::VecMap;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Relay;
@@ -14,7 +14,7 @@ use super::Relay;
 /// The servers whose processes run, by the public addresses of each: ZooKeeper has one for clients and two
 /// for its other members.
 #[derive(Default)]
-pub(super) struct Servers(BTreeMap<SocketAddr, Server>);
+pub(super) struct Servers(VecMap<SocketAddr, Server>);
 
 struct Server {
     name: Name,

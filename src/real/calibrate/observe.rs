@@ -1,8 +1,7 @@
 //! Durations in a history, taken in the same way from simulated and from real runs.
 
-use std::collections::BTreeMap;
-
 use locklab_values::units::fractional_ms_from_ns;
+use locklab_vecmap::VecMap;
 
 use locklab_history::{Event, History, Op, Outcome, Point, Record};
 
@@ -134,7 +133,7 @@ fn lost_for(history: &History) -> Vec<f64> {
                 Event::Members { members } => Some(members),
                 _ => None,
             })?;
-        let mut adds = BTreeMap::new();
+        let mut adds = VecMap::new();
         for record in &history.records {
             match record.event {
                 Event::Invoke { call, op: Op::Add } => {

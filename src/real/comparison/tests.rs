@@ -3,6 +3,7 @@
 use super::*;
 use crate::simulated::Simulated;
 use locklab_model::scenario::{OnRedis, load};
+use locklab_vecmap::VecMap;
 
 const RESOURCE: Property = Property::Resource;
 
@@ -29,7 +30,7 @@ fn simulated(
         }
         let run = Sketch {
             violated: if is_violated { vec![RESOURCE] } else { vec![] },
-            durations_ns: BTreeMap::from([(Observable::Grant, takes_ns(seed))]),
+            durations_ns: VecMap::from([(Observable::Grant, takes_ns(seed))]),
             trace_hash: 0,
         };
         simulated.runs.insert(seed, run);

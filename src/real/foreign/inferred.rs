@@ -3,7 +3,6 @@
 //! What is certain of their grants follows from their requests and the replies ([`locklab_history::wire`]), and
 //! becomes records like those of what programs tell.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use locklab_check::{Ms, Property};
@@ -12,6 +11,7 @@ use locklab_history::{Event, History, Name, Record};
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_S};
 use locklab_values::untrusted;
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::records::HostReadings;
 use super::removals::removals;
@@ -25,7 +25,7 @@ pub(crate) struct Seen<'a> {
     /// The number of independent nodes.
     pub(crate) nodes: usize,
     /// The programs that are judged by it.
-    pub(crate) silent: &'a BTreeSet<Name>,
+    pub(crate) silent: &'a VecSet<Name>,
     /// The key of the lock, if the user names it.
     pub(crate) key: Option<&'a str>,
     pub(crate) clocks: &'a dyn HostReadings,
@@ -40,7 +40,7 @@ pub(crate) struct Inferred {
     /// Which key was taken for the lock, in words.
     pub(crate) note: String,
     /// Why the wire does not show whether a property holds.
-    pub(crate) unshown: BTreeMap<Property, String>,
+    pub(crate) unshown: VecMap<Property, String>,
     /// What the releases deleted of programs that tell everything but that.
     pub(crate) removals: Vec<Record>,
 }
@@ -174,7 +174,7 @@ const NO_RESOURCE: &str =
     "the program does not use the resource, and the wire does not show what its lock protects";
 
 /// The properties of which the wire does not show whether they hold.
-fn unshown(history: &History, answers: &[Answer]) -> BTreeMap<Property, String> {
+fn unshown(history: &History, answers: &[Answer]) -> VecMap<Property, String> {
     let is_access = |record: &Record| matches!(record.event, Event::Access { .. });
     let resource = match history.records.iter().any(is_access) {
         true => vec![],

@@ -1,15 +1,14 @@
 //! The points that the programs of a run came to.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Failpoint, Moment, Name};
+use locklab_vecmap::VecMap;
 
 /// Counts the points of programs as they come to them.
 #[derive(Debug, Default)]
 pub(crate) struct Moments {
     /// Each with its true time in nanoseconds, in order.
     pub(crate) passed: Vec<(u64, Moment)>,
-    counts: BTreeMap<(Name, Failpoint), u32>,
+    counts: VecMap<(Name, Failpoint), u32>,
 }
 
 impl Moments {

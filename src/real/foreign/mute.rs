@@ -4,10 +4,9 @@
 //! is granted the lock again, it has let a whole grant pass without either. So its second grant is the first that
 //! counts, and programs that show or tell are struck as ever: by what they say.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_history::Name;
 use locklab_values::units::NS_PER_MS;
+use locklab_vecmap::{VecMap, VecSet};
 
 /// How long after the reply that grants it the lock such a program counts as having acquired it, in nanoseconds.
 /// By then it has read the reply, also on a busy machine, and works under its lock.
@@ -18,14 +17,14 @@ pub(crate) const READS_NS: u64 = 20 * NS_PER_MS;
 pub(crate) struct Mute {
     /// How many nodes have to grant the lock.
     majority: usize,
-    clients: BTreeMap<Name, Granted>,
+    clients: VecMap<Name, Granted>,
 }
 
 /// What a client was granted.
 #[derive(Debug, Default)]
 struct Granted {
     /// The nodes that have granted it the lock in this attempt.
-    nodes: BTreeSet<Name>,
+    nodes: VecSet<Name>,
     /// The attempts in which a majority did.
     times: u32,
 }

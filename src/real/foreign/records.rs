@@ -8,11 +8,10 @@
 //! exact. Calls are recorded with exact times only, and so is the grant under which a program accesses
 //! the resource: without them liveness, the order of grants and foreign releases are not judged.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_history::{ClockKind, Deadline, Event, Failpoint, Name, Op, Outcome, Record};
 use locklab_shim::Readings;
 use locklab_values::units::ns_from_fractional_ms;
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::told::{Line, News, Told, Word};
 
@@ -48,7 +47,7 @@ pub(crate) struct Granted {
 /// Converts everything that was told, in the order in which it was read.
 pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
     let mut converted = Converted::default();
-    let hosts: BTreeSet<&Name> = told.iter().map(|told| &told.host).collect();
+    let hosts: VecSet<&Name> = told.iter().map(|told| &told.host).collect();
     for host in hosts {
         let own: Vec<&Told> = told.iter().filter(|told| told.host == *host).collect();
         let mut program = Program {
@@ -72,7 +71,7 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
 /// Finds the grant of each access that is under none yet: the last one that its client told before, if it
 /// is known exactly when that was.
 pub(crate) fn assign_grants(records: &mut [Record], grants: &[Granted]) {
-    let mut of_hosts: BTreeMap<&Name, Vec<&Granted>> = BTreeMap::new();
+    let mut of_hosts: VecMap<&Name, Vec<&Granted>> = VecMap::new();
     for granted in grants {
         of_hosts.entry(&granted.host).or_default().push(granted);
     }

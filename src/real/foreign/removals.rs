@@ -1,9 +1,8 @@
 //! What the releases of programs deleted that tell everything but that, by the wire.
 
-use std::collections::BTreeMap;
-
 use locklab_history::wire::{Answer, At, Release};
 use locklab_history::{Event, Failpoint, History, Name, Op};
+use locklab_vecmap::VecMap;
 
 /// `Released` after each release that a program has told without saying what it deleted, and `deleting` when the
 /// request left that is known to have given its key up.
@@ -13,8 +12,8 @@ pub(super) fn removals(history: &History, answers: &[Answer]) -> Vec<At> {
         Answer::Refused { .. } => None,
     });
     let releases: Vec<(&Name, Release)> = releases.collect();
-    let mut ended: BTreeMap<&Name, u32> = BTreeMap::new();
-    let mut called: BTreeMap<&Name, u64> = BTreeMap::new();
+    let mut ended: VecMap<&Name, u32> = VecMap::new();
+    let mut called: VecMap<&Name, u64> = VecMap::new();
     let mut events = Vec::new();
     for (place, record) in history.records.iter().enumerate() {
         let (host, at_ns) = (&record.host, record.at_ns);

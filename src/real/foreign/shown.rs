@@ -4,10 +4,10 @@
 //! and any client of Redis can read, write and add.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::BytesMut;
+use locklab_vecmap::VecMap;
 use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -27,7 +27,7 @@ pub(crate) struct Contents {
     value: Option<Vec<u8>>,
     version: u64,
     /// The version that each client has read, and has not written from yet.
-    known: BTreeMap<Name, u64>,
+    known: VecMap<Name, u64>,
 }
 
 impl Contents {
@@ -38,7 +38,7 @@ impl Contents {
             key: None,
             value: None,
             version: 0,
-            known: BTreeMap::new(),
+            known: VecMap::new(),
         }
     }
 }

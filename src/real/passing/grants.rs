@@ -8,29 +8,28 @@
 //! A copy may err: it goes by the machine's clock, by the order of arrival, and knows nothing of a restart of
 //! its server. So it decides when a fault strikes, and nothing else; no verdict rests on it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use bytes::BytesMut;
 use locklab_history::{ClockKind, Name};
 use locklab_proxy::Passing;
 use locklab_redis::resp::next_words;
 use locklab_redis::{ConnId, Node, NodeConfig};
 use locklab_values::units::NS_PER_US;
+use locklab_vecmap::{VecMap, VecSet};
 
 use crate::real_env::read_clock;
 
 /// The copies of the servers, and the connections on which a granting reply comes next.
 #[derive(Default)]
 pub(super) struct Grants {
-    copies: BTreeMap<Name, Copy>,
-    granting: BTreeSet<(Name, u64)>,
+    copies: VecMap<Name, Copy>,
+    granting: VecSet<(Name, u64)>,
 }
 
 /// A simulated node that executes what a server executes.
 struct Copy {
     node: Node,
     /// Each with what has arrived of its next request.
-    connections: BTreeMap<u64, (ConnId, BytesMut)>,
+    connections: VecMap<u64, (ConnId, BytesMut)>,
 }
 
 impl Grants {
@@ -41,7 +40,7 @@ impl Grants {
             .entry(passing.to.clone())
             .or_insert_with(|| Copy {
                 node: Node::new(NodeConfig::default()),
-                connections: BTreeMap::new(),
+                connections: VecMap::new(),
             });
         if copy.grants(passing) {
             let reply = (passing.from.clone(), passing.connection);
@@ -74,7 +73,7 @@ impl Copy {
             expires_at_ms.is_none_or(|at_ms| i128::from(at_ms) * 1000 > i128::from(now_us))
         };
         let there = node.keys().filter(|key| lives(key.expires_at_ms));
-        let before: BTreeSet<Vec<u8>> = there.map(|key| key.name.to_vec()).collect();
+        let before: VecSet<Vec<u8>> = there.map(|key| key.name.to_vec()).collect();
         node.receive(*conn, passing.payload, now_us, &mut Vec::new());
         let mut new = node.keys().filter(|key| !before.contains(key.name));
         new.any(|key| lives(key.expires_at_ms) && (takes || key.expires_at_ms.is_some()))

@@ -1,7 +1,5 @@
 //! Runs that were never made: two clients of one server, message by message.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use locklab_history::leases::{End, Lease, leases};
 use locklab_history::{Contents, History, KeySnapshot, Name, Topology};
@@ -11,6 +9,7 @@ use locklab_proxy::Segment;
 use locklab_redis::resp::command;
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_US};
+use locklab_vecmap::VecMap;
 
 use super::{Keys, Unknown, Wire, repeat};
 use crate::monitor::Executed;
@@ -117,7 +116,7 @@ fn looks(exchanges: &[Exchange]) -> Result<Vec<KeySnapshot>, Unknown> {
     let wire = Wire {
         history: &history,
         segments: &segments,
-        executed: BTreeMap::from([("n1".into(), executed)]),
+        executed: VecMap::from([("n1".into(), executed)]),
         dialled: numbers.map(|number| (number, number as u16)).collect(),
         origin_ns: 0,
         clocks: &|_, at_ns| Readings {

@@ -1,12 +1,11 @@
 //! The end of a run: what its processes recorded and told, and what passed the proxy, become its history.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use locklab_check::Property;
 use locklab_history::{Contents, Event, History, Message, Name, Record};
 use locklab_proxy::Segment;
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
+use locklab_vecmap::{VecMap, VecSet};
 
 use super::Testbed;
 use crate::child_protocol::ServerKind;
@@ -24,7 +23,7 @@ pub(crate) struct Finished {
     /// If they were kept.
     pub(crate) contents: Option<Contents>,
     /// Why the history does not show whether a property holds.
-    pub(crate) unshown: BTreeMap<Property, String>,
+    pub(crate) unshown: VecMap<Property, String>,
 }
 
 impl Testbed<'_> {
@@ -59,7 +58,7 @@ impl Testbed<'_> {
             history,
             notes,
             contents: None,
-            unshown: BTreeMap::new(),
+            unshown: VecMap::new(),
         };
         let silent = self.silent(&finished.history);
         let keys = match &self.plan.are {
@@ -116,13 +115,13 @@ impl Testbed<'_> {
     }
 
     /// The foreign programs that have neither told nor shown anything.
-    fn silent(&self, history: &History) -> BTreeSet<Name> {
+    fn silent(&self, history: &History) -> VecSet<Name> {
         let speaker = |record: &Record| match &record.event {
             Event::Access { client, .. } => Some(client.clone()),
             Event::BeliefBegins { .. } | Event::Invoke { .. } => Some(record.host.clone()),
             _ => None,
         };
-        let spoke: BTreeSet<Name> = history.records.iter().filter_map(speaker).collect();
+        let spoke: VecSet<Name> = history.records.iter().filter_map(speaker).collect();
         let clients = self.plan.clients.iter();
         clients.filter(|it| !spoke.contains(*it)).cloned().collect()
     }
@@ -132,7 +131,7 @@ impl Testbed<'_> {
     fn infer(
         &self,
         finished: &mut Finished,
-        silent: &BTreeSet<Name>,
+        silent: &VecSet<Name>,
         told: &[Told],
         repeated: Result<Repeated, Unknown>,
     ) -> Result<(), ConfirmError> {

@@ -1,5 +1,6 @@
 //! A recording that was written is read again, and other files are rejected.
 
+use locklab_vecmap::VecMap;
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -35,7 +36,7 @@ fn sample() -> Recording {
         environment: Environment::World,
         redis: None,
         program: vec![],
-        unshown: BTreeMap::new(),
+        unshown: VecMap::new(),
     };
     let records = vec![
         record(
@@ -64,7 +65,7 @@ fn sample() -> Recording {
         to: "n1".into(),
         label: "SET lock … NX PX 1000".into(),
     }];
-    let verdicts = BTreeMap::from([(Property::Lease, Verdict::Holds)]);
+    let verdicts = VecMap::from([(Property::Lease, Verdict::Holds)]);
     let history = History {
         records,
         messages,

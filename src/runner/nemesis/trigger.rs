@@ -1,14 +1,13 @@
 //! The triggers of faults that take effect when a client reaches a failpoint, or at a step of the run.
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Failpoint, Fault, Name, Schedule, Start, Step};
+use locklab_vecmap::VecMap;
 
 /// Counts the failpoints that clients reach, and finds the faults that are placed there.
 #[derive(Debug, Default)]
 pub struct Triggers {
     /// Per client and point: how often it was reached, and its faults.
-    watched: BTreeMap<(Name, Failpoint), PointState>,
+    watched: VecMap<(Name, Failpoint), PointState>,
 }
 
 #[derive(Debug, Default)]
@@ -30,7 +29,7 @@ pub struct DueFault {
 impl Triggers {
     /// Watches for the faults of `schedule` that are placed at points.
     pub fn new(schedule: &Schedule) -> Self {
-        let mut watched: BTreeMap<_, PointState> = BTreeMap::new();
+        let mut watched: VecMap<_, PointState> = VecMap::new();
         for (index, fault) in schedule.faults.iter().enumerate() {
             if let Start::After {
                 client,
@@ -65,7 +64,7 @@ impl Triggers {
 
 /// Finds the faults that are placed at steps.
 #[derive(Debug, Default)]
-pub struct StepTriggers(BTreeMap<Step, Vec<DueFault>>);
+pub struct StepTriggers(VecMap<Step, Vec<DueFault>>);
 
 impl StepTriggers {
     /// The faults of `schedule` that are placed at steps.

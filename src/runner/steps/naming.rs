@@ -1,8 +1,7 @@
 //! Gives what happens in a world the names of [`Step`](locklab_history::Step).
 
-use std::collections::BTreeMap;
-
 use locklab_history::{Leg, Name, Request, Role, Step, Topology};
+use locklab_vecmap::VecMap;
 use locklab_world::{HostId, Moment, Segment};
 
 use crate::label::command;
@@ -22,14 +21,14 @@ enum Kind {
 pub(super) struct Naming {
     hosts: Vec<(Name, Kind)>,
     /// How many requests there were of each command from one host to another.
-    requests: BTreeMap<(HostId, HostId, Name), u32>,
+    requests: VecMap<(HostId, HostId, Name), u32>,
     /// The last request that arrived over each connection, from one end at the other, and how many
     /// replies have left since.
-    answered: BTreeMap<(End, End), (Request, u32)>,
+    answered: VecMap<(End, End), (Request, u32)>,
     /// The messages under way and before, by their numbers; `None` for those without a name.
     messages: Vec<Option<Message>>,
     /// How often each host did anything else.
-    counts: BTreeMap<(Name, String), u32>,
+    counts: VecMap<(Name, String), u32>,
 }
 
 #[derive(Clone)]
@@ -50,10 +49,10 @@ impl Naming {
             hosts: hosts
                 .map(|(place, name)| (name.clone(), kind(place, name)))
                 .collect(),
-            requests: BTreeMap::new(),
-            answered: BTreeMap::new(),
+            requests: VecMap::new(),
+            answered: VecMap::new(),
             messages: Vec::new(),
-            counts: BTreeMap::new(),
+            counts: VecMap::new(),
         }
     }
 

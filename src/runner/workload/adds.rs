@@ -4,11 +4,11 @@
 //! Each add is tried once. The element is named after its client and call, `c1:17`, so a
 //! history need not record it.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use locklab_values::random::Stream;
 use locklab_values::units::ns_from_ms;
+use locklab_vecmap::VecMap;
 
 use locklab_env::Env;
 use locklab_env::observe::Observer;
@@ -124,11 +124,11 @@ impl<E: Env, O: Observer> Adder<E, O> {
 }
 
 /// The calls that the elements of the set come from, by client.
-fn members(reply: &Reply) -> Option<BTreeMap<Name, Vec<u32>>> {
+fn members(reply: &Reply) -> Option<VecMap<Name, Vec<u32>>> {
     let Reply::Array(elements) = reply else {
         return None;
     };
-    let mut members: BTreeMap<Name, Vec<u32>> = BTreeMap::new();
+    let mut members: VecMap<Name, Vec<u32>> = VecMap::new();
     for element in elements {
         let element = element.value()??;
         let (client, call) = element.split_once(':')?;

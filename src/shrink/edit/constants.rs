@@ -13,9 +13,7 @@ use locklab_values::dist::Dist;
 
 /// With one random part made constant.
 pub(crate) fn settled(best: &Best, _: Property) -> Vec<Scenario> {
-    let Ok(value) = serde_json::to_value(&best.scenario) else {
-        return vec![];
-    };
+    let value = best.scenario.to_json();
     let mut found = Vec::new();
     collect(&value, &mut Vec::new(), &mut found);
     let candidates = found.iter().flat_map(|(path, constants)| {
@@ -108,7 +106,7 @@ mod tests {
     fn every_random_part_of_a_scenario_is_found() {
         let sets = ["network.loss=0.1", "workload.think_ms={exponential=4}"];
         let scenario = load("kleppmann/k10", &sets.map(String::from)).expect("it is valid");
-        let value = serde_json::to_value(&scenario).expect("it is JSON");
+        let value = scenario.to_json();
         let mut found = Vec::new();
         collect(&value, &mut Vec::new(), &mut found);
         let paths: Vec<String> = found.iter().map(|(path, _)| path.join(".")).collect();

@@ -1,6 +1,5 @@
 //! Fewer faults, and faults of fewer hosts.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::trial::Best;
@@ -8,6 +7,7 @@ use locklab_check::Property;
 use locklab_history::{Effect, Name};
 use locklab_model::fault::FaultSpec;
 use locklab_model::scenario::Scenario;
+use locklab_vecmap::VecMap;
 
 /// Up to this many faults, each is left out by itself; above, halves, quarters, … first
 /// (Zeller and Hildebrandt's ddmin).
@@ -77,12 +77,12 @@ pub(crate) fn with(scenario: &Scenario, name: &str, fault: FaultSpec) -> Scenari
 
 /// With faults that are named after their kinds: `pause`, or `pause-1` and `pause-2`.
 pub(crate) fn named(scenario: &Scenario) -> Vec<Scenario> {
-    let mut of_kind: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut of_kind: VecMap<&str, usize> = VecMap::new();
     for fault in scenario.fault.values() {
         *of_kind.entry(fault.kind().name()).or_default() += 1;
     }
-    let mut nth: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut named = BTreeMap::new();
+    let mut nth: VecMap<&str, usize> = VecMap::new();
+    let mut named = VecMap::new();
     for fault in scenario.fault.values() {
         let kind = fault.kind().name();
         let place = nth.entry(kind).or_default();

@@ -1,8 +1,6 @@
 //! Fewer clients, nodes, replicas and sentinels. The hosts that remain are numbered without gaps, so
 //! the names of those behind the one that is left out change, with everything that refers to them.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::edit::placement::began_ns;
 use crate::trial::{Best, violation};
 use locklab_check::Property;
@@ -11,6 +9,7 @@ use locklab_model::fault::Placement;
 use locklab_model::scenario::{Scenario, SentinelOptions};
 use locklab_values::dist::Dist;
 use locklab_values::units::fractional_ms_from_ns;
+use locklab_vecmap::{VecMap, VecSet};
 
 /// Without some hosts, the most first.
 pub(crate) fn fewer(best: &Best, property: Property) -> Vec<Scenario> {
@@ -25,7 +24,7 @@ pub(crate) fn fewer(best: &Best, property: Property) -> Vec<Scenario> {
     let is_replica = |host: &&String| host.contains('r');
     let (clients, sentinels) = (of('c'), of('s'));
     let (replicas, nodes): (Vec<&String>, Vec<&String>) = of('n').into_iter().partition(is_replica);
-    let mut left_out: Vec<BTreeSet<&str>> = Vec::new();
+    let mut left_out: Vec<VecSet<&str>> = Vec::new();
     let bystanders = clients.iter().filter(|client| !involved(client));
     left_out.push(bystanders.map(|client| client.as_str()).collect());
     left_out.extend(clients.iter().map(|client| [client.as_str()].into()));
@@ -55,8 +54,8 @@ pub(crate) fn fewer(best: &Best, property: Property) -> Vec<Scenario> {
 }
 
 /// The replicas that one setting adds: the first of every node, the second of every node, …
-fn nth_replicas<'h>(replicas: &[&'h String]) -> Vec<BTreeSet<&'h str>> {
-    let mut by_number: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+fn nth_replicas<'h>(replicas: &[&'h String]) -> Vec<VecSet<&'h str>> {
+    let mut by_number: VecMap<&str, VecSet<&str>> = VecMap::new();
     for replica in replicas {
         let number = replica.split_once('r').map_or("", |(_, number)| number);
         by_number.entry(number).or_default().insert(replica);
@@ -68,7 +67,7 @@ fn nth_replicas<'h>(replicas: &[&'h String]) -> Vec<BTreeSet<&'h str>> {
 const FEWEST_OF_A_QUORUM: u32 = 3;
 
 /// The scenario without these hosts. `None` if no client or too few nodes would be left.
-fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
+fn without(best: &Best, left_out: &VecSet<&str>) -> Option<Scenario> {
     let before = &best.scenario.topology;
     let counts = |letter: char| {
         left_out
@@ -95,7 +94,7 @@ fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
     if scenario.topology.sentinels == 0 {
         scenario.sentinel = SentinelOptions::default();
     }
-    scenario.fault = BTreeMap::new();
+    scenario.fault = VecMap::new();
     for (name, fault) in &best.scenario.fault {
         let mut fault = fault.clone();
         if !rename_in(&mut fault.placement, &rename) {
@@ -127,9 +126,9 @@ fn without(best: &Best, left_out: &BTreeSet<&str>) -> Option<Scenario> {
 }
 
 /// The names of the remaining hosts, by their names before.
-fn renamed(before: &Topology, left_out: &BTreeSet<&str>) -> BTreeMap<String, String> {
-    let mut renamed = BTreeMap::from([(RESOURCE.to_owned(), RESOURCE.to_owned())]);
-    let number = |letter: char, count: u32, renamed: &mut BTreeMap<String, String>| {
+fn renamed(before: &Topology, left_out: &VecSet<&str>) -> VecMap<String, String> {
+    let mut renamed = VecMap::from([(RESOURCE.to_owned(), RESOURCE.to_owned())]);
+    let number = |letter: char, count: u32, renamed: &mut VecMap<String, String>| {
         let all = (1..=count).map(|i| format!("{letter}{i}"));
         let kept = all.filter(|host| !left_out.contains(host.as_str()));
         let pairs: Vec<(String, String)> = { kept.zip(1..) }
@@ -155,9 +154,9 @@ fn renamed(before: &Topology, left_out: &BTreeSet<&str>) -> BTreeMap<String, Str
 }
 
 fn kept<T: Clone>(
-    tables: &BTreeMap<String, T>,
+    tables: &VecMap<String, T>,
     rename: impl Fn(&str) -> Option<String>,
-) -> BTreeMap<String, T> {
+) -> VecMap<String, T> {
     let keep = |(host, table): (&String, &T)| Some((rename(host)?, table.clone()));
     tables.iter().filter_map(keep).collect()
 }

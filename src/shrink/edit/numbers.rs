@@ -20,9 +20,7 @@ pub(crate) fn rounder(best: &Best, _: Property) -> Vec<Scenario> {
             candidates.push(with(&best.scenario, name, endless));
         }
     }
-    let Ok(value) = serde_json::to_value(&best.scenario) else {
-        return candidates;
-    };
+    let value = best.scenario.to_json();
     let mut numbers = Vec::new();
     collect(&value, &mut Vec::new(), &mut numbers);
     for (path, number) in numbers {

@@ -12,9 +12,7 @@ use locklab_model::scenario::Scenario;
 /// Without one of them.
 pub(crate) fn left_out(best: &Best, property: Property) -> Vec<Scenario> {
     let scenario = &best.scenario;
-    let Ok(value) = serde_json::to_value(scenario) else {
-        return vec![];
-    };
+    let value = scenario.to_json();
     let owned = |path: &[&str]| -> Vec<String> { path.iter().map(|key| (*key).into()).collect() };
     let mut paths: Vec<Vec<String>> = OPTIONAL.iter().map(|path| owned(path)).collect();
     if !{ scenario.fault.values() }.any(ends_process) {

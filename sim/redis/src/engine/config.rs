@@ -7,12 +7,11 @@ mod events;
 mod parameter;
 mod words;
 
-use std::collections::BTreeMap;
-
 use super::state::eviction::EvictionPolicy;
 use super::state::fsync::Fsync;
 use crate::store::value::{Limits, Listpack};
 pub(super) use events::Notify;
+use locklab_vecmap::VecMap;
 use parameter::Kind::{Events, OutputLimits};
 use parameter::PARAMETERS;
 pub(super) use parameter::{Parameter, REPLICAOF, find};
@@ -21,7 +20,7 @@ pub(super) use parameter::{Parameter, REPLICAOF, find};
 #[derive(Default)]
 pub(super) struct Config {
     /// The parameters that were set.
-    values: BTreeMap<&'static str, Vec<u8>>,
+    values: VecMap<&'static str, Vec<u8>>,
     /// `requirepass`; empty for none.
     pub(super) requirepass: Vec<u8>,
     /// `notify-keyspace-events`.

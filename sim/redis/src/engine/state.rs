@@ -25,9 +25,8 @@ pub(super) mod tracking;
 mod turn;
 pub(super) mod write_position;
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
@@ -64,9 +63,9 @@ pub(super) struct State {
     /// The server that the node imitates.
     pub(super) imitated: Imitated,
     pub(super) db: Db,
-    pub(super) clients: BTreeMap<u64, Session>,
+    pub(super) clients: VecMap<u64, Session>,
     /// The input of each connection; `None` while it is being handled.
-    pub(super) inputs: BTreeMap<ConnId, Option<Box<Input>>>,
+    pub(super) inputs: VecMap<ConnId, Option<Box<Input>>>,
     pub(super) next_conn: u64,
     pub(super) pubsub: PubSub,
     pub(super) caches: Caches,
@@ -79,7 +78,7 @@ pub(super) struct State {
     pub(super) pause: Option<Pause>,
     pub(super) active_expiry: ActiveExpiry,
     /// The scripts known to EVALSHA.
-    pub(super) scripts: BTreeMap<Sha, Bytes>,
+    pub(super) scripts: VecMap<Sha, Bytes>,
     pub(super) functions: Functions,
     /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
@@ -131,8 +130,8 @@ impl State {
         State {
             imitated,
             db: Db::default(),
-            clients: BTreeMap::new(),
-            inputs: BTreeMap::new(),
+            clients: VecMap::new(),
+            inputs: VecMap::new(),
             next_conn: 1,
             pubsub: PubSub::default(),
             caches: Caches::default(),
@@ -143,7 +142,7 @@ impl State {
             config: Config::default(),
             pause: None,
             active_expiry: ActiveExpiry::new(seed),
-            scripts: BTreeMap::new(),
+            scripts: VecMap::new(),
             functions: Functions::default(),
             busy: None,
             attention: None,

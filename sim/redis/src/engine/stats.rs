@@ -2,8 +2,9 @@
 //!
 //! Times are not counted: no command takes any.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
+
+use locklab_vecmap::VecMap;
 
 use super::command::{Call, Command, Context};
 pub(super) use super::state::stats::{Calls, Stats};
@@ -109,7 +110,7 @@ impl Stats {
     /// The lines of the section `Commandstats`.
     pub(super) fn describe_commands(&self) -> String {
         let mut text = String::new();
-        let by_name: BTreeMap<_, _> = self.commands.values().map(|it| (it.0, &it.1)).collect();
+        let by_name: VecMap<_, _> = self.commands.values().map(|it| (it.0, &it.1)).collect();
         for (name, calls) in by_name {
             let _ = write!(
                 text,

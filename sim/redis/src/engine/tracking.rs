@@ -1,9 +1,8 @@
 //! Client-side caching (`src/tracking.c`): the server records which client read which key, or
 //! which prefixes a client subscribed to, and notifies it when such a key changes.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
+use locklab_vecmap::VecSet;
 
 use super::state::State;
 pub(super) use super::state::tracking::{Mode, OwnChanges, Tracking};
@@ -107,10 +106,10 @@ pub(super) struct Tracked {
 pub(super) fn count(state: &State) -> Tracked {
     let readers = &state.caches.readers;
     let prefixes = state.clients.values().filter_map(|c| c.prefixes());
-    let prefixes: BTreeSet<&Bytes> = prefixes.flatten().collect();
+    let prefixes: VecSet<&Bytes> = prefixes.flatten().collect();
     Tracked {
         keys: readers.len(),
-        items: readers.values().map(BTreeSet::len).sum(),
+        items: readers.values().map(VecSet::len).sum(),
         prefixes: prefixes.len(),
     }
 }
@@ -231,7 +230,7 @@ fn send(state: &mut State, id: u64, keys: Reply) {
 
 impl super::state::session::Session {
     /// The prefixes that the client subscribed to, if it is in that mode.
-    fn prefixes(&self) -> Option<&BTreeSet<Bytes>> {
+    fn prefixes(&self) -> Option<&VecSet<Bytes>> {
         match &self.tracking.as_ref()?.mode {
             Mode::Broadcast(prefixes) => Some(prefixes),
             _ => None,

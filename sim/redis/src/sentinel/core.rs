@@ -1,8 +1,7 @@
 //! State shared by all parts of a sentinel: its identity, the time, and the pending effects.
 
-use std::collections::BTreeMap;
-
 use bytes::{Bytes, BytesMut};
+use locklab_vecmap::VecMap;
 
 use super::address::Address;
 use super::config::Uptime;
@@ -27,7 +26,7 @@ pub(super) struct Core {
     pub(super) effects: Vec<Effect>,
     /// Whether state that the configuration file holds has changed.
     pub(super) unsaved: bool,
-    pub(super) clients: BTreeMap<ConnId, Client>,
+    pub(super) clients: VecMap<ConnId, Client>,
     pub(super) random: Box<dyn FnMut(u64) -> u64>,
     uptime: Uptime,
     next_link: u64,
@@ -60,7 +59,7 @@ impl Core {
             effects: Vec::new(),
             // A new sentinel writes its id to the file.
             unsaved: true,
-            clients: BTreeMap::new(),
+            clients: VecMap::new(),
             random,
             uptime,
             next_link: 1,

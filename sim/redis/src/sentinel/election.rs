@@ -1,7 +1,6 @@
 //! How sentinels agree that the master is down, and elect the one that acts.
 
-use std::collections::BTreeMap;
-
+use locklab_vecmap::VecMap;
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::core::Core;
@@ -128,7 +127,7 @@ impl Master {
     /// The leader elected in this epoch, if there is one: elected by a majority of all known
     /// sentinels, and by at least the quorum (`sentinelGetLeader`).
     pub(super) fn elected(&mut self, core: &mut Core, epoch: u64) -> Option<String> {
-        let mut votes: BTreeMap<String, usize> = BTreeMap::new();
+        let mut votes: VecMap<String, usize> = VecMap::new();
         for peer in self.peers.values() {
             if let Some(vote) = peer.vote.as_ref().filter(|_| peer.vote_epoch == core.epoch) {
                 *votes.entry(vote.clone()).or_default() += 1;
@@ -158,7 +157,7 @@ impl Master {
 }
 
 /// The candidate with the most votes.
-fn first_of_most(votes: &BTreeMap<String, usize>) -> Option<(&str, usize)> {
+fn first_of_most(votes: &VecMap<String, usize>) -> Option<(&str, usize)> {
     let most = votes.values().max()?;
     let (candidate, count) = votes.iter().find(|(_, count)| *count == most)?;
     Some((candidate, *count))

@@ -1,7 +1,7 @@
 //! The state of a monitored master: its replicas, the other sentinels that watch it, and the
 //! failover that this sentinel has started.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::address::Address;
 use super::core::Core;
@@ -13,9 +13,9 @@ use super::monitor::Monitor;
 pub(super) struct Master {
     pub(super) settings: Monitor,
     pub(super) server: Instance,
-    pub(super) replicas: BTreeMap<Address, Replica>,
+    pub(super) replicas: VecMap<Address, Replica>,
     /// The other sentinels, by run id.
-    pub(super) peers: BTreeMap<String, Peer>,
+    pub(super) peers: VecMap<String, Peer>,
     /// The epoch of the failover that made this configuration.
     pub(super) config_epoch: u64,
     /// Objectively down: a quorum says so.
@@ -108,8 +108,8 @@ impl Master {
         Master {
             settings,
             server: Instance::new(address, Role::Master, Listens::ToHellos, now_ms),
-            replicas: BTreeMap::new(),
-            peers: BTreeMap::new(),
+            replicas: VecMap::new(),
+            peers: VecMap::new(),
             config_epoch: 0,
             is_objectively_down: false,
             vote: None,

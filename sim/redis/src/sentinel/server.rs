@@ -1,8 +1,7 @@
 //! The sentinel as its driver sees it: events go in, effects come out.
 
-use std::collections::BTreeMap;
-
 use bytes::{Buf, Bytes};
+use locklab_vecmap::VecMap;
 
 use super::command;
 use super::config::SentinelConfig;
@@ -33,7 +32,7 @@ impl Sentinel {
         core.started_ms = now_ms;
         let mut state = State {
             core,
-            masters: BTreeMap::new(),
+            masters: VecMap::new(),
         };
         match config.file {
             Some(file) => state.restore(file),

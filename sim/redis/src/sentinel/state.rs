@@ -1,6 +1,6 @@
 //! All that a sentinel knows.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use super::core::Core;
 use super::master::{InstanceId, Master};
@@ -10,7 +10,7 @@ use super::monitor::Monitor;
 pub(super) struct State {
     pub(super) core: Core,
     /// The monitored masters, by name.
-    pub(super) masters: BTreeMap<String, Master>,
+    pub(super) masters: VecMap<String, Master>,
 }
 
 impl State {

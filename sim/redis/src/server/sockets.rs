@@ -1,12 +1,12 @@
 //! The sockets of a node's connections.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::task::Waker;
 use std::time::Duration;
 
+use locklab_vecmap::VecMap;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -18,7 +18,7 @@ const KEEPALIVE: Duration = Duration::from_secs(300);
 /// The sockets of all connections.
 #[derive(Default)]
 pub(super) struct Sockets {
-    pub(super) open: RefCell<BTreeMap<ConnId, Socket>>,
+    pub(super) open: RefCell<VecMap<ConnId, Socket>>,
     /// The connections that were accepted while a script ran, of which the endpoint does not know
     /// yet.
     pub(super) newcomers: RefCell<Vec<ConnId>>,

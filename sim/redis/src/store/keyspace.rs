@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::memory;
 use super::usage::Usage;
@@ -27,7 +28,7 @@ pub(crate) struct Keyspace {
     pub(super) keys: BTreeMap<Bytes, Entry>,
     /// The keys that have a time to live, ordered by deadline.
     pub(super) deadlines: BTreeSet<(i64, Bytes)>,
-    pub(super) watched: BTreeMap<Bytes, Vec<Watcher>>,
+    pub(super) watched: VecMap<Bytes, Vec<Watcher>>,
     /// The memory of all keys, if it is counted.
     pub(super) bytes: usize,
 }

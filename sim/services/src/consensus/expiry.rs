@@ -8,15 +8,14 @@
 //! A client that measures from when it *sent* a request that was answered never believes in its
 //! session for longer than its leader does, apart from clock rate errors.
 
-use std::collections::BTreeMap;
-
 use locklab_values::units::ns_from_ms;
+use locklab_vecmap::VecMap;
 
 use super::command::SessionId;
 
 /// The deadlines of the sessions that a leader watches.
 #[derive(Default)]
-pub(super) struct Expiry(BTreeMap<SessionId, u64>);
+pub(super) struct Expiry(VecMap<SessionId, u64>);
 
 impl Expiry {
     /// Restarts the timeouts of these sessions, given in milliseconds; drops all other

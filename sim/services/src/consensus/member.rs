@@ -1,8 +1,7 @@
 //! The interface of a member to its driver: events go in, effects come out.
 
-use std::collections::BTreeMap;
-
 use bytes::{Bytes, BytesMut};
+use locklab_vecmap::VecMap;
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::clients::{Client, ConnId};
@@ -72,8 +71,8 @@ pub struct Member {
     led_in: Option<u64>,
     expiry: Expiry,
     waiting: Waiting,
-    links: BTreeMap<Peer, Link>,
-    clients: BTreeMap<ConnId, Client>,
+    links: VecMap<Peer, Link>,
+    clients: VecMap<ConnId, Client>,
     /// Connections whose next request can be handled.
     ready: Vec<ConnId>,
     /// Effects that must wait until the disk holds the state that they depend on.
@@ -113,7 +112,7 @@ impl Member {
             led_in: None,
             expiry: Expiry::default(),
             waiting: Waiting::default(),
-            clients: BTreeMap::new(),
+            clients: VecMap::new(),
             ready: Vec::new(),
             outbox: Vec::new(),
             next_link: 1,

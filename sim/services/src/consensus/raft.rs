@@ -23,14 +23,14 @@ mod replication;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 pub(crate) use self::durable::{Durable, Record};
 pub(crate) use self::log::Entry;
 pub(crate) use self::message::{
     Answer, AppendRequest, Member, Request, Sent, Verdict, VoteRequest,
 };
 pub(crate) use self::reads::ReadPoint;
+use locklab_vecmap::VecSet;
+
 use self::replication::Leading;
 use super::config::Timing;
 
@@ -61,8 +61,8 @@ enum Role {
 /// The votes that a candidate has received.
 #[derive(Default)]
 struct Votes {
-    answered: BTreeSet<Member>,
-    votes: BTreeSet<Member>,
+    answered: VecSet<Member>,
+    votes: VecSet<Member>,
 }
 
 impl Raft {

@@ -9,10 +9,10 @@
 //! names unique, where ZooKeeper counts per parent; and a parent is a prefix that need not
 //! exist.
 
-use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::command::{Command, Naming, Request, SessionId};
@@ -20,8 +20,8 @@ use super::command::{Command, Naming, Request, SessionId};
 /// All sessions and nodes.
 #[derive(PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Service {
-    sessions: BTreeMap<SessionId, Session>,
-    nodes: BTreeMap<Bytes, Node>,
+    sessions: VecMap<SessionId, Session>,
+    nodes: VecMap<Bytes, Node>,
 }
 
 #[derive(PartialEq, Eq, Hash, Debug)]
@@ -111,7 +111,7 @@ impl Service {
     fn once(
         &mut self,
         by: Request,
-        request: impl FnOnce(&mut BTreeMap<Bytes, Node>) -> Outcome,
+        request: impl FnOnce(&mut VecMap<Bytes, Node>) -> Outcome,
     ) -> Outcome {
         let Some(session) = self.sessions.get_mut(&by.session) else {
             return Outcome::NoSession;
@@ -165,7 +165,7 @@ impl Service {
 }
 
 fn create(
-    nodes: &mut BTreeMap<Bytes, Node>,
+    nodes: &mut VecMap<Bytes, Node>,
     owner: SessionId,
     number: u64,
     path: &Bytes,

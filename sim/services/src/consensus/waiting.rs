@@ -1,8 +1,7 @@
 //! The clients that wait for an answer from a leader.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::clients::ConnId;
 use super::command::SessionId;
@@ -14,7 +13,7 @@ use super::request::Query;
 #[derive(Default)]
 pub(super) struct Waiting {
     /// By the index of the entry.
-    pub(super) changes: BTreeMap<u64, ConnId>,
+    pub(super) changes: VecMap<u64, ConnId>,
     /// In order of arrival, which is the order of their read points.
     pub(super) queries: Vec<(ConnId, ReadPoint, Query)>,
     pub(super) watches: Vec<Watch>,

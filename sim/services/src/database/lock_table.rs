@@ -13,13 +13,12 @@
 //! under the row's lock. So even under READ COMMITTED a statement sees what the one before it
 //! committed, and a condition in its WHERE still holds when it changes the row.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 /// The rows, by the unique index.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Table(BTreeMap<Bytes, Row>);
+pub(super) struct Table(VecMap<Bytes, Row>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {

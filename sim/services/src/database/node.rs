@@ -1,8 +1,7 @@
 //! The interface of the database to its driver: bytes and a time go in, effects come out.
 
-use std::collections::BTreeMap;
-
 use bytes::{Bytes, BytesMut};
+use locklab_vecmap::VecMap;
 
 use super::lock_table::{Outcome, Statement, Table};
 use super::statement::{self, Request};
@@ -37,7 +36,7 @@ pub enum Effect {
 #[derive(Default)]
 pub struct Database {
     table: Table,
-    clients: BTreeMap<ConnId, BytesMut>,
+    clients: VecMap<ConnId, BytesMut>,
     next_conn: u64,
 }
 

@@ -5,13 +5,13 @@
 //! the nanosecond.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use locklab_link::LinkEffect::{self, Cut, Lossy, Slow};
 use locklab_link::{LinkRule, RuleId};
 use locklab_values::dist::Dist;
 use locklab_values::random::Stream;
+use locklab_vecmap::VecMap;
 use locklab_world::{Config, Host, HostConfig, TaskOrder, TcpStream, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -73,7 +73,7 @@ fn name(side: Side) -> &'static str {
 fn in_the_proxy(plan: &Plan) -> Outcome {
     let mut fixture = Fixture::seeded(plan.latency.clone(), 0.0, plan.seed);
     let id = fixture.open();
-    let mut rules: BTreeMap<usize, RuleId> = BTreeMap::new();
+    let mut rules: VecMap<usize, RuleId> = VecMap::new();
     for (number, (at_ms, step)) in plan.steps.iter().enumerate() {
         fixture.run_until(at_ms * MS);
         match *step {
@@ -163,7 +163,7 @@ fn in_the_world(plan: &Plan) -> Outcome {
             }
         }
     });
-    let rules: Rc<RefCell<BTreeMap<usize, RuleId>>> = Rc::default();
+    let rules: Rc<RefCell<VecMap<usize, RuleId>>> = Rc::default();
     for (number, (at_ms, step)) in plan.steps.iter().enumerate() {
         let (step, rules) = (*step, rules.clone());
         let (to_server, to_connector) = (to_server.clone(), to_connector.clone());

@@ -45,7 +45,7 @@ pub(super) fn recordings() -> impl Strategy<Value = Recording> {
     let verdicts = btree_map(prop::sample::select(&Property::ALL), verdicts(), 0..8);
     let footers = ("[0-9a-f]{16}", verdicts).prop_map(|(trace_hash, verdicts)| Footer {
         trace_hash,
-        verdicts,
+        verdicts: verdicts.into_iter().collect(),
     });
     let recording = |(header, history, footer)| Recording {
         header,
@@ -76,7 +76,7 @@ fn headers() -> impl Strategy<Value = Header> {
             schedule,
             environment,
             program,
-            unshown,
+            unshown: unshown.into_iter().collect(),
         },
     )
 }

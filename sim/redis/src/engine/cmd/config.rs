@@ -1,6 +1,6 @@
 //! CONFIG GET, SET, RESETSTAT, REWRITE.
 
-use std::collections::BTreeMap;
+use locklab_vecmap::VecMap;
 
 use crate::engine::command::Call;
 use crate::engine::config;
@@ -11,7 +11,7 @@ use crate::wire::reply::{Answer, Error, Reply};
 
 /// `CONFIG GET pattern [pattern …]`.
 pub(in crate::engine) fn get(call: &mut Call<'_>) -> Answer {
-    let mut found: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    let mut found: VecMap<Vec<u8>, Vec<u8>> = VecMap::new();
     for pattern in &call.args[2..] {
         let is_glob = pattern.iter().any(|b| b"[*?".contains(b));
         let lower = pattern.to_ascii_lowercase();

@@ -1,8 +1,7 @@
 //! The prefixes of CLIENT TRACKING: those of one client must not overlap.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
+use locklab_vecmap::VecSet;
 
 use crate::wire::reply::Error;
 
@@ -11,7 +10,7 @@ use crate::wire::reply::Error;
 /// # Errors
 ///
 /// The first of the new prefixes that overlaps with one that the client has, or with a later new one.
-pub(super) fn check_overlaps(new: &[Bytes], old: &BTreeSet<Bytes>) -> Result<(), Error> {
+pub(super) fn check_overlaps(new: &[Bytes], old: &VecSet<Bytes>) -> Result<(), Error> {
     let mut all = new.iter().enumerate();
     let with_old = all.find_map(|(index, prefix)| Some((index, overlapping(old, prefix)?)));
     let with_new = first_overlap(new);
@@ -35,7 +34,7 @@ fn overlap(a: &[u8], b: &[u8]) -> bool {
 
 /// The first of these prefixes that overlaps with another one. They do not overlap themselves, except
 /// that the empty one may be among them.
-fn overlapping<'a>(prefixes: &'a BTreeSet<Bytes>, prefix: &Bytes) -> Option<&'a Bytes> {
+fn overlapping<'a>(prefixes: &'a VecSet<Bytes>, prefix: &Bytes) -> Option<&'a Bytes> {
     let empty = prefixes.first().filter(|first| first.is_empty());
     // What starts with a prefix follows it in the order, and nothing else comes between.
     let before = prefixes.range::<Bytes, _>(..=prefix).next_back();
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     /// As Redis does it: each with each.
-    fn each_with_each(new: &[Bytes], old: &BTreeSet<Bytes>) -> Result<(), Error> {
+    fn each_with_each(new: &[Bytes], old: &VecSet<Bytes>) -> Result<(), Error> {
         for (index, prefix) in new.iter().enumerate() {
             if let Some(other) = old.iter().find(|other| overlap(prefix, other)) {
                 return Err(refusal(prefix, "an existing", other));
@@ -102,7 +101,7 @@ mod tests {
         let words = ["", "a", "ab", "abc", "b", "ba", "c", "cab"].map(Bytes::from);
         let sets = [&[][..], &["b"], &["", "b"], &["ab", "c"]];
         for old in sets {
-            let old: BTreeSet<Bytes> = old.iter().map(|word| Bytes::from(*word)).collect();
+            let old: VecSet<Bytes> = old.iter().map(|word| Bytes::from(*word)).collect();
             for a in &words {
                 for b in &words {
                     for c in &words {

@@ -1,8 +1,7 @@
 //! CLIENT TRACKING, CACHING, TRACKINGINFO, GETREDIR.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
+use locklab_vecmap::VecSet;
 
 use super::prefixes::check_overlaps;
 use super::{SYNTAX, integer};
@@ -240,7 +239,7 @@ impl Options {
         }
         match old_prefixes {
             Some(old) => check_overlaps(&self.prefixes, old),
-            None => check_overlaps(&self.prefixes, &BTreeSet::new()),
+            None => check_overlaps(&self.prefixes, &VecSet::new()),
         }
     }
 }

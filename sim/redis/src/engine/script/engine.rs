@@ -1,11 +1,11 @@
 //! One Lua interpreter, its sandbox, and the scripts compiled in it.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_lua as _; // the interpreter behind mlua
+use locklab_vecmap::VecMap;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
 
@@ -44,7 +44,7 @@ const ERROR_RUNNING: &str = "ERR Error running script, ";
 pub(super) struct Engine {
     lua: Lua,
     sandbox: Sandbox,
-    scripts: BTreeMap<Sha, Script>,
+    scripts: VecMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol of the running script.
@@ -121,7 +121,7 @@ impl Engine {
         Ok(Engine {
             lua,
             sandbox,
-            scripts: BTreeMap::new(),
+            scripts: VecMap::new(),
             random,
             resp,
             commands,
@@ -156,20 +156,17 @@ impl Engine {
     }
 
     /// Runs the text of a library, and returns the functions that it registers.
-    pub(super) fn load_library(
-        &mut self,
-        code: &[u8],
-    ) -> Result<BTreeMap<Bytes, Registered>, Error> {
+    pub(super) fn load_library(&mut self, code: &[u8]) -> Result<VecMap<Bytes, Registered>, Error> {
         let loaded = self.run_library(code);
         self.tidy();
         loaded
     }
 
-    fn run_library(&self, code: &[u8]) -> Result<BTreeMap<Bytes, Registered>, Error> {
+    fn run_library(&self, code: &[u8]) -> Result<VecMap<Bytes, Registered>, Error> {
         let chunk = self
             .compile(code, "@user_function", &self.sandbox.library_environment)
             .map_err(|text| Error::new(format!("ERR Error compiling function: {text}")))?;
-        self.loading.replace(Some(BTreeMap::new()));
+        self.loading.replace(Some(VecMap::new()));
         let outcome = self
             .meter
             .start(
@@ -199,7 +196,7 @@ impl Engine {
         const GONE: Error = Error::of("ERR Function not found");
         let closures = &function.closures;
         // All of a library's closures are in one interpreter.
-        let are_here = |by_name: &BTreeMap<Bytes, RegistryKey>| {
+        let are_here = |by_name: &VecMap<Bytes, RegistryKey>| {
             let first = by_name.values().next();
             first.is_some_and(|key| self.lua.owns_registry_value(key))
         };

@@ -1,6 +1,6 @@
 //! The flags that a script or a function declares (`scripts_flags_def` in `src/script.c`).
 
-use std::collections::BTreeSet;
+use locklab_vecmap::VecSet;
 
 /// One flag, in the order in which FUNCTION LIST shows them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,7 +18,7 @@ pub(in crate::engine) enum ScriptFlag {
 }
 
 /// The flags of one script.
-pub(in crate::engine) type Flags = BTreeSet<ScriptFlag>;
+pub(in crate::engine) type Flags = VecSet<ScriptFlag>;
 
 const NAMES: [(&str, ScriptFlag); 5] = [
     ("no-writes", ScriptFlag::NoWrites),

@@ -6,10 +6,10 @@
 //! values.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::flags::Flags;
 use super::shebang;
@@ -54,8 +54,8 @@ impl Library {
     }
 }
 
-fn functions(code: Bytes, registered: BTreeMap<Bytes, Registered>) -> BTreeMap<Bytes, Function> {
-    let mut callbacks = BTreeMap::new();
+fn functions(code: Bytes, registered: VecMap<Bytes, Registered>) -> VecMap<Bytes, Function> {
+    let mut callbacks = VecMap::new();
     let mut declared = Vec::new();
     for (name, function) in registered {
         callbacks.insert(name.clone(), function.callback);

@@ -1,8 +1,7 @@
 //! Replaces the Lua interpreter if the crate is built without the feature `lua`.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::library::Registered;
 use super::{Invocation, Reading};
@@ -31,7 +30,7 @@ impl Engine {
     pub(super) fn load_library(
         &mut self,
         _code: &[u8],
-    ) -> Result<BTreeMap<Bytes, Registered>, Error> {
+    ) -> Result<VecMap<Bytes, Registered>, Error> {
         match *self {}
     }
 

@@ -1,10 +1,10 @@
 //! `redis.register_function`, with which a library registers its functions.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 use mlua::{Lua, MultiValue, Table, Value};
 
 use super::convert;
@@ -14,7 +14,7 @@ use super::library::Registered;
 use super::shebang::{INVALID_NAME, is_valid_name};
 
 /// The functions of the library that is being loaded; `None` if none is.
-pub(super) type Loading = Rc<RefCell<Option<BTreeMap<Bytes, Registered>>>>;
+pub(super) type Loading = Rc<RefCell<Option<VecMap<Bytes, Registered>>>>;
 
 /// `redis.register_function`, in both forms: with a name and a function, and with a table of
 /// named arguments.

@@ -1,9 +1,10 @@
 //! Which clients are blocked, and what each of them waits for.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
 use indexmap::IndexSet;
+use locklab_vecmap::{VecMap, VecSet};
 use rustc_hash::FxBuildHasher;
 
 use super::write_position::WritePosition;
@@ -55,14 +56,14 @@ pub(in crate::engine) enum Want {
 #[derive(Default)]
 pub(in crate::engine) struct Waiting {
     /// What each blocked client waits for.
-    clients: BTreeMap<u64, Wait>,
+    clients: VecMap<u64, Wait>,
     /// The clients that wait for each key of each database, by the numbers of their waits: in the
     /// order of their arrival.
-    keys: BTreeMap<Place, BTreeMap<u64, u64>>,
+    keys: VecMap<Place, VecMap<u64, u64>>,
     /// The clients that do not wait for keys.
-    without_keys: BTreeSet<u64>,
+    without_keys: VecSet<u64>,
     /// The timeouts, each with its client.
-    timeouts: BTreeSet<(i64, u64)>,
+    timeouts: VecSet<(i64, u64)>,
     /// The number of waits so far.
     count: u64,
     /// Keys that have changed since, in order.

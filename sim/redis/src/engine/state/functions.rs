@@ -1,10 +1,10 @@
 //! The function libraries that a node has loaded.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use crate::engine::script::Flags;
 
@@ -19,9 +19,9 @@ pub(in crate::engine) type Callback = std::convert::Infallible;
 /// Every library, and every function by its name.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Functions {
-    pub(in crate::engine) libraries: BTreeMap<Bytes, Library>,
+    pub(in crate::engine) libraries: VecMap<Bytes, Library>,
     /// The library of each function, and its name there. Keys are in lower case.
-    pub(in crate::engine) places: BTreeMap<Vec<u8>, (Bytes, Bytes)>,
+    pub(in crate::engine) places: VecMap<Vec<u8>, (Bytes, Bytes)>,
 }
 
 impl Functions {
@@ -59,7 +59,7 @@ pub(in crate::engine) struct Library {
     pub(in crate::engine) name: Bytes,
     /// The whole text, including its first line.
     pub(in crate::engine) code: Bytes,
-    pub(in crate::engine) functions: BTreeMap<Bytes, Function>,
+    pub(in crate::engine) functions: VecMap<Bytes, Function>,
 }
 
 /// One function of a library.
@@ -75,5 +75,5 @@ pub(in crate::engine) struct Function {
 pub(in crate::engine) struct Closures {
     /// The text that makes them, without its first line.
     pub(in crate::engine) code: Bytes,
-    pub(in crate::engine) by_name: RefCell<BTreeMap<Bytes, Callback>>,
+    pub(in crate::engine) by_name: RefCell<VecMap<Bytes, Callback>>,
 }

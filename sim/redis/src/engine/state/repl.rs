@@ -1,7 +1,6 @@
 //! The role of a node in replication, and its progress as a master and as a replica.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use locklab_vecmap::{VecMap, VecSet};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
 
@@ -20,9 +19,9 @@ pub(in crate::engine) struct Replication {
     /// The last of these bytes; none until the first replica connects.
     pub(in crate::engine) backlog: Option<Backlog>,
     /// The replicas of this server, by their connections.
-    pub(in crate::engine) replicas: BTreeMap<u64, Replica>,
+    pub(in crate::engine) replicas: VecMap<u64, Replica>,
     /// The connections that read a snapshot up to an end mark (`REPLCONF capa eof`).
-    pub(in crate::engine) readers_to_mark: BTreeSet<u64>,
+    pub(in crate::engine) readers_to_mark: VecSet<u64>,
     /// Whether there is a history to continue: a master's own, or a received one.
     pub(in crate::engine) history: bool,
     /// The number of the database that the stream has selected since the last replica began to
@@ -53,8 +52,8 @@ impl Replication {
             former: None,
             offset: 0,
             backlog: None,
-            replicas: BTreeMap::new(),
-            readers_to_mark: BTreeSet::new(),
+            replicas: VecMap::new(),
+            readers_to_mark: VecSet::new(),
             history: true,
             selected: None,
             stream_db: 0,

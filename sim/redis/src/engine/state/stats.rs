@@ -1,8 +1,7 @@
 //! The counters of INFO.
 
-use std::collections::BTreeMap;
-
 use indexmap::IndexMap;
+use locklab_vecmap::VecMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::wire::reply::Error;
@@ -23,7 +22,7 @@ pub(in crate::engine) struct Stats {
     /// Commands with their names, by the places of these in memory, which are found sooner.
     pub(in crate::engine) commands: IndexMap<(usize, usize), (&'static str, Calls), FxBuildHasher>,
     /// Error replies by their codes.
-    pub(in crate::engine) errors: BTreeMap<String, u64>,
+    pub(in crate::engine) errors: VecMap<String, u64>,
     /// The value of `error_replies` when the running command, or the last one that it called,
     /// began or ended.
     pub(in crate::engine) seen: u64,

@@ -1,9 +1,8 @@
 //! Which client has read which key, for client-side caching.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use bytes::Bytes;
 use indexmap::IndexMap;
+use locklab_vecmap::{VecMap, VecSet};
 use rustc_hash::FxBuildHasher;
 
 /// The settings of CLIENT TRACKING ON for a client.
@@ -29,7 +28,7 @@ pub(in crate::engine) enum Mode {
     /// The keys that it read, except right after CLIENT CACHING NO.
     OptOut,
     /// All keys with one of these prefixes.
-    Broadcast(BTreeSet<Bytes>),
+    Broadcast(VecSet<Bytes>),
 }
 
 /// Whether a client receives invalidations for its own changes.
@@ -48,7 +47,7 @@ pub(in crate::engine) struct Caches {
     /// How many of them subscribed to prefixes.
     pub(in crate::engine) broadcasting: usize,
     /// The clients that read a key since it last changed.
-    pub(in crate::engine) readers: IndexMap<Bytes, BTreeSet<u64>, FxBuildHasher>,
+    pub(in crate::engine) readers: IndexMap<Bytes, VecSet<u64>, FxBuildHasher>,
     /// How often in a row [`limit`] could not make the table small enough.
     pub(in crate::engine) futile: u32,
     /// When a tick of `serverCron` finds the table too large, in wall-clock microseconds.
@@ -59,7 +58,7 @@ pub(in crate::engine) struct Caches {
     /// The declared keys of the running EVAL.
     pub(in crate::engine) declared: Vec<Bytes>,
     /// Keys that changed since the last broadcast, with the client that changed each last.
-    pub(in crate::engine) changed: BTreeMap<Bytes, Option<u64>>,
+    pub(in crate::engine) changed: VecMap<Bytes, Option<u64>>,
 }
 
 impl Caches {

@@ -6,9 +6,8 @@
 //! members restart with their saved state. To show that the campaign would detect a broken
 //! rule, one is broken without a change to the code: on the disk.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::*;
 use locklab_values::random::Stream;
@@ -45,7 +44,7 @@ struct Cluster {
     rafts: Vec<Raft>,
     files: Vec<Vec<Record>>,
     messages: Vec<Message>,
-    leaders: BTreeMap<u64, Member>,
+    leaders: VecMap<u64, Member>,
     /// The committed entries, as reported by the first member that knew of each.
     committed: Vec<Entry>,
     /// The index up to which each member's log was compared with `committed`.
@@ -68,7 +67,7 @@ impl Cluster {
             rafts: Vec::new(),
             files: vec![Vec::new(); size],
             messages: Vec::new(),
-            leaders: BTreeMap::new(),
+            leaders: VecMap::new(),
             committed: Vec::new(),
             compared: vec![0; size],
         };

@@ -1,8 +1,7 @@
 //! Replication of entries from the leader's log to the others, and commitment (§5.3, §5.4.2).
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
+use locklab_vecmap::VecMap;
 
 use super::log::Entry;
 use super::message::{AppendRequest, Member, Request, Sent, Verdict};
@@ -13,7 +12,7 @@ const MAX_ENTRIES: usize = 256;
 
 /// The leader's state.
 pub(super) struct Leading {
-    pub(super) others: BTreeMap<Member, Progress>,
+    pub(super) others: VecMap<Member, Progress>,
     /// The last requested round of confirmation; see `reads`.
     pub(super) round: u64,
 }

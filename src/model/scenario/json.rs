@@ -1,0 +1,27 @@
+//! A scenario as JSON: in recordings, and where one is made from another by its keys.
+//!
+//! Only here, since the compiler makes what reads and writes a scenario once more for each crate that asks for it.
+
+use serde_json::Value;
+
+use super::Scenario;
+
+impl Scenario {
+    /// Its keys as a file has them; the name and the overrides are not among them.
+    ///
+    /// # Panics
+    ///
+    /// Never: JSON can say every value of a scenario.
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("JSON can say every value of a scenario")
+    }
+
+    /// The scenario with these keys, without a name. Its values are not checked.
+    ///
+    /// # Errors
+    ///
+    /// If a key is unknown or missing, or a value has another form.
+    pub fn from_json(value: Value) -> serde_json::Result<Scenario> {
+        serde_json::from_value(value)
+    }
+}

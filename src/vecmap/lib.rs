@@ -1,0 +1,48 @@
+//! [`VecMap`] and [`VecSet`]: a map and a set of few entries, each a sorted vector.
+//!
+//! They have the methods of `BTreeMap` and `BTreeSet`, with the same names and results, and iterate in the same
+//! order. Looking up costs a binary search; inserting and removing move the entries behind, so they are for what
+//! is few by nature: the hosts of a run, the connections of a node, the members of a quorum. What a user's data
+//! can make many, such as the keys of a database, belongs in a `BTreeMap`.
+//!
+//! They exist for the compiler. A `BTreeMap` is some 9,000 lines of LLVM's language for each pair of types, and
+//! more for each crate that drops one: a third of all that was generated for the node, and a quarter for the runner.
+
+mod map;
+#[cfg(feature = "serde")]
+mod serde;
+mod set;
+
+pub use map::{Entry, IntoIter, Iter, IterMut, OccupiedEntry, VacantEntry, VecMap};
+pub use set::VecSet;
+
+use std::ops::{Bound, Range, RangeBounds};
+
+/// The places of the keys in a range. `find` returns the place of a key, or that where it would be inserted.
+///
+/// # Panics
+///
+/// As with `BTreeMap::range`: if the range ends before it begins.
+fn places<Q: ?Sized>(
+    range: &impl RangeBounds<Q>,
+    len: usize,
+    find: impl Fn(&Q) -> Result<usize, usize>,
+) -> Range<usize> {
+    let before = |key: &Q| find(key).unwrap_or_else(|place| place);
+    let after = |key: &Q| find(key).map_or_else(|place| place, |place| place + 1);
+    let start = match range.start_bound() {
+        Bound::Included(key) => before(key),
+        Bound::Excluded(key) => after(key),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(key) => after(key),
+        Bound::Excluded(key) => before(key),
+        Bound::Unbounded => len,
+    };
+    assert!(start <= end, "the range ends before it begins");
+    start..end
+}
+
+#[cfg(test)]
+mod tests;
