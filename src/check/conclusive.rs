@@ -19,6 +19,8 @@
 
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
+use std::collections::BTreeSet;
+
 use locklab_vecmap::{VecMap, VecSet};
 
 /// The reason why this history proves nothing about a property that holds in it; `None` if it is
@@ -189,8 +191,8 @@ struct Client {
 }
 
 /// The indices of those failures after which a client tries again, or waits for its turn.
-fn asks_again(timeline: &Timeline) -> VecSet<usize> {
-    let mut again = VecSet::new();
+fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
+    let mut again = BTreeSet::new();
     let mut will_ask = vec![false; timeline.hosts];
     let records: Vec<_> = timeline.records().collect();
     for &(index, host, record) in records.iter().rev() {

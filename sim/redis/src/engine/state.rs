@@ -25,6 +25,8 @@ pub(super) mod tracking;
 mod turn;
 pub(super) mod write_position;
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use locklab_vecmap::VecMap;
 use rand_xoshiro::SplitMix64;
@@ -63,7 +65,7 @@ pub(super) struct State {
     /// The server that the node imitates.
     pub(super) imitated: Imitated,
     pub(super) db: Db,
-    pub(super) clients: VecMap<u64, Session>,
+    pub(super) clients: BTreeMap<u64, Session>,
     /// The input of each connection; `None` while it is being handled.
     pub(super) inputs: VecMap<ConnId, Option<Box<Input>>>,
     pub(super) next_conn: u64,
@@ -78,7 +80,7 @@ pub(super) struct State {
     pub(super) pause: Option<Pause>,
     pub(super) active_expiry: ActiveExpiry,
     /// The scripts known to EVALSHA.
-    pub(super) scripts: VecMap<Sha, Bytes>,
+    pub(super) scripts: BTreeMap<Sha, Bytes>,
     pub(super) functions: Functions,
     /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
@@ -130,7 +132,7 @@ impl State {
         State {
             imitated,
             db: Db::default(),
-            clients: VecMap::new(),
+            clients: BTreeMap::new(),
             inputs: VecMap::new(),
             next_conn: 1,
             pubsub: PubSub::default(),
@@ -142,7 +144,7 @@ impl State {
             config: Config::default(),
             pause: None,
             active_expiry: ActiveExpiry::new(seed),
-            scripts: VecMap::new(),
+            scripts: BTreeMap::new(),
             functions: Functions::default(),
             busy: None,
             attention: None,

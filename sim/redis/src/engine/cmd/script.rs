@@ -1,7 +1,8 @@
 //! EVAL, EVALSHA, their read-only forms, and SCRIPT (`src/eval.c`).
 
+use std::collections::btree_map::Entry;
+
 use bytes::Bytes;
-use locklab_vecmap::Entry;
 
 use super::integer;
 use super::keys::is_flush_mode;

@@ -1,6 +1,7 @@
 //! One Lua interpreter, its sandbox, and the scripts compiled in it.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use bytes::Bytes;
@@ -44,7 +45,7 @@ const ERROR_RUNNING: &str = "ERR Error running script, ";
 pub(super) struct Engine {
     lua: Lua,
     sandbox: Sandbox,
-    scripts: VecMap<Sha, Script>,
+    scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
     /// The protocol of the running script.
@@ -121,7 +122,7 @@ impl Engine {
         Ok(Engine {
             lua,
             sandbox,
-            scripts: VecMap::new(),
+            scripts: BTreeMap::new(),
             random,
             resp,
             commands,
