@@ -161,6 +161,9 @@ fn same(ours: &Map, theirs: &BTreeMap<u8, u32>) {
 }
 
 proptest! {
+    // A mistake planted here would leave a file in the tree.
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn a_map_does_what_a_btree_map_does(operations in operations()) {
         let (mut ours, mut theirs) = (Map::new(), BTreeMap::new());
