@@ -222,7 +222,7 @@ impl<'a> Testbed<'a> {
         let missing = group.iter().filter(|_| events > 0);
         let mut missing: VecMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
         let deadline = Instant::now() + Duration::from_secs(seconds);
-        while let Some((host, _)) = missing.first_key_value() {
+        while let Some(host) = missing.keys().next() {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(ConfirmError::NotReady {

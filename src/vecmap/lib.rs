@@ -1,21 +1,21 @@
 //! [`VecMap`] and [`VecSet`]: a map and a set of few entries, each a sorted vector.
 //!
-//! They have the methods of `BTreeMap` and `BTreeSet`, with the same names and results, and iterate in the same
-//! order. Looking up costs a binary search; inserting and removing move the entries behind, so they are for what
-//! is few by nature: the hosts of a run, the faults of a schedule, the members of a quorum. What users can make many,
-//! such as the keys, the clients and the scripts of a server, belongs in a `BTreeMap`. Only what comes in order may be
-//! many here too: an entry behind the last one moves none.
+//! They have methods of `BTreeMap` and `BTreeSet`, with the same names and results, and iterate in the same order.
+//! A lookup is a binary search. Inserting and removing move the entries behind, so these types are for what is few by
+//! nature: the hosts of a run, the faults of a schedule, the members of a quorum. What users can make many, such as
+//! the keys, the clients and the scripts of a server, belongs in a `BTreeMap`. What is only appended in order may be
+//! many here too, since nothing moves.
 //!
-//! They exist for the compiler. A `BTreeMap` is some 9,000 lines of LLVM's language for each pair of types, and
-//! more for each crate that drops one: they were a third of all that was generated for the node, and a quarter for the
-//! runner. A `VecMap` is less than a tenth of that.
+//! They exist to save compile time. A `BTreeMap` costs some 9,000 lines of LLVM IR for each pair of types, and more in
+//! each crate that drops one: it was a third of the IR of the node, and a quarter of that of the runner. A `VecMap`
+//! costs less than a tenth of that.
 
 mod map;
 #[cfg(feature = "serde")]
 mod serde;
 mod set;
 
-pub use map::{Entry, IntoIter, Iter, IterMut, OccupiedEntry, VacantEntry, VecMap};
+pub use map::{Entry, IntoIter, Iter, IterMut, Keys, Values, ValuesMut, VecMap};
 pub use set::VecSet;
 
 use std::ops::{Bound, Range, RangeBounds};
@@ -24,7 +24,7 @@ use std::ops::{Bound, Range, RangeBounds};
 ///
 /// # Panics
 ///
-/// As with `BTreeMap::range`: if the range ends before it begins.
+/// If the range ends before it begins, and a key lies between; `BTreeMap::range` panics in any case.
 fn places<Q: ?Sized>(
     range: &impl RangeBounds<Q>,
     len: usize,

@@ -2,9 +2,8 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::iter::FusedIterator;
 use std::ops::{Index, RangeBounds};
-use std::{mem, slice, vec};
+use std::{iter, mem, slice, vec};
 
 use crate::places;
 
@@ -40,27 +39,27 @@ impl<K, V> VecMap<K, V> {
 
     /// The entries, by key.
     pub fn iter(&self) -> Iter<'_, K, V> {
-        Iter(self.entries.iter())
+        self.entries.iter().map(pair as fn(_) -> _)
     }
 
     /// The entries, by key, with values that can be changed.
     pub fn iter_mut(&mut self) -> IterMut<'_, K, V> {
-        IterMut(self.entries.iter_mut())
+        self.entries.iter_mut().map(pair_mut as fn(_) -> _)
     }
 
     /// The keys in order.
-    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator + Clone {
-        self.entries.iter().map(|(key, _)| key)
+    pub fn keys(&self) -> Keys<'_, K, V> {
+        self.entries.iter().map(key as fn(_) -> _)
     }
 
     /// The values, by key.
-    pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator + Clone {
-        self.entries.iter().map(|(_, value)| value)
+    pub fn values(&self) -> Values<'_, K, V> {
+        self.entries.iter().map(value as fn(_) -> _)
     }
 
     /// The values, by key, to be changed.
-    pub fn values_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut V> + ExactSizeIterator {
-        self.entries.iter_mut().map(|(_, value)| value)
+    pub fn values_mut(&mut self) -> ValuesMut<'_, K, V> {
+        self.entries.iter_mut().map(value_mut as fn(_) -> _)
     }
 
     /// The keys in order, without their values.
@@ -73,19 +72,9 @@ impl<K, V> VecMap<K, V> {
         self.entries.into_iter().map(|(_, value)| value)
     }
 
-    /// The entry with the least key.
-    pub fn first_key_value(&self) -> Option<(&K, &V)> {
-        self.entries.first().map(|(key, value)| (key, value))
-    }
-
     /// The entry with the greatest key.
     pub fn last_key_value(&self) -> Option<(&K, &V)> {
         self.entries.last().map(|(key, value)| (key, value))
-    }
-
-    /// Removes the entry with the least key.
-    pub fn pop_first(&mut self) -> Option<(K, V)> {
-        (!self.is_empty()).then(|| self.entries.remove(0))
     }
 
     /// Keeps the entries for which `keep` returns true; it is asked in the order of keys.
@@ -143,53 +132,21 @@ impl<K, V> VecMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.remove_entry(key).map(|(_, value)| value)
-    }
-
-    /// Removes and returns the entry of a key.
-    pub fn remove_entry<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<(K, V)>
-    where
-        K: Borrow<Q>,
-    {
         let place = self.find(key).ok()?;
-        Some(self.entries.remove(place))
+        Some(self.entries.remove(place).1)
     }
 
     /// The entries whose keys are in a range.
     ///
     /// # Panics
     ///
-    /// If the range ends before it begins.
+    /// If the range ends before it begins, and a key lies between.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> Iter<'_, K, V>
     where
         K: Borrow<Q>,
     {
         let places = places(&range, self.len(), |key| self.find(key));
-        Iter(self.entries[places].iter())
-    }
-
-    /// The entries whose keys are in a range, with values that can be changed.
-    ///
-    /// # Panics
-    ///
-    /// If the range ends before it begins.
-    pub fn range_mut<Q: Ord + ?Sized, R: RangeBounds<Q>>(&mut self, range: R) -> IterMut<'_, K, V>
-    where
-        K: Borrow<Q>,
-    {
-        let places = places(&range, self.len(), |key| self.find(key));
-        IterMut(self.entries[places].iter_mut())
-    }
-
-    /// Removes and returns the entries from this key on.
-    pub fn split_off<Q: Ord + ?Sized>(&mut self, key: &Q) -> Self
-    where
-        K: Borrow<Q>,
-    {
-        let place = self.find(key).unwrap_or_else(|place| place);
-        VecMap {
-            entries: self.entries.split_off(place),
-        }
+        self.entries[places].iter().map(pair as fn(_) -> _)
     }
 }
 
@@ -207,41 +164,22 @@ impl<K: Ord, V> VecMap<K, V> {
 
     /// The place of this key.
     pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
-        match self.find(&key) {
-            Ok(place) => Entry::Occupied(OccupiedEntry { map: self, place }),
-            Err(place) => Entry::Vacant(VacantEntry {
-                map: self,
-                place,
-                key,
-            }),
+        let place = self.find(&key);
+        let entries = &mut self.entries;
+        Entry {
+            entries,
+            place,
+            key,
         }
-    }
-
-    /// Moves all entries of another map into this one, where the values of the other win.
-    pub fn append(&mut self, other: &mut Self) {
-        self.extend(mem::take(other));
     }
 }
 
 /// The place of a key in a map.
-pub enum Entry<'a, K, V> {
-    /// The key has no value.
-    Vacant(VacantEntry<'a, K, V>),
-    /// The key has a value.
-    Occupied(OccupiedEntry<'a, K, V>),
-}
-
-/// The place of a key without a value.
-pub struct VacantEntry<'a, K, V> {
-    map: &'a mut VecMap<K, V>,
-    place: usize,
+pub struct Entry<'a, K, V> {
+    entries: &'a mut Vec<(K, V)>,
+    /// Where the key is, or else where it belongs.
+    place: Result<usize, usize>,
     key: K,
-}
-
-/// The place of a key with a value.
-pub struct OccupiedEntry<'a, K, V> {
-    map: &'a mut VecMap<K, V>,
-    place: usize,
 }
 
 impl<'a, K, V> Entry<'a, K, V> {
@@ -252,10 +190,11 @@ impl<'a, K, V> Entry<'a, K, V> {
 
     /// The value; if there was none, the one that `value` returns.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'a mut V {
-        match self {
-            Entry::Vacant(entry) => entry.insert(value()),
-            Entry::Occupied(entry) => entry.into_mut(),
-        }
+        let place = self.place.unwrap_or_else(|place| {
+            self.entries.insert(place, (self.key, value()));
+            place
+        });
+        &mut self.entries[place].1
     }
 
     /// The value; the default one if there was none.
@@ -264,51 +203,6 @@ impl<'a, K, V> Entry<'a, K, V> {
         V: Default,
     {
         self.or_insert_with(V::default)
-    }
-
-    /// Changes the value if there is one.
-    #[must_use]
-    pub fn and_modify(mut self, change: impl FnOnce(&mut V)) -> Self {
-        if let Entry::Occupied(entry) = &mut self {
-            change(entry.get_mut());
-        }
-        self
-    }
-}
-
-impl<'a, K, V> VacantEntry<'a, K, V> {
-    /// Gives the key this value.
-    pub fn insert(self, value: V) -> &'a mut V {
-        let entries = &mut self.map.entries;
-        entries.insert(self.place, (self.key, value));
-        &mut entries[self.place].1
-    }
-}
-
-impl<'a, K, V> OccupiedEntry<'a, K, V> {
-    /// The value.
-    pub fn get(&self) -> &V {
-        &self.map.entries[self.place].1
-    }
-
-    /// The value, to be changed.
-    pub fn get_mut(&mut self) -> &mut V {
-        &mut self.map.entries[self.place].1
-    }
-
-    /// The value, to be changed as long as the map is borrowed.
-    pub fn into_mut(self) -> &'a mut V {
-        &mut self.map.entries[self.place].1
-    }
-
-    /// Gives the key this value; returns the one that it had.
-    pub fn insert(&mut self, value: V) -> V {
-        mem::replace(self.get_mut(), value)
-    }
-
-    /// Removes the key; returns its value.
-    pub fn remove(self) -> V {
-        self.map.entries.remove(self.place).1
     }
 }
 
@@ -358,65 +252,44 @@ impl<K: Ord, V, const N: usize> From<[(K, V); N]> for VecMap<K, V> {
 }
 
 /// The entries of a map, by key.
-pub struct Iter<'a, K, V>(slice::Iter<'a, (K, V)>);
+pub type Iter<'a, K, V> = iter::Map<slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> (&'a K, &'a V)>;
 
 /// The entries of a map, by key, with values that can be changed.
-pub struct IterMut<'a, K, V>(slice::IterMut<'a, (K, V)>);
+pub type IterMut<'a, K, V> =
+    iter::Map<slice::IterMut<'a, (K, V)>, fn(&'a mut (K, V)) -> (&'a K, &'a mut V)>;
 
 /// The entries of a map that is no more, by key.
 pub type IntoIter<K, V> = vec::IntoIter<(K, V)>;
 
-impl<K, V> Clone for Iter<'_, K, V> {
-    fn clone(&self) -> Self {
-        Iter(self.0.clone())
-    }
+/// The keys of a map in order.
+pub type Keys<'a, K, V> = iter::Map<slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> &'a K>;
+
+/// The values of a map, by key.
+pub type Values<'a, K, V> = iter::Map<slice::Iter<'a, (K, V)>, fn(&'a (K, V)) -> &'a V>;
+
+/// The values of a map, by key, to be changed.
+pub type ValuesMut<'a, K, V> =
+    iter::Map<slice::IterMut<'a, (K, V)>, fn(&'a mut (K, V)) -> &'a mut V>;
+
+fn pair<K, V>((key, value): &(K, V)) -> (&K, &V) {
+    (key, value)
 }
 
-impl<'a, K, V> Iterator for Iter<'a, K, V> {
-    type Item = (&'a K, &'a V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next()?;
-        Some((key, value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
+fn pair_mut<K, V>((key, value): &mut (K, V)) -> (&K, &mut V) {
+    (key, value)
 }
 
-impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next_back()?;
-        Some((key, value))
-    }
+fn key<K, V>((key, _): &(K, V)) -> &K {
+    key
 }
 
-impl<K, V> ExactSizeIterator for Iter<'_, K, V> {}
-impl<K, V> FusedIterator for Iter<'_, K, V> {}
-
-impl<'a, K, V> Iterator for IterMut<'a, K, V> {
-    type Item = (&'a K, &'a mut V);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next()?;
-        Some((key, value))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
+fn value<K, V>((_, value): &(K, V)) -> &V {
+    value
 }
 
-impl<K, V> DoubleEndedIterator for IterMut<'_, K, V> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.0.next_back()?;
-        Some((key, value))
-    }
+fn value_mut<K, V>((_, value): &mut (K, V)) -> &mut V {
+    value
 }
-
-impl<K, V> ExactSizeIterator for IterMut<'_, K, V> {}
-impl<K, V> FusedIterator for IterMut<'_, K, V> {}
 
 impl<K, V> IntoIterator for VecMap<K, V> {
     type Item = (K, V);

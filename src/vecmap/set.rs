@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 use std::ops::RangeBounds;
-use std::{fmt, mem, slice, vec};
+use std::{fmt, slice, vec};
 
 use crate::places;
 
@@ -43,16 +43,6 @@ impl<T> VecSet<T> {
         self.items.first()
     }
 
-    /// The greatest item.
-    pub fn last(&self) -> Option<&T> {
-        self.items.last()
-    }
-
-    /// Removes the least item.
-    pub fn pop_first(&mut self) -> Option<T> {
-        (!self.is_empty()).then(|| self.items.remove(0))
-    }
-
     /// Keeps the items for which `keep` returns true; it is asked in order.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.items.retain(keep);
@@ -80,23 +70,18 @@ impl<T> VecSet<T> {
     where
         T: Borrow<Q>,
     {
-        self.take(item).is_some()
-    }
-
-    /// Removes and returns an item.
-    pub fn take<Q: Ord + ?Sized>(&mut self, item: &Q) -> Option<T>
-    where
-        T: Borrow<Q>,
-    {
-        let place = self.find(item).ok()?;
-        Some(self.items.remove(place))
+        let place = self.find(item);
+        place.is_ok_and(|place| {
+            self.items.remove(place);
+            true
+        })
     }
 
     /// The items in a range.
     ///
     /// # Panics
     ///
-    /// If the range ends before it begins.
+    /// If the range ends before it begins, and an item lies between.
     pub fn range<Q: Ord + ?Sized, R: RangeBounds<Q>>(&self, range: R) -> slice::Iter<'_, T>
     where
         T: Borrow<Q>,
@@ -117,29 +102,9 @@ impl<T: Ord> VecSet<T> {
         }
     }
 
-    /// Moves all items of another set into this one.
-    pub fn append(&mut self, other: &mut Self) {
-        self.extend(mem::take(other));
-    }
-
     /// The items that the other set does not have.
     pub fn difference<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
         self.iter().filter(|item| !other.contains(*item))
-    }
-
-    /// The items that the other set has as well.
-    pub fn intersection<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a T> {
-        self.iter().filter(|item| other.contains(*item))
-    }
-
-    /// Whether the other set has no item of this one.
-    pub fn is_disjoint(&self, other: &Self) -> bool {
-        self.intersection(other).next().is_none()
-    }
-
-    /// Whether the other set has all items of this one.
-    pub fn is_subset(&self, other: &Self) -> bool {
-        self.difference(other).next().is_none()
     }
 }
 
@@ -160,12 +125,6 @@ impl<T: Ord> Extend<T> for VecSet<T> {
         for item in items {
             self.insert(item);
         }
-    }
-}
-
-impl<'a, T: Ord + Copy + 'a> Extend<&'a T> for VecSet<T> {
-    fn extend<I: IntoIterator<Item = &'a T>>(&mut self, items: I) {
-        self.extend(items.into_iter().copied());
     }
 }
 

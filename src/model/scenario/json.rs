@@ -1,6 +1,6 @@
 //! A scenario as JSON: in recordings, and where one is made from another by its keys.
 //!
-//! Only here, since the compiler makes what reads and writes a scenario once more for each crate that asks for it.
+//! Other crates call these two functions. Each crate that called serde itself would compile the whole of it again.
 
 use serde_json::Value;
 
@@ -8,10 +8,6 @@ use super::Scenario;
 
 impl Scenario {
     /// Its keys as a file has them; the name and the overrides are not among them.
-    ///
-    /// # Panics
-    ///
-    /// Never: JSON can say every value of a scenario.
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("JSON can say every value of a scenario")
     }
