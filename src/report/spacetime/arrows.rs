@@ -17,6 +17,9 @@ const MAX_LABELS: usize = 300;
 /// The longest label of a message, in characters.
 const LONGEST: usize = 30;
 
+/// Of more retries than this only some are drawn.
+const MANY_RETRIES: usize = 500;
+
 /// An arrow on the page.
 #[derive(Clone, Copy)]
 struct Arrow {
@@ -54,18 +57,23 @@ pub(super) fn draw(page: &mut Page, scene: &Scene) {
 }
 
 /// In columns with compressed time, hundreds of retries would form a solid block, so only some are
-/// drawn.
+/// drawn; elsewhere too if there are very many.
 fn retries(page: &mut Page, scene: &Scene) {
     let mut drawn: Vec<(&str, f64)> = Vec::new();
+    let are_many = scene.retries.len() > MANY_RETRIES;
     for retry in &scene.retries {
         let x = page.scale.x(retry.from_ns);
         let crowded = |&(client, near): &(&str, f64)| client == retry.client && x - near < 12.0;
         let shortened = page.scale.idle().any(|gap| gap.left < x && x < gap.right);
-        if shortened && drawn.iter().any(crowded) {
+        if (shortened || are_many) && drawn.iter().rev().any(crowded) {
             continue;
         }
         drawn.push((retry.client, x));
-        for message in scene.retry_messages.iter().filter(|m| retry.owns(m)) {
+        let messages = &scene.retry_messages;
+        let first = messages.partition_point(|message| message.sent_ns < retry.from_ns);
+        let during = messages[first..].iter();
+        let during = during.take_while(|message| message.sent_ns <= retry.until_ns);
+        for message in during.filter(|message| retry.owns(message)) {
             if let Some(arrow) = arrow(page, scene, message) {
                 let colour = arrow.colour;
                 let look = Stroke::new(colour, 0.8).pale(Percent(30));

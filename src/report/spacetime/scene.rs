@@ -5,7 +5,7 @@ use super::{
     faults::{FaultSpan, faults},
     holds::{Hold, Overlap, holds, overlaps},
     hosts::{Host, hosts},
-    retries::{Retry, retries},
+    retries::{Retry, Spans, retries},
     window::Window,
 };
 use locklab_check::Violation;
@@ -29,6 +29,7 @@ pub(super) struct Scene<'a> {
     /// Messages that do not belong to retries.
     pub(super) messages: Vec<&'a Message>,
     pub(super) retries: Vec<Retry<'a>>,
+    /// In the order in which they were sent.
     pub(super) retry_messages: Vec<&'a Message>,
     /// The number of messages in the window that are not drawn.
     pub(super) left_out: usize,
@@ -55,8 +56,9 @@ impl<'a> Scene<'a> {
         let hosts = hosts(history, window);
         let shown = history.messages.iter().filter(|m| window.shows(m));
         let (chatter, shown): (Vec<_>, Vec<_>) = shown.partition(|m| is_chatter(m, &hosts));
-        let (retry_messages, messages) = (shown.into_iter())
-            .partition(|message| retries.iter().any(|retry| retry.owns(message)));
+        let retried = Spans::of(&retries);
+        let (retry_messages, messages) =
+            (shown.into_iter()).partition(|message| retried.own(message));
         let records = |wanted: fn(&Event) -> bool| {
             let within = history.records.iter().filter(|r| window.contains(r.at_ns));
             within.filter(|record| wanted(&record.event)).collect()
