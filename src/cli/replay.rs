@@ -84,7 +84,7 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunErro
     match header.environment {
         Environment::World => {
             let schedule = header.schedule.clone();
-            let run = judged::run_schedule(scenario, header.seed, schedule, Keep::MESSAGES)?;
+            let run = judged::run_until_full(scenario, header.seed, schedule, Keep::MESSAGES)?;
             Ok(judged::recording(
                 scenario,
                 header.seed,

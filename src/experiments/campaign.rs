@@ -292,7 +292,17 @@ impl Campaign {
                 continue;
             };
             let chosen = self.choose(scenario, shortest.seed)?;
-            let run = chosen.run(shortest.seed, Keep::MESSAGES)?;
+            let run = match chosen.run(shortest.seed, Keep::MESSAGES) {
+                Ok(run) => run,
+                Err(error) => {
+                    let seed = shortest.seed;
+                    text += &format!(
+                        "  {} violates {property} with seed {seed}; not drawn: {error}\n",
+                        row.label
+                    );
+                    continue;
+                }
+            };
             let drawn = &chosen.drawn.scenario;
             let recording = judged::recording(drawn, shortest.seed, run, Environment::World);
             let folder = folder.of_scenario(&row.label, &scenario.overrides)?;

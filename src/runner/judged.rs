@@ -6,7 +6,7 @@ use locklab_world::{Renewal, TraceEvent};
 
 use super::RunError;
 use super::run::Run;
-use super::simulate::{Keep, simulate, simulate_renewed};
+use super::simulate::{Keep, simulate, simulate_renewed, simulate_until_full};
 use super::steps::StepLog;
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use locklab_env::redis::SENTINEL_LIMIT;
@@ -64,14 +64,40 @@ impl JudgedRun {
     }
 }
 
-/// Runs `scenario` with `seed` in the simulator, and judges it.
+/// Runs `scenario` with `seed` in the simulator, and judges it. Whoever wrote a scenario can let it do less, so a run
+/// with too many records is an error; but what a campaign draws nobody wrote, so there it ends as in
+/// [`run_until_full`].
 ///
 /// # Errors
 ///
 /// See [`simulate`].
 pub fn run(scenario: &Scenario, seed: u64, keep: Keep) -> Result<JudgedRun, RunError> {
+    let is_drawn = scenario.campaign.is_some();
     let Drawn { scenario, schedule } = scenario.drawn(seed);
-    run_schedule(&scenario, seed, schedule, keep)
+    match is_drawn {
+        true => run_until_full(&scenario, seed, schedule, keep),
+        false => run_schedule(&scenario, seed, schedule, keep),
+    }
+}
+
+/// Runs `scenario` like [`run_schedule`], but a run with more records than a history can hold ends there. It shows
+/// which properties it violates until then, and nothing of the others.
+///
+/// # Errors
+///
+/// See [`simulate_until_full`].
+pub fn run_until_full(
+    scenario: &Scenario,
+    seed: u64,
+    schedule: Schedule,
+    keep: Keep,
+) -> Result<JudgedRun, RunError> {
+    let mut run = simulate_until_full(scenario, seed, &[], &schedule, keep)?;
+    if let Some(at_ns) = run.full_ns {
+        let why = RunError::TooManyRecords { at_ns }.to_string();
+        run.unshown = Property::ALL.map(|property| (property, why.clone())).into();
+    }
+    Ok(JudgedRun::of(run, schedule, scenario))
 }
 
 /// Runs `scenario` with `seed` and the faults of `schedule` in the simulator.

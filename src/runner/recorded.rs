@@ -64,7 +64,7 @@ pub fn contents(recording: &Recording, scenario: &Scenario) -> Result<Option<Con
         return Ok(None);
     }
     let schedule = header.schedule.clone();
-    let again = judged::run_schedule(scenario, header.seed, schedule, Keep::CONTENTS)?;
+    let again = judged::run_until_full(scenario, header.seed, schedule, Keep::CONTENTS)?;
     Ok(again
         .contents
         .filter(|_| again.history == recording.history))

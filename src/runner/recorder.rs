@@ -17,6 +17,8 @@ pub(super) const MAX_RECORDS: usize = 1_000_000;
 pub(super) struct Recorder {
     pub(super) directory: Directory,
     pub(super) records: RefCell<Vec<Record>>,
+    /// How many records there may be.
+    most: Cell<usize>,
     clients: VecSet<Name>,
     topology: Topology,
     /// The number of process starts of each server.
@@ -33,6 +35,7 @@ impl Recorder {
             directory,
             // The number of records in a short run.
             records: RefCell::new(Vec::with_capacity(64)),
+            most: Cell::new(MAX_RECORDS),
             clients: clients.iter().cloned().collect(),
             topology: topology.clone(),
             starts: RefCell::default(),
@@ -63,7 +66,7 @@ impl Recorder {
     /// Records an event. A full history ends the run.
     pub(super) fn record(&self, host: &Host, name: &Name, event: Event) {
         let mut records = self.records.borrow_mut();
-        if records.len() >= MAX_RECORDS {
+        if records.len() >= self.most.get() {
             host.stop_world();
             return;
         }
@@ -83,7 +86,12 @@ impl Recorder {
 
     /// Whether the run produced more records than a history can hold.
     pub(super) fn is_full(&self) -> bool {
-        self.records.borrow().len() >= MAX_RECORDS
+        self.records.borrow().len() >= self.most.get()
+    }
+
+    /// Lets a full history have its last records, those that follow from the end of the run.
+    pub(super) fn lift_limit(&self) {
+        self.most.set(usize::MAX);
     }
 
     /// Runs `kill`, which drops the values of processes, without recording the dropped guards.

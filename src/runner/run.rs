@@ -40,6 +40,8 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
+    /// When it ended before its horizon because its history was full, in nanoseconds of virtual time.
+    pub full_ns: Option<u64>,
     /// Its steps, if they were kept.
     pub steps: Option<StepLog>,
     /// How late the machine was during a real run; in the simulator nothing is late.

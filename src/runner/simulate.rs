@@ -112,6 +112,25 @@ pub fn simulate_renewed(
     schedule: &Schedule,
     keep: Keep,
 ) -> Result<Run, RunError> {
+    let run = simulate_until_full(scenario, seed, renewals, schedule, keep)?;
+    match run.full_ns {
+        Some(at_ns) => Err(RunError::TooManyRecords { at_ns }),
+        None => Ok(run),
+    }
+}
+
+/// The same, but a run with more records than a history can hold ends there, and is no error.
+///
+/// # Errors
+///
+/// If the scenario cannot be run, or so many messages are to be kept that they are too many.
+pub fn simulate_until_full(
+    scenario: &Scenario,
+    seed: u64,
+    renewals: &[Renewal],
+    schedule: &Schedule,
+    keep: Keep,
+) -> Result<Run, RunError> {
     let names: Vec<Name> = scenario
         .topology
         .hosts()
@@ -165,8 +184,9 @@ pub fn simulate_renewed(
     faults.start(&mut world);
     let ending = world.run(ns_from_ms(scenario.horizon_ms));
     let at_ns = world.now_ns();
+    let is_full = recorder.is_full();
     match ending {
-        _ if recorder.is_full() => return Err(RunError::TooManyRecords { at_ns }),
+        _ if is_full => recorder.lift_limit(),
         Ending::Stalled => return Err(RunError::StandsStill { at_ns }),
         Ending::MessagesFull => return Err(RunError::TooManyMessages { at_ns }),
         Ending::Stopped | Ending::Idle | Ending::Horizon => {}
@@ -196,6 +216,7 @@ pub fn simulate_renewed(
         trace_hash,
         trace: world.take_trace(),
         contents,
+        full_ns: is_full.then_some(at_ns),
         steps: faults.steps(Steps::take_log).flatten(),
         ..Run::default()
     })

@@ -190,3 +190,46 @@ fn quota_is_what_a_situation_has_to_be_met_by() {
     let told = none.in_one_line();
     assert!(told.contains("write a whole number from 1"), "{told}");
 }
+
+/// Nobody wrote what a campaign draws, so nobody could let it do less.
+#[test]
+fn a_drawn_run_with_too_many_records_is_inconclusive_and_a_written_one_an_error() {
+    let bench = Bench::new("campaign-without-end");
+    let much =
+        "--set workload.hold_ms=0 --set workload.think_ms=0 --set campaign.latency_ms=[0.05]";
+    let mut arguments = vec![
+        "campaign",
+        "--lock",
+        "set-nx-px (reentrant)",
+        "--seeds",
+        "1",
+    ];
+    arguments.extend(much.split(' '));
+    arguments.push("--json");
+    let data = bench.locklab(&arguments);
+    assert_eq!(data.code, Some(0), "{}", data.told());
+    let data = data.json();
+    let results = data["results"].as_array().expect("a list");
+    let lease = results.iter().find(|it| it["measure"] == "lease");
+    let lease = lease.expect("every lock has this measure");
+    assert_eq!(
+        (&lease["violated"], &lease["inconclusive"]),
+        (&0.into(), &1.into())
+    );
+    let why = lease["why"].as_str().expect("a reason");
+    assert!(why.contains("more than 1,000,000 records"), "{why}");
+
+    let busy = r#"
+        title = "Rounds without end"
+        horizon_ms = 60_000
+        topology = { clients = 2 }
+        lock = { name = "set-nx-px", ttl_ms = 1000 }
+        network = { latency_ms = 0.01 }
+        workload = { rounds = 10_000_000, hold_ms = 0, think_ms = 0 }
+    "#;
+    let busy = bench.write("busy.toml", busy);
+    let written = bench.locklab(&["run", busy, "--seeds", "1"]);
+    assert_eq!(written.code, Some(1));
+    let told = written.in_one_line();
+    assert!(told.contains("more than 1,000,000 records"), "{told}");
+}

@@ -139,7 +139,7 @@ const REGRESSIONS: &str = "regressions";
 pub(super) fn again(case: &Case, recorded: &Recording, keep: Keep) -> anyhow::Result<JudgedRun> {
     let header = &recorded.header;
     let schedule = header.schedule.clone();
-    let run = judged::run_schedule(&case.scenario, header.seed, schedule, keep);
+    let run = judged::run_until_full(&case.scenario, header.seed, schedule, keep);
     run.with_context(|| case.id.clone())
 }
 
