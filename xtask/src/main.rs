@@ -8,6 +8,7 @@ use bench::instructions::Mode;
 
 mod bench;
 mod binaries;
+mod campaign;
 mod clients;
 mod commit;
 mod deny;
@@ -36,7 +37,7 @@ Usage: cargo xtask <chore>
                    libFuzzer, the dependencies' licences, a part of the mutants, the
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,
-                   and the build of the other simulators' workloads
+                   a search over all locks, and the build of the other simulators' workloads
   tests [--copy]   The tests in debug, several binaries at a time; --copy: in the copy of the
                    tree with planted mistakes, all of them switched off, as CI does
   tests --release  The tests that simulate much, in release
@@ -47,6 +48,9 @@ Usage: cargo xtask <chore>
   tidy             The rules of the code that neither rustc nor clippy knows
   determinism [--long]
                    Run every scenario twice, and in several processes, and compare
+  campaign [--minutes N] [--seed S]
+                   Search all locks for violations of what no fault may violate: with each strategy
+                   for N minutes, from a new seed on
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--minutes N] [SUBJECT…]
@@ -110,6 +114,10 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["determinism"] => determinism::run(determinism::FEW),
         ["determinism", "--long"] => determinism::run(determinism::MANY),
+        ["campaign"] => campaign::run(campaign::MINUTES, None),
+        ["campaign", "--minutes", minutes] => campaign::run(minutes, None),
+        ["campaign", "--seed", seed] => campaign::run(campaign::MINUTES, Some(seed)),
+        ["campaign", "--minutes", minutes, "--seed", seed] => campaign::run(minutes, Some(seed)),
         ["published"] => published::run(),
         ["deny"] => deny::run(),
         ["mutants", ref words @ ..] => mutants::run(words),
