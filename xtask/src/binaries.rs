@@ -81,8 +81,10 @@ impl Place {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run(place: Place) -> Result<()> {
-    let mut binaries = build(place.cargo(&debug()?)?)?;
-    binaries.extend(build(cargo("test --package xtask --no-run"))?);
+    // The small build first: while the large one goes on, no other process can begin to build here, and make the
+    // tests wait.
+    let mut binaries = build(cargo("test --package xtask --no-run"))?;
+    binaries.extend(build(place.cargo(&debug()?)?)?);
     execute_all(binaries)?;
     let doc_tests = format!("test --quiet {PRODUCT} --doc");
     let status = place.cargo(&doc_tests)?.status();

@@ -23,18 +23,17 @@ const QUICK: &[Step] = &[
     ),
 ];
 
-/// The tests in debug, which begin at once, since some wait for real servers for minutes; then the other steps that
-/// build in `target/debug`, where Cargo builds one thing at a time.
+/// The tests in debug, which begin at once, since some wait for real servers for minutes.
 const DEBUG: &[Step] = &[
     // And doc tests. In the copy, which the planted mistakes need as well. While its tests wait for real servers, the
     // other lane computes.
     Step::test("tests", "cargo xtask tests --copy").in_real_time(),
-    // Unoptimised, the node is built in a third of the time.
-    Step::test(
-        "the node without Lua",
-        "cargo test --package locklab-redis --no-default-features --test no_lua \
-         --config profile.dev.package.locklab-redis.opt-level=0",
-    ),
+];
+
+/// Steps that compute: those that use the release build, and others that build in `target/debug`, where Cargo builds
+/// one thing at a time. When the release build ends, the tests in debug are built, and only run.
+const RELEASE: &[Step] = &[
+    Step::run("release build", "cargo xtask release"),
     // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.
     Step::run(
         "clippy",
@@ -45,11 +44,12 @@ const DEBUG: &[Step] = &[
         "cargo clippy --package xtask --all-targets -- -D warnings",
     ),
     Step::run("docs", "cargo xtask docs"),
-];
-
-/// Steps that use the release build, and planted mistakes.
-const RELEASE: &[Step] = &[
-    Step::run("release build", "cargo xtask release"),
+    // Unoptimised, the node is built in a third of the time.
+    Step::test(
+        "the node without Lua",
+        "cargo test --package locklab-redis --no-default-features --test no_lua \
+         --config profile.dev.package.locklab-redis.opt-level=0",
+    ),
     // They give way to the tests on real servers in the other lane.
     Step::test("tests in release", "cargo xtask tests --release"),
     Step::run("determinism", "cargo xtask determinism"),
@@ -134,6 +134,7 @@ const LONG: &[Step] = &[
         "known mistakes in the locks",
         "cargo run --release --package locklab -- check --mutants --out target/mutants",
     ),
+    Step::run("a search over all locks", "cargo xtask campaign"),
     Step::run("published results", "cargo xtask published"),
     Step::run("libFuzzer", "cargo xtask fuzz --libfuzzer"),
     // The installation takes minutes of processor time: too long for each commit.
