@@ -16,6 +16,7 @@ mod determinism;
 mod docs;
 mod format;
 mod fuzz;
+mod locks;
 mod mutants;
 mod plants;
 mod published;
@@ -46,6 +47,7 @@ Usage: cargo xtask <chore>
   docs             The documentation of every crate, where a warning is an error
   format [--check] Lay out every Rust file, or say which are laid out otherwise
   tidy             The rules of the code that neither rustc nor clippy knows
+  locks            Say which lock files do not fit the dependencies of our crates
   determinism [--long]
                    Run every scenario twice, and in several processes, and compare
   campaign [--minutes N] [--seed S]
@@ -112,6 +114,7 @@ fn main() -> ExitCode {
         ["format"] => format::run(format::Mode::Write),
         ["format", "--check"] => format::run(format::Mode::Check),
         ["tidy"] => tidy::run(),
+        ["locks"] => locks::run(),
         ["determinism"] => determinism::run(determinism::FEW),
         ["determinism", "--long"] => determinism::run(determinism::MANY),
         ["campaign"] => campaign::run(campaign::MINUTES, None),
