@@ -23,7 +23,8 @@ bootstrap over runs; the longest wait has none.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// Locks, or single forms of one; by default all
+    /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
+    /// alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Seeds for each number: 0..N, or A..B, the end excluded

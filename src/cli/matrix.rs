@@ -28,7 +28,8 @@ inconclusive; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
-    /// Locks, or single forms of one; by default all
+    /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
+    /// alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Problems; by default all

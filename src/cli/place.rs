@@ -39,7 +39,8 @@ pub(super) struct Options {
     /// Compare all locks, on a workload of two clients that take the lock in turn
     #[arg(long, conflicts_with = "locks")]
     all: bool,
-    /// Compare these locks, or single forms of one, on that workload
+    /// Compare these locks, or single forms of one, on that workload; `redlock ()` is
+    /// the plain form alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Also place all pairs of faults

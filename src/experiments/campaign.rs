@@ -320,7 +320,7 @@ impl Campaign {
 
     /// The error for a run without a result.
     fn bug(&self, broken: Broken, program: &Program) -> anyhow::Error {
-        let row = &self.rows[broken.job].label;
+        let row = &*self.rows[broken.job].own_name();
         let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
         let mut words = vec!["campaign", "--lock", row, "--seeds", &seeds];
         if self.strategy != Strategy::Uniform {

@@ -25,13 +25,16 @@ use locklab_runner::judged;
 use locklab_runner::pool::Broken;
 use locklab_runner::prediction::Comparison;
 
-/// The names of the locks and of their forms.
+/// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
 pub fn lock_names() -> Vec<String> {
     let names = locklab_locks::catalogue()
         .into_iter()
         .map(|entry| entry.name.to_owned());
-    let forms = rows().into_iter().map(|row| row.label);
-    names.chain(forms).collect()
+    let rows = rows();
+    let forms = rows.iter().filter(|row| row.own_name() != row.entry.name);
+    names
+        .chain(forms.map(|row| row.own_name().into_owned()))
+        .collect()
 }
 
 /// Reads the name of a lock or of a form, in capital or small letters.

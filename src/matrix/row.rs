@@ -1,5 +1,7 @@
 //! The rows: every lock in every form.
 
+use std::borrow::Cow;
+
 use locklab_locks::{CatalogueEntry, LockSpec, catalogue};
 
 /// What stands for the lease, in milliseconds, in the parameters of a form.
@@ -67,10 +69,19 @@ impl Row {
             .map(str::trim_end)
     }
 
-    /// Whether `name` selects this row: by its label, or by its lock's name, which selects all
-    /// forms of the lock.
+    /// Whether `name` selects this row: by its own name, or by its lock's, which selects all forms
+    /// of the lock.
     pub fn is_called(&self, name: &str) -> bool {
-        self.label == name || self.entry.name == name
+        self.own_name() == name || self.entry.name == name
+    }
+
+    /// The name that selects this row alone: its label, or `redlock ()` for the plain form of a lock
+    /// that has others.
+    pub fn own_name(&self) -> Cow<'_, str> {
+        match self.label == self.entry.name && self.entry.forms.len() > 1 {
+            true => format!("{} ()", self.label).into(),
+            false => self.label.as_str().into(),
+        }
     }
 }
 
@@ -108,5 +119,18 @@ mod tests {
         ] {
             assert_eq!(parameter(label), expected, "{label}");
         }
+    }
+
+    #[test]
+    fn each_row_has_a_name_that_selects_it_alone() {
+        let all = rows();
+        for row in &all {
+            let name = row.own_name();
+            let called: Vec<&Row> = all.iter().filter(|it| it.is_called(&name)).collect();
+            assert_eq!(called, [row], "{name}");
+        }
+        let plain = all.iter().find(|row| row.label == "redlock");
+        assert_eq!(plain.expect("it is a row").own_name(), "redlock ()");
+        assert!(all.iter().any(|row| row.own_name() == "setnx"));
     }
 }
