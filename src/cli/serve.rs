@@ -9,23 +9,13 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
-mod control;
-mod lab;
-mod order;
-mod record;
-mod schedule;
-mod servers;
-mod topology;
-
-use self::lab::{Bench, Lab};
-use self::record::Record;
-use self::schedule::Scheduled;
-use self::servers::{Event, Settings};
-use self::topology::{Place, Topology};
 use super::Exit;
 use super::number::whole;
 use locklab_experiments::output::{self, status};
 use locklab_redis::{Fsync, Imitated, Persistence};
+use locklab_serve::servers::{self, Event, Settings};
+use locklab_serve::topology::{self, Place, Topology};
+use locklab_serve::{Bench, Record, Scheduled, Served, control, schedule};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,7 +184,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         .iter()
         .map(|Place { address, role, .. }| format!("{address} {role}\n"));
     let lines = lines.collect::<String>();
-    let (lab, benches) = match options.takes_faults() {
+    let (served, benches) = match options.takes_faults() {
         true => take_faults(options, &mut places, lines)?,
         false => {
             output::print(&lines)?;
@@ -207,28 +197,28 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
         imitated: options.imitate,
         persistence: options.persistence.into(),
         down_after: Duration::from_millis(options.down_after_ms.into()),
-        lab: lab.filter(|_| options.faults),
+        served: served.filter(|_| options.faults),
     };
     servers::serve(places, &settings, benches, (sender, events))?;
     // Either way the command succeeded, as with `redis-server`.
     Ok(Exit::AsPredicted)
 }
 
-/// Makes a laboratory of the servers, prints the addresses, and takes faults from now on.
+/// Puts the servers behind a proxy, prints the addresses, and takes faults from now on.
 fn take_faults(
     options: &Options,
     places: &mut [Place],
     mut lines: String,
-) -> anyhow::Result<(Option<Lab>, Vec<Bench>)> {
-    let record = Record::new(options.record.as_deref())?;
-    let (lab, benches) = Lab::new(places, record)?;
+) -> anyhow::Result<(Option<Served>, Vec<Bench>)> {
+    let record = Record::new(options.record.as_deref(), |line| status!("{line}"))?;
+    let (served, benches) = Served::new(places, record)?;
     if let Some(port) = options.control {
         let listener = TcpListener::bind((options.bind, port))
             .with_context(|| format!("cannot listen on {}:{port}", options.bind))?;
         lines.push_str(&format!("{} control\n", listener.local_addr()?));
-        control::listen(listener, lab.clone()).context("cannot start a thread")?;
+        control::listen(listener, served.clone()).context("cannot start a thread")?;
     }
     output::print(&lines)?;
-    schedule::run(options.fault.clone(), lab.clone()).context("cannot start a thread")?;
-    Ok((Some(lab), benches))
+    schedule::run(options.fault.clone(), served.clone()).context("cannot start a thread")?;
+    Ok((Some(served), benches))
 }

@@ -8,20 +8,20 @@ use bytes::{Bytes, BytesMut};
 use locklab_redis::resp;
 use redis_protocol::resp2::types::BytesFrame;
 
-use super::lab::{Lab, Outcome};
-use super::order::texts;
+use crate::order::texts;
+use crate::served::{Outcome, Served};
 
 /// Answers commands on a thread for each connection, as long as the program runs.
 ///
 /// # Errors
 ///
 /// If the machine cannot start another thread.
-pub fn listen(listener: TcpListener, lab: Lab) -> io::Result<()> {
+pub fn listen(listener: TcpListener, served: Served) -> io::Result<()> {
     let accept = move || {
         for stream in listener.incoming().flatten() {
-            let lab = lab.clone();
+            let served = served.clone();
             // Without a thread the connection is closed.
-            let _ = thread::Builder::new().spawn(move || serve(stream, &lab));
+            let _ = thread::Builder::new().spawn(move || serve(stream, &served));
         }
     };
     thread::Builder::new()
@@ -31,7 +31,7 @@ pub fn listen(listener: TcpListener, lab: Lab) -> io::Result<()> {
 }
 
 /// Serves a connection until it ends, or sends what is no RESP.
-fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
+fn serve(mut stream: TcpStream, served: &Served) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut inbound = BytesMut::new();
     let mut bytes = [0; 4096];
@@ -43,7 +43,7 @@ fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
         inbound.extend_from_slice(&bytes[..count]);
         loop {
             match resp::next_words(&mut inbound) {
-                Ok(Some(words)) => stream.write_all(&reply(lab, &words))?,
+                Ok(Some(words)) => stream.write_all(&reply(served, &words))?,
                 Ok(None) => break,
                 Err(_) => {
                     let problem = resp::error("ERR Protocol error: write a command as an array");
@@ -54,13 +54,13 @@ fn serve(mut stream: TcpStream, lab: &Lab) -> io::Result<()> {
     }
 }
 
-fn reply(lab: &Lab, words: &[Bytes]) -> Bytes {
+fn reply(served: &Served, words: &[Bytes]) -> Bytes {
     let words = texts(words);
     let words: Vec<&str> = words.iter().map(|word| &**word).collect();
     if let Some(reply) = greeting(&words) {
         return reply;
     }
-    resp::answer(&match lab.execute(&words) {
+    resp::answer(&match served.execute(&words) {
         Ok(Outcome::Done) => status("OK"),
         Ok(Outcome::Lines(lines)) => BytesFrame::Array(lines.into_iter().map(resp::bulk).collect()),
         Err(problem) => resp::error(format!("ERR {}", problem.replace(['\r', '\n'], " "))),

@@ -20,9 +20,9 @@ use locklab_redis::server::{Machine, Stop};
 use locklab_values::dist::Dist;
 use locklab_vecmap::VecMap;
 
-use super::order::{self, COMMANDS, Command, Direction, Order, Strike};
-use super::record::Record;
-use super::topology::Place;
+use crate::order::{self, COMMANDS, Command, Direction, Order, Strike};
+use crate::record::Record;
+use crate::topology::Place;
 
 /// The name of everybody who is not a served server.
 pub const CLIENTS: &str = "clients";
@@ -32,7 +32,7 @@ const STOP_SLICE: Duration = Duration::from_millis(5);
 
 /// The servers of a program, whose faults any thread may order.
 #[derive(Clone)]
-pub struct Lab {
+pub struct Served {
     proxy: Arc<Proxy>,
     inside: Arc<Mutex<Inside>>,
 }
@@ -97,14 +97,14 @@ pub enum Outcome {
     Lines(Vec<String>),
 }
 
-impl Lab {
+impl Served {
     /// A laboratory for servers at these places, with a bench for each. The listeners of the places
     /// become the proxy's.
     ///
     /// # Errors
     ///
     /// If the machine has no further loopback addresses, as only Linux does, or no more threads.
-    pub fn new(places: &mut [Place], record: Record) -> anyhow::Result<(Lab, Vec<Bench>)> {
+    pub fn new(places: &mut [Place], record: Record) -> anyhow::Result<(Served, Vec<Bench>)> {
         let client = (CLIENTS.into(), host(Ipv4Addr::LOCALHOST));
         let hosts = (1..).zip(places.iter());
         let hosts = hosts.map(|(number, place)| (place.name.clone(), host(private(number))));
@@ -132,7 +132,7 @@ impl Lab {
             benches.push(bench);
         }
         let inside = Arc::new(Mutex::new(Inside { servers, record }));
-        Ok((Lab { proxy, inside }, benches))
+        Ok((Served { proxy, inside }, benches))
     }
 
     /// Carries out a command.
@@ -172,17 +172,17 @@ impl Lab {
     ///
     /// # Errors
     ///
-    /// As [`Lab::execute`].
+    /// As [`Served::execute`].
     pub fn execute_at(&self, own: &Name, words: &[&str], stop: &Stop) -> Result<Outcome, String> {
         let (answer, answered) = mpsc::channel();
-        let (lab, own) = (self.clone(), own.clone());
+        let (served, own) = (self.clone(), own.clone());
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let execute = move || {
             let words: Vec<&str> = words.iter().map(|word| &**word).collect();
-            let is_server = |word: &str| lab.inside().servers.contains_key(word);
+            let is_server = |word: &str| served.inside().servers.contains_key(word);
             let words = order::about(&own, &words, is_server);
             // If nobody waits for it any more, the server has crashed.
-            let _ = answer.send(lab.execute(&words));
+            let _ = answer.send(served.execute(&words));
         };
         let thread = thread::Builder::new().spawn(execute);
         thread.map_err(|error| format!("cannot start a thread: {error}"))?;
@@ -193,6 +193,11 @@ impl Lab {
                 Err(_) => return Err("the server has crashed".into()),
             }
         }
+    }
+
+    /// Says a line for people.
+    pub fn tell(&self, line: &str) {
+        self.inside().record.tell(line);
     }
 
     fn inside(&self) -> MutexGuard<'_, Inside> {
@@ -308,13 +313,13 @@ impl Lab {
     }
 
     fn start_later(&self, name: &Name, after: Duration) -> Result<(), String> {
-        let (lab, name) = (self.clone(), name.clone());
+        let (served, name) = (self.clone(), name.clone());
         let start = move || {
             thread::sleep(after);
-            let mut inside = lab.inside();
+            let mut inside = served.inside();
             if let Ok(server) = inside.server(&name)
                 && matches!(server.state, State::Crashed | State::Killed)
-                && lab.start(&name, server).is_ok()
+                && served.start(&name, server).is_ok()
             {
                 inside.record.add(&["LAB.RESTART", &*name]);
             }

@@ -19,9 +19,9 @@ use locklab_redis::server::{Builder, Machine, Stop};
 use locklab_redis::{ExtensionReply, Imitated, Persistence, SentinelServer, Server};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use super::lab::{Bench, Lab, Outcome};
-use super::order::texts;
-use super::topology::{Place, Role};
+use crate::order::texts;
+use crate::served::{Bench, Outcome, Served};
+use crate::topology::{Place, Role};
 
 /// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
 const SYNC_DELAY: Duration = Duration::from_secs(5);
@@ -54,7 +54,7 @@ pub struct Settings {
     /// How long a master does not answer until it is down for a sentinel.
     pub down_after: Duration,
     /// The laboratory whose commands nodes take, if they take any.
-    pub lab: Option<Lab>,
+    pub served: Option<Served>,
 }
 
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
@@ -120,8 +120,8 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
             Role::Master { .. } => node.clone(),
             Role::Replica { of } => node.clone().replica_of(of),
         };
-        let node = match &settings.lab {
-            Some(lab) => with_commands(node, lab.clone(), place.name.clone()),
+        let node = match &settings.served {
+            Some(served) => with_commands(node, served.clone(), place.name.clone()),
             None => node,
         };
         Box::new(move |listener, machine, stop| node.serve_on(listener, machine, stop))
@@ -130,12 +130,12 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
 }
 
 /// A node that takes the commands of the laboratory.
-fn with_commands(node: Builder, lab: Lab, name: Name) -> Builder {
+fn with_commands(node: Builder, served: Served, name: Name) -> Builder {
     node.extend(move |words, stop| {
         let words = texts(words);
         let words: Vec<&str> = words.iter().map(|word| &**word).collect();
         let is_ours = words.first()?.to_ascii_uppercase().starts_with("LAB.");
-        is_ours.then(|| match lab.execute_at(&name, &words, stop) {
+        is_ours.then(|| match served.execute_at(&name, &words, stop) {
             Ok(Outcome::Done) => ExtensionReply::Ok,
             Ok(Outcome::Lines(lines)) => ExtensionReply::Lines(lines),
             Err(problem) => ExtensionReply::Error(format!("ERR {problem}")),

@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn the_book_has_the_table() {
-        let book = include_str!("../../../docs/serve.md");
+        let book = include_str!("../../docs/serve.md");
         for command in COMMANDS {
             let usage = command.usage().replace('|', r"\|");
             let row = format!("| `{usage}` | {} |\n", command.help);

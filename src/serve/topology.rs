@@ -31,7 +31,7 @@ pub struct Place {
     pub address: SocketAddr,
     /// Its role.
     pub role: Role,
-    pub(super) listener: TcpListener,
+    pub(crate) listener: TcpListener,
 }
 
 /// The initial role of a server. A failover may change it.

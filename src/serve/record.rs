@@ -1,5 +1,5 @@
-//! What was done to the servers, and when: in memory for LAB.LOG, as lines on standard error, and
-//! as JSON Lines in a file.
+//! What was done to the servers, and when: in memory for LAB.LOG, as lines for people, and as JSON
+//! Lines in a file.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -7,18 +7,21 @@ use std::path::Path;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
-use locklab_experiments::output::status;
 use locklab_values::units::fractional_ms_from_ns;
 use serde::Serialize;
 
 /// The most entries that LAB.LOG keeps: the last ones.
 const MAX_ENTRIES: usize = 10_000;
 
+/// Where lines for people go, such as standard error.
+pub type Say = fn(&str);
+
 /// The record of a program's faults.
 pub struct Record {
     start: Instant,
     entries: Vec<String>,
     file: Option<File>,
+    say: Say,
 }
 
 /// A line of the file.
@@ -43,7 +46,7 @@ impl Record {
     /// # Errors
     ///
     /// If the file cannot be created.
-    pub fn new(file: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn new(file: Option<&Path>, say: Say) -> anyhow::Result<Self> {
         let create = |path: &Path| {
             File::create(path).with_context(|| format!("cannot create {}", path.display()))
         };
@@ -51,6 +54,7 @@ impl Record {
             start: Instant::now(),
             entries: Vec::new(),
             file: file.map(create).transpose()?,
+            say,
         })
     }
 
@@ -60,7 +64,7 @@ impl Record {
         let (command, rest) = words.split_first().unwrap_or((&"", &[]));
         let line = format!("{at_ms:.3} {command} {}", rest.join(" "));
         let line = line.trim_end().to_owned();
-        status!("{line}");
+        (self.say)(&line);
         if self.entries.len() == MAX_ENTRIES {
             self.entries.remove(0);
         }
@@ -83,9 +87,16 @@ impl Record {
             .map_err(std::io::Error::other)
             .and_then(|entry| writeln!(file, "{entry}"));
         if let Err(error) = written {
-            status!("cannot write the record, and does not go on with it: {error}");
+            self.tell(&format!(
+                "cannot write the record, and does not go on with it: {error}"
+            ));
             self.file = None;
         }
+    }
+
+    /// Says a line that is no entry.
+    pub fn tell(&self, line: &str) {
+        (self.say)(line);
     }
 
     /// All entries, oldest first.

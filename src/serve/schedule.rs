@@ -4,10 +4,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_experiments::output::status;
-
-use super::lab::Lab;
-use super::order::{self, Order};
+use crate::order::{self, Order};
+use crate::served::Served;
 
 /// A command, and how long after the start it is carried out.
 #[derive(Clone, Debug)]
@@ -45,15 +43,15 @@ impl Scheduled {
 /// # Errors
 ///
 /// If the machine cannot start another thread.
-pub fn run(mut schedule: Vec<Scheduled>, lab: Lab) -> io::Result<()> {
+pub fn run(mut schedule: Vec<Scheduled>, served: Served) -> io::Result<()> {
     let start = Instant::now();
     // Stable: those of one time are in the order of the command line.
     schedule.sort_by_key(|scheduled| scheduled.at);
     let run = move || {
         for scheduled in schedule {
             thread::sleep(scheduled.at.saturating_sub(start.elapsed()));
-            if let Err(problem) = lab.execute(&scheduled.words()) {
-                status!("--fault: {problem}");
+            if let Err(problem) = served.execute(&scheduled.words()) {
+                served.tell(&format!("--fault: {problem}"));
             }
         }
     };
