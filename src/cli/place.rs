@@ -17,6 +17,8 @@ Examples:
   locklab place kleppmann/k1 --pairs
   locklab place --all
   locklab place --lock redlock --lock redlock-fenced --pairs
+  locklab place --fenced        what tokens withstand beyond the faults of their
+                                scenarios
 
 The scenario is run once without its faults. Then each kind of fault is placed
 at each step of that run, on each host that it can strike there: pauses,
@@ -33,8 +35,8 @@ complete; 70 a bug in Locklab; 130 interrupted.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Options {
     /// The scenario: the name of a shipped one, or a file; its own faults are left out
-    #[arg(value_name = "SCENARIO", required_unless_present_any = ["all", "locks"],
-          conflicts_with_all = ["all", "locks"], add = scenario_completer())]
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["all", "locks", "fenced"],
+          conflicts_with_all = ["all", "locks", "fenced"], add = scenario_completer())]
     scenario: Option<String>,
     /// Compare all locks, on a workload of two clients that take the lock in turn
     #[arg(long, conflicts_with = "locks")]
@@ -43,6 +45,9 @@ pub(super) struct Options {
     /// the plain form alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
+    /// Compare the shipped scenarios in which a lock's tokens keep the resource safe
+    #[arg(long, conflicts_with_all = ["all", "locks"])]
+    fenced: bool,
     /// Also place all pairs of faults
     #[arg(long)]
     pairs: bool,
@@ -68,6 +73,7 @@ pub(super) fn place(options: &Options, context: &Context) -> anyhow::Result<Exit
     };
     let seeds = options.seeds.range();
     let place = match &options.scenario {
+        None if options.fenced => Place::of_fenced(&options.sets, seeds, faults)?,
         None => Place::of_locks(&options.locks, &options.sets, seeds, faults)?,
         Some(name) => Place::of_scenario(scenario::load(name, &options.sets)?, seeds, faults)?,
     };

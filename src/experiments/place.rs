@@ -32,7 +32,7 @@ use super::report::Report;
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Session, Store, data};
 use locklab_matrix::put_in;
-use locklab_model::scenario::Scenario;
+use locklab_model::scenario::{self, SHIPPED, Scenario};
 use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::simulate::Keep;
@@ -89,6 +89,8 @@ enum Compares {
     Scenario,
     /// Locks on the standard workload.
     Locks,
+    /// Scenarios whose tokens keep the resource safe.
+    Fenced,
 }
 
 /// A scenario, and its runs without faults.
@@ -169,6 +171,29 @@ impl Place {
         })
     }
 
+    /// Plans to compare the scenarios that ship with a lock that gives tokens, and predict that the resource is never
+    /// violated.
+    ///
+    /// # Errors
+    ///
+    /// If an override does not fit, or a run without faults does not end.
+    pub fn of_fenced(sets: &[String], seeds: Range<u64>, faults: Faults) -> anyhow::Result<Self> {
+        let mut subjects = Vec::new();
+        for (name, _) in SHIPPED {
+            // The overrides have to fit those that are compared, and no others.
+            let shipped = scenario::load(name, &[])?;
+            if shipped.relies_on_tokens() && shipped.campaign.is_none() {
+                let scenario = scenario::load(name, sets)?;
+                subjects.push(Subject::of(scenario.name.clone(), scenario, &seeds)?);
+            }
+        }
+        Ok(Self {
+            subjects,
+            compares: Compares::Fenced,
+            faults,
+        })
+    }
+
     fn baselines(&self) -> impl Iterator<Item = &Baseline> {
         self.subjects.iter().flat_map(|subject| &subject.baselines)
     }
@@ -204,6 +229,7 @@ impl Experiment for Place {
             (Compares::Scenario, [subject]) => store
                 .below("place")?
                 .below(&subject.scenario.name.replace('/', "-")),
+            (Compares::Fenced, _) => store.below("place")?.below("fenced"),
             _ => store.below("place"),
         }
     }
@@ -284,7 +310,8 @@ impl Experiment for Place {
             .collect();
         match self.compares {
             Compares::Scenario => self.of_one(&struck, &results, session, folder),
-            Compares::Locks => self.of_all(&struck, &results, folder),
+            Compares::Locks => self.of_all(&tables::LOCKS, &struck, &results, folder),
+            Compares::Fenced => self.of_all(&tables::FENCED, &struck, &results, folder),
         }
     }
 }
@@ -328,9 +355,10 @@ impl Place {
         })
     }
 
-    /// The comparison of locks.
+    /// The comparison of all subjects.
     fn of_all(
         &self,
+        words: &tables::Words,
         struck: &[tables::Struck<'_>],
         results: &Results,
         folder: &Store,
@@ -343,7 +371,7 @@ impl Place {
             rest = others;
             let (own_pairs, others) = pairs.split_at(subject.baselines.len().min(pairs.len()));
             pairs = others;
-            rows.push(tables::LockRow {
+            rows.push(tables::ComparedRow {
                 label: subject.label.clone(),
                 summary: tables::Summary::of(own),
                 pairs: { own_pairs.iter() }.map(|made| &made.result).collect(),
@@ -353,8 +381,8 @@ impl Place {
             .subjects
             .first()
             .map_or(0, |subject| subject.baselines.len());
-        let document = data::document(Self::NAME, json!({ "locks": rows }));
-        let section = tables::compared(&rows, seeds, &document, folder);
+        let document = data::document(Self::NAME, json!({ words.list: rows }));
+        let section = tables::compared(words, &rows, seeds, &document, folder);
         Ok(Report::of(section, document, Exit::AsPredicted))
     }
 }

@@ -188,3 +188,27 @@ fn what_ctrl_c_leaves_of_a_run_is_told_and_need_not_be_run_again() {
     let whole = whole.locklab(&[&seeds[..], &["--json"]].concat());
     assert_eq!(resumed.out, whole.out);
 }
+
+#[test]
+fn what_relies_on_tokens_is_told_how_to_strike_it_elsewhere() {
+    let bench = Bench::new("run-fenced");
+    let fenced = bench.locklab(&["run", "kleppmann/k5", "--seeds", "10"]);
+    assert!(
+        fenced.told().contains(" place kleppmann/k5"),
+        "{}",
+        fenced.told()
+    );
+    // With another resource it is another question, and nothing is predicted.
+    let sets = [
+        "run",
+        "kleppmann/k5",
+        "--seeds",
+        "10",
+        "--set",
+        "resource.fencing=none",
+    ];
+    for other in [&sets[..], &["run", "kleppmann/k1", "--seeds", "10"]] {
+        let told = bench.locklab(other).told();
+        assert!(!told.contains(" place "), "{told}");
+    }
+}

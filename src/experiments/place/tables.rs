@@ -280,9 +280,41 @@ pub(super) fn by_step(title: String, struck: &[Struck<'_>], summary: &Summary) -
     }
 }
 
-/// One lock of a comparison.
+/// What the report calls the subjects of a comparison.
+pub(super) struct Words {
+    /// Behind "One fault at every step: ".
+    title: &'static str,
+    /// The first column.
+    rows_are: &'static str,
+    /// The list of them in JSON.
+    pub(super) list: &'static str,
+    /// What the files are about.
+    subject: &'static str,
+    /// The name of the files.
+    stem: &'static str,
+}
+
+/// Locks on the standard workload.
+pub(super) const LOCKS: Words = Words {
+    title: "the locks compared",
+    rows_are: "lock",
+    list: "locks",
+    subject: "locks, with two clients",
+    stem: "place",
+};
+
+/// Scenarios whose tokens keep the resource safe.
+pub(super) const FENCED: Words = Words {
+    title: "scenarios whose tokens keep the resource safe",
+    rows_are: "scenario",
+    list: "scenarios",
+    subject: "scenarios of locks with tokens that predict resource: holds",
+    stem: "fenced",
+};
+
+/// One subject of a comparison.
 #[derive(Serialize)]
-pub(super) struct LockRow<'a> {
+pub(super) struct ComparedRow<'a> {
     pub(super) label: String,
     pub(super) summary: Summary,
     #[serde(serialize_with = "summed")]
@@ -293,9 +325,10 @@ fn summed<S: Serializer>(pairs: &[&Pairs], serializer: S) -> Result<S::Ok, S::Er
     pairs::summary(pairs).serialize(serializer)
 }
 
-/// The comparison of locks.
+/// The comparison.
 pub(super) fn compared(
-    rows: &[LockRow<'_>],
+    words: &Words,
+    rows: &[ComparedRow<'_>],
     seeds: usize,
     document: &Value,
     folder: &Store,
@@ -307,11 +340,11 @@ pub(super) fn compared(
         columns.extend(PAIRED.map(String::from));
     }
     let mut list = Csv::new(
-        ["lock".to_owned()]
+        [words.rows_are.to_owned()]
             .into_iter()
             .chain(columns.iter().cloned()),
     );
-    let row = |row: &LockRow<'_>| {
+    let row = |row: &ComparedRow<'_>| {
         let mut fields = vec![Field::plain(thousands(row.summary.steps), Look::Silent)];
         fields.extend(row.summary.counts.fields());
         if has_pairs {
@@ -332,22 +365,24 @@ pub(super) fn compared(
     }
     let table = Table {
         title: format!(
-            "One fault at every step: the locks compared ({seeds} {} each)",
+            "One fault at every step: {} ({seeds} {} each)",
+            words.title,
             if seeds == 1 { "run" } else { "runs" }
         ),
-        rows_are: "lock",
+        rows_are: words.rows_are,
         columns,
         rows,
         legend: LEGEND.into(),
         notes: vec![NOTE.into()],
     };
     let provenance = Provenance {
-        subject: "locks, with two clients".into(),
+        subject: words.subject.into(),
         overrides: vec![],
         seeds: format!("{seeds} seeds each"),
         environment: "simulated world".into(),
     };
-    Section::of_table(table, list, document.clone(), provenance, folder, "place")
+    let document = document.clone();
+    Section::of_table(table, list, document, provenance, folder, words.stem)
 }
 
 /// The columns of [`paired`].

@@ -6,10 +6,10 @@ use locklab_model::scenario::{Scenario, load};
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
 
-use super::STANDARD_SETS;
 use super::classes::{Class, schedule};
 use super::outcome::{Does, Outcome};
 use super::subject::{Baseline, as_override};
+use super::{Faults, Place, STANDARD_SETS};
 
 fn two_clients(sets: &[&str]) -> Scenario {
     let sets: Vec<String> = { STANDARD_SETS.iter().chain(sets) }
@@ -152,4 +152,17 @@ fn a_fault_does_the_worst_that_it_violates() {
     assert_eq!(does(&[Property::ForeignRelease], true), Does::Other);
     assert_eq!(does(&[], false), Does::Inconclusive);
     assert_eq!(does(&[], true), Does::Nothing);
+}
+
+#[test]
+fn scenarios_that_rely_on_tokens_are_compared() {
+    let place = Place::of_fenced(&[], 0..1, Faults::One).expect("they end");
+    let labels: Vec<&str> = place.subjects.iter().map(|it| &*it.label).collect();
+    for name in ["kleppmann/k5", "baselines/cas", "antirez/a2"] {
+        assert!(labels.contains(&name), "{labels:?}");
+    }
+    // No token; a resource that tokens do not keep safe; a campaign.
+    for name in ["kleppmann/k1", "kleppmann/k7", "kleppmann/k19"] {
+        assert!(!labels.contains(&name), "{labels:?}");
+    }
 }

@@ -37,6 +37,11 @@ impl Scenario {
         needed.max().unwrap_or(0).max(USUAL_SEEDS)
     }
 
+    /// Whether the scenario predicts that the tokens of its lock keep the resource safe.
+    pub fn relies_on_tokens(&self) -> bool {
+        self.lock.gives_tokens() && self.predicts(Property::Resource, Expected::Holds)
+    }
+
     /// Whether the scenario predicts this verdict of `property`.
     pub fn predicts(&self, property: Property, expected: Expected) -> bool {
         let prediction = self.expect.get(&property);
