@@ -28,6 +28,7 @@ const UNTESTED: &[(&str, &str)] = &[
     ("campaign", "takes minutes"),
     ("cost", "takes minutes"),
     ("--all", "takes half a minute"),
+    ("--fenced", "takes a minute"),
     ("--pairs", "takes minutes"),
     ("--strategies", "takes minutes"),
     ("--campaign", "takes half a minute"),
