@@ -122,6 +122,19 @@ fn outcomes_that_do_not_are_compared_with_runs_of_other_seeds() {
     assert_eq!(row.finding, Finding::Differ);
 }
 
+/// As `tests/agreement.rs` compares them.
+#[test]
+fn six_runs_that_all_end_otherwise_differ_from_twenty_simulated_ones() {
+    let simulation = Simulation {
+        prompt: simulated(0..20, |_| true, SOME_NS),
+        twins: Simulated::default(),
+    };
+    for (runs, finding) in [(6, Finding::Differ), (2, Finding::Unclear)] {
+        let (row, _) = compare(&simulation, simulated(0..runs, |_| false, SOME_NS));
+        assert_eq!(row.finding, finding, "{runs}: {row:?}");
+    }
+}
+
 #[test]
 fn few_pairs_are_unclear_whatever_they_show() {
     let simulation = simulation(|_| true, |_| true);
