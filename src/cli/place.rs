@@ -45,7 +45,8 @@ pub(super) struct Options {
     /// the plain form alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
     locks: Vec<String>,
-    /// Compare the shipped scenarios in which a lock's tokens keep the resource safe
+    /// Compare the shipped scenarios that rely on a lock's fencing tokens: those that predict that
+    /// the resource is never violated
     #[arg(long, conflicts_with_all = ["all", "locks"])]
     fenced: bool,
     /// Also place all pairs of faults

@@ -89,7 +89,7 @@ enum Compares {
     Scenario,
     /// Locks on the standard workload.
     Locks,
-    /// Scenarios whose tokens keep the resource safe.
+    /// Scenarios that rely on fencing tokens.
     Fenced,
 }
 

@@ -313,7 +313,10 @@ impl Run {
         // An override asks another question, and a campaign has no steps of its own.
         let is_as_written = scenario.overrides.is_empty() && scenario.campaign.is_none();
         if matches!(self.on, On::World) && is_as_written && scenario.relies_on_tokens() {
-            lines.push("  resource is predicted under these faults; others, at each step:".into());
+            lines.push(
+                "  resource is predicted to hold under these faults; to place others at each step:"
+                    .into(),
+            );
             let place = program.line(&["place", &scenario.name]);
             lines.push(format!("    place    {place}"));
         }

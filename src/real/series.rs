@@ -69,11 +69,9 @@ pub fn attempt(
 }
 
 /// The longest stall of the machine in a run of [`run_undisturbed`], in nanoseconds.
-const UNDISTURBED_NS: u64 = 4 * LONGEST_STALL_NS;
+pub const UNDISTURBED_NS: u64 = 4 * LONGEST_STALL_NS;
 
-/// A run for a test on a machine that is busy: repeated as in [`attempt`], with a limit of 200 ms; the last
-/// attempt counts in any case. What such a test relies on must be further apart than the limit, for instance the
-/// starts of two clients.
+/// A run for a test on a machine that is busy: that of [`run_within`] 200 ms.
 ///
 /// # Errors
 ///
@@ -85,10 +83,27 @@ pub fn run_undisturbed(
     schedule: &Schedule,
     keep: Keep,
 ) -> Result<Run, ConfirmError> {
+    run_within(real, scenario, seed, schedule, keep, UNDISTURBED_NS)
+}
+
+/// A run, repeated as in [`attempt`]; the last attempt counts in any case. What a test relies on must be further
+/// apart than the limit, for instance the starts of two clients.
+///
+/// # Errors
+///
+/// See [`run_with`].
+pub fn run_within(
+    real: &RealRedis,
+    scenario: &Scenario,
+    seed: u64,
+    schedule: &Schedule,
+    keep: Keep,
+    longest_stall_ns: u64,
+) -> Result<Run, ConfirmError> {
     let run = || run_with(real, scenario, seed, schedule, keep);
     let mut last = run()?;
     for _ in 1..ATTEMPTS {
-        if last.lateness.worst_ns() > UNDISTURBED_NS {
+        if last.lateness.worst_ns() > longest_stall_ns {
             last = run()?;
         }
     }

@@ -15,4 +15,4 @@ pub mod topology;
 
 pub use record::{Record, Say};
 pub use schedule::Scheduled;
-pub use served::{Bench, CLIENTS, Served};
+pub use served::{Bench, Outcome, Served};

@@ -25,7 +25,7 @@ use crate::record::Record;
 use crate::topology::Place;
 
 /// The name of everybody who is not a served server.
-pub const CLIENTS: &str = "clients";
+const CLIENTS: &str = "clients";
 
 /// How long a server waits for its own command until it looks whether it has ended.
 const STOP_SLICE: Duration = Duration::from_millis(5);

@@ -1,14 +1,12 @@
 //! One run with a script of Bash as the program of every client.
 
+use locklab_history::wire::PATIENCE_NS;
 use locklab_model::scenario::{Scenario, parse};
-use locklab_real::series::run_undisturbed;
+use locklab_real::series::{UNDISTURBED_NS, run_within};
 use locklab_real::{Clients, ConfirmError, Program, Programs, RealRedis};
 use locklab_runner::judged::JudgedRun;
 use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
-
-/// How often a run is made at the most, if the machine is late.
-const ATTEMPTS: usize = 4;
 
 /// What every script begins with: `tell` writes a line of the protocol, `redis URL WORDS` sends a request and
 /// sets `reply` to the first line of what comes back.
@@ -73,6 +71,16 @@ impl Bench {
     /// Runs a script for each client; `scenario` is what stands beside its title, lock and topology. `None` if
     /// there is no Bash here.
     pub fn try_run(self, scenario: &str, script: &str) -> Option<Result<Run, ConfirmError>> {
+        self.try_within(UNDISTURBED_NS, scenario, script)
+    }
+
+    /// The same; the run is repeated if the machine stalls for longer than this, in nanoseconds.
+    fn try_within(
+        self,
+        stall_ns: u64,
+        scenario: &str,
+        script: &str,
+    ) -> Option<Result<Run, ConfirmError>> {
         if !std::path::Path::new("/bin/bash").exists() {
             eprintln!("skipped: there is no /bin/bash");
             return None;
@@ -92,21 +100,16 @@ impl Bench {
             ..RealRedis::new(programs)
         };
         let keep = Keep::MESSAGES;
-        Some(run_undisturbed(&real, &scenario, 1, &drawn.schedule, keep))
+        let schedule = &drawn.schedule;
+        Some(run_within(&real, &scenario, 1, schedule, keep, stall_ns))
     }
 
-    /// Runs and judges it. It is run again, a few times at the most, while the machine is late by more than this, in
-    /// nanoseconds.
-    pub fn judge(self, late_ns: u64, scenario: &str, script: &str) -> Option<JudgedRun> {
-        let run = || Some(self.try_run(scenario, script)?.expect("the run ends"));
-        let mut last = run()?;
-        for _ in 1..ATTEMPTS {
-            if last.lateness.worst_ns() > late_ns {
-                last = run()?;
-            }
-        }
+    /// Runs it and judges it by the wire, where a reply that is later gives nothing for certain.
+    pub fn judge(self, scenario: &str, script: &str) -> Option<JudgedRun> {
+        let run = self.try_within(PATIENCE_NS, scenario, script)?;
+        let run = run.expect("the run ends");
         let schedule = self.scenario(scenario).drawn(1).schedule;
-        Some(JudgedRun::of(last, schedule, &self.scenario(scenario)))
+        Some(JudgedRun::of(run, schedule, &self.scenario(scenario)))
     }
 
     fn scenario(self, rest: &str) -> Scenario {

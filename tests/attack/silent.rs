@@ -2,15 +2,13 @@
 
 use locklab_check::{Property, Verdict};
 use locklab_history::Event;
-use locklab_history::wire::PATIENCE_NS;
 use locklab_real::ConfirmError;
 use locklab_runner::judged::JudgedRun;
 
 use crate::bench::{Bench, LOCK, attack};
 
 fn judge(bench: Bench, scenario: &str, script: &str) -> Option<JudgedRun> {
-    // A later reply gives nothing for certain.
-    bench.judge(PATIENCE_NS, scenario, &format!("{LOCK}{script}"))
+    bench.judge(scenario, &format!("{LOCK}{script}"))
 }
 
 /// The clients of the grants that are certain, in order.

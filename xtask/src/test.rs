@@ -27,7 +27,7 @@ const DEBUG: &[Step] = &[
 ];
 
 /// Steps that compute: those that use the release build, and others that build in `target/debug`, where Cargo builds
-/// one thing at a time. When the release build ends, the tests in debug are built, and only run.
+/// one thing at a time. By the end of the release build the tests in debug are built, and only run.
 const RELEASE: &[Step] = &[
     Step::run("release build", "cargo xtask release"),
     // This program apart, as the tests are built (`tool::PRODUCT`): they share build scripts and macros.

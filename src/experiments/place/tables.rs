@@ -303,9 +303,9 @@ pub(super) const LOCKS: Words = Words {
     stem: "place",
 };
 
-/// Scenarios whose tokens keep the resource safe.
+/// Scenarios that rely on fencing tokens.
 pub(super) const FENCED: Words = Words {
-    title: "scenarios whose tokens keep the resource safe",
+    title: "the scenarios that rely on fencing tokens",
     rows_are: "scenario",
     list: "scenarios",
     subject: "scenarios of locks with tokens that predict resource: holds",
