@@ -145,7 +145,7 @@ fn is_random_run(run: &str) -> bool {
 }
 
 fn is_of_random(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || ['+', '/', '=', '-'].contains(&letter)
+    letter.is_ascii_alphanumeric() || ['+', '/', '=', '-', '_'].contains(&letter)
 }
 
 /// A name with a star in the place of each random part, and of the number of a thread after it.
@@ -192,6 +192,7 @@ mod tests {
                 "PEXPIRE jobs:lock 100",
                 "GET jobs:lock",
                 "zadd q 1790000000000 0123456789abcdef0123",
+                "set jobs:lock 5lEExpWSaBo_46BFqsvBGw nx px 3000",
             ],
             &[
                 "set lock v1 nx px lease",
@@ -201,6 +202,7 @@ mod tests {
                 "pexpire lock 100",
                 "get lock",
                 "zadd q now v1",
+                "set lock v3 nx px lease",
             ],
         );
     }
