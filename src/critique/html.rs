@@ -1,5 +1,7 @@
 //! The page's HTML: `page.html` with the style sheet, and what repeats for each claim and text.
 
+mod every_step;
+
 use super::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 
 /// The heading of a column.
@@ -38,6 +40,8 @@ impl Page {
             claims = each(&self.claims, |claim| line(claim, self.real)),
             real_note = if self.real { REAL_NOTE } else { "" },
             sources = each(&self.sources, |text| source(text, self.real)),
+            every_step_link = each(&self.every_step, |_| every_step::LINK.into()),
+            every_step = each(&self.every_step, every_step::section),
             how = each(&self.how, |(what, value)| format!(
                 "\n<dt>{}</dt><dd>{}</dd>",
                 escape(what),
@@ -155,16 +159,20 @@ fn evidence(claim: &ClaimView, real: bool) -> String {
     )
 }
 
-/// What stands between backticks is code.
 fn elsewhere(words: &str) -> String {
-    let mut html = String::from("\n<p>");
+    format!("\n<p>{}</p>", with_code(words))
+}
+
+/// Text in an element, of which code stands between backticks.
+fn with_code(words: &str) -> String {
+    let mut html = String::new();
     for (part, words) in words.split('`').enumerate() {
         html += &match part % 2 {
             0 => escape(words),
             _ => format!("<code>{}</code>", escape(words)),
         };
     }
-    html + "</p>"
+    html
 }
 
 fn scenarios(scenarios: &[ScenarioView], real: bool) -> String {
@@ -251,6 +259,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page::{Answer, EveryStep};
 
     const HOSTILE: &str = "<script>alert('1')</script> & \"{summary}\" `";
     const WRITTEN: &str =
@@ -320,6 +329,23 @@ mod tests {
             real: true,
             claims: vec![line],
             sources: vec![source],
+            every_step: Some(EveryStep {
+                summary: hostile(),
+                answers: vec![
+                    Answer {
+                        claims: &["K1", "K13"],
+                        says: "`redlock` holds".into(),
+                    },
+                    Answer {
+                        claims: &["K5"],
+                        says: hostile(),
+                    },
+                ],
+                columns: vec![hostile(), hostile()],
+                rows: vec![(hostile(), vec![mark()])],
+                notes: vec![hostile()],
+                command: hostile(),
+            }),
             how: vec![("what", hostile())],
         }
     }
@@ -343,6 +369,24 @@ mod tests {
         ] {
             assert_eq!(html.matches(open).count(), html.matches(close).count());
         }
+    }
+
+    #[test]
+    fn comparison_of_locks_stands_behind_the_claims_and_in_the_contents() {
+        let with = page().html();
+        let at = |part: &str| with.find(part).unwrap_or_else(|| panic!("{part}:\n{with}"));
+        let section = at("<h2 id=\"every-step\">");
+        assert!(at("<section aria-labelledby") < section && section < at("<h2 id=\"how\">"));
+        assert!(at("<a href=\"#every-step\">") < at("<h2 id=\"summary\">"));
+        at(
+            "<li><code>redlock</code> holds (<a href=\"#K1\">K1</a>, <a href=\"#K13\">K13</a>)</li>",
+        );
+        let without = Page {
+            every_step: None,
+            ..page()
+        };
+        let without = without.html();
+        assert!(!without.contains("every-step") && !without.contains("every step"));
     }
 
     #[test]

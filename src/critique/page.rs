@@ -16,6 +16,8 @@ pub struct Page {
     pub claims: Vec<Line>,
     /// The texts, each with its claims.
     pub sources: Vec<SourceView>,
+    /// The locks compared; only on the page of the whole debate.
+    pub every_step: Option<EveryStep>,
     /// How it was made: what, and its value.
     pub how: Vec<(&'static str, String)>,
 }
@@ -116,6 +118,30 @@ pub struct Row {
     pub real: Mark,
 }
 
+/// All locks under one fault at every step, beyond the moments of the claims.
+pub struct EveryStep {
+    /// What was placed, in a sentence.
+    pub summary: String,
+    /// What that says about claims; names of locks stand between backticks.
+    pub answers: Vec<Answer>,
+    /// The headings of the table, of which the first is that of the locks.
+    pub columns: Vec<String>,
+    /// The rows of the table: a lock, and its numbers.
+    pub rows: Vec<(String, Vec<Mark>)>,
+    /// What the numbers count, a sentence or two each.
+    pub notes: Vec<String>,
+    /// The command that makes the table.
+    pub command: String,
+}
+
+/// What a comparison says about claims.
+pub struct Answer {
+    /// The claims, by letter and number.
+    pub claims: &'static [&'static str],
+    /// What was observed.
+    pub says: String,
+}
+
 /// A drawing with its caption, and the commands that make it again and go on from it.
 pub struct Picture {
     /// The drawing; its ids are unique on the page.
@@ -154,6 +180,7 @@ mod tests {
             real: false,
             claims: vec![],
             sources: vec![],
+            every_step: None,
             how: vec![("what", "a < b".into())],
         };
         let html = page.html();
@@ -173,6 +200,7 @@ mod tests {
             ("page.html", include_str!("page.html")),
             ("page.css", include_str!("page.css")),
             ("html.rs", code),
+            ("every_step.rs", include_str!("html/every_step.rs")),
         ];
         for (part, text) in parts {
             for outside in ["src=", "@import", "url(", "<link", "<script"] {

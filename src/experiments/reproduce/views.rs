@@ -50,6 +50,7 @@ pub(super) fn page(
         real: observed.redis.is_some(),
         claims: lines,
         sources,
+        every_step: None,
         how,
     })
 }
