@@ -20,7 +20,9 @@ Examples:
 
 Writes index.html, one page that needs no network. It shows for each claim its
 text, the prediction, the observation, the picture of a run, and the command
-that repeats it.
+that repeats it. Behind the claims it compares all locks under one fault at
+every step, as `locklab place --all` does (half a minute); not with --quick,
+--only or --claims.
 
 A file of claims has the form of src/critique/claims.toml, and may begin with
 `title` and `about`, the heading of the page and its first paragraph. Scenarios
@@ -40,7 +42,7 @@ pub(super) struct Options {
     /// Only these claims: letters, or letters with numbers
     #[arg(long, value_name = "CLAIM", value_delimiter = ',')]
     only: Vec<String>,
-    /// Skip the sweeps
+    /// Skip the sweeps, and the comparison of locks under one fault at every step
     #[arg(long)]
     quick: bool,
     /// Where to run: in the simulator, or also on real Redis

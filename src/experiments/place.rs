@@ -33,6 +33,7 @@ use super::work::{Made, Work};
 use super::{Exit, Experiment, Session, Store, data};
 use locklab_matrix::put_in;
 use locklab_model::scenario::{self, SHIPPED, Scenario};
+use locklab_results::table::Table;
 use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::simulate::Keep;
@@ -42,6 +43,7 @@ pub(crate) use self::kinds::{KINDS, Kind, Target};
 use self::outcome::Outcome;
 use self::pairs::{Pairs, Singles};
 pub(crate) use self::subject::{Baseline, as_override, without_faults};
+pub(crate) use self::tables::ComparedRow;
 
 /// The workload on which locks are compared: without faults, two clients take the lock in turn. The
 /// second asks while the first holds the lock, and waits for it.
@@ -65,6 +67,9 @@ pub(crate) fn standard_sets() -> Vec<String> {
 
 /// The lease of every lock there, in milliseconds.
 pub(crate) const STANDARD_LEASE_MS: u64 = 1000;
+
+/// The seeds of a comparison, unless others are asked for.
+pub(crate) const STANDARD_SEEDS: Range<u64> = 0..1;
 
 /// Scenarios whose steps are struck.
 pub struct Place {
@@ -246,10 +251,12 @@ impl Experiment for Place {
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Results> {
         let baselines: Vec<&Baseline> = self.baselines().collect();
         let session = work.session();
-        status!(
-            "{}",
-            describe::estimate(&baselines, self.faults, session.threads)
-        );
+        if !session.stop.is_set() {
+            status!(
+                "{}",
+                describe::estimate(&baselines, self.faults, session.threads)
+            );
+        }
         let bug = |broken: locklab_runner::pool::Broken| {
             let baseline = baselines[broken.job];
             let class = &baseline.singles[broken.seed as usize];
@@ -303,15 +310,10 @@ impl Experiment for Place {
         session: &Session,
         folder: &Store,
     ) -> anyhow::Result<Report> {
-        let all: Vec<&Baseline> = self.baselines().collect();
-        let outcomes = { results.singles.iter() }.map(|made| &made.result.0);
-        let struck: Vec<tables::Struck<'_>> = { all.iter().zip(outcomes) }
-            .map(|(baseline, outcomes)| tables::Struck { baseline, outcomes })
-            .collect();
         match self.compares {
-            Compares::Scenario => self.of_one(&struck, &results, session, folder),
-            Compares::Locks => self.of_all(&tables::LOCKS, &struck, &results, folder),
-            Compares::Fenced => self.of_all(&tables::FENCED, &struck, &results, folder),
+            Compares::Scenario => self.of_one(&results, session, folder),
+            Compares::Locks => self.of_all(&tables::LOCKS, &results, folder),
+            Compares::Fenced => self.of_all(&tables::FENCED, &results, folder),
         }
     }
 }
@@ -320,12 +322,12 @@ impl Place {
     /// The report on one scenario.
     fn of_one(
         &self,
-        struck: &[tables::Struck<'_>],
         results: &Results,
         session: &Session,
         folder: &Store,
     ) -> anyhow::Result<Report> {
         let subject = &self.subjects[0];
+        let struck = &self.struck(results)[..];
         let summary = tables::Summary::of(struck);
         let pairs: Vec<&Pairs> = results.pairs.iter().map(|made| &made.result).collect();
         let document = data::document(
@@ -359,11 +361,29 @@ impl Place {
     fn of_all(
         &self,
         words: &tables::Words,
-        struck: &[tables::Struck<'_>],
         results: &Results,
         folder: &Store,
     ) -> anyhow::Result<Report> {
-        let mut rest = struck;
+        let rows = self.rows(results);
+        let document = data::document(Self::NAME, json!({ words.list: rows }));
+        let section = tables::compared(words, &rows, self.seeds(), &document, folder);
+        Ok(Report::of(section, document, Exit::AsPredicted))
+    }
+
+    /// The comparison of locks, for a report of which it is a part: its rows, and the same as a table.
+    pub(crate) fn of_locks_compared<'a>(
+        &self,
+        results: &'a Results,
+    ) -> (Vec<ComparedRow<'a>>, Table) {
+        let rows = self.rows(results);
+        let table = tables::table(&tables::LOCKS, &rows, self.seeds());
+        (rows, table)
+    }
+
+    /// A row for each subject.
+    fn rows<'a>(&self, results: &'a Results) -> Vec<ComparedRow<'a>> {
+        let struck = self.struck(results);
+        let mut rest = &struck[..];
         let mut pairs = &results.pairs[..];
         let mut rows = Vec::new();
         for subject in &self.subjects {
@@ -371,18 +391,27 @@ impl Place {
             rest = others;
             let (own_pairs, others) = pairs.split_at(subject.baselines.len().min(pairs.len()));
             pairs = others;
-            rows.push(tables::ComparedRow {
+            rows.push(ComparedRow {
                 label: subject.label.clone(),
+                gives_tokens: subject.scenario.lock.gives_tokens(),
                 summary: tables::Summary::of(own),
                 pairs: { own_pairs.iter() }.map(|made| &made.result).collect(),
             });
         }
-        let seeds = self
-            .subjects
-            .first()
-            .map_or(0, |subject| subject.baselines.len());
-        let document = data::document(Self::NAME, json!({ words.list: rows }));
-        let section = tables::compared(words, &rows, seeds, &document, folder);
-        Ok(Report::of(section, document, Exit::AsPredicted))
+        rows
+    }
+
+    /// All runs without faults, each with what came of the faults placed in it.
+    fn struck<'a>(&'a self, results: &'a Results) -> Vec<tables::Struck<'a>> {
+        let outcomes = { results.singles.iter() }.map(|made| &made.result.0);
+        { self.baselines().zip(outcomes) }
+            .map(|(baseline, outcomes)| tables::Struck { baseline, outcomes })
+            .collect()
+    }
+
+    /// How many runs without faults each subject has.
+    fn seeds(&self) -> usize {
+        let first = self.subjects.first();
+        first.map_or(0, |subject| subject.baselines.len())
     }
 }

@@ -1,6 +1,9 @@
 //! The debate on Redis locks, claim by claim, executed and published.
 
+mod every_step;
 mod machine;
+#[cfg(test)]
+mod tests;
 mod views;
 
 use std::fs;
@@ -17,6 +20,7 @@ use serde_json::json;
 use super::bug::Bug;
 use super::confirm::{OnRedis, measure, on_redis, simulate};
 use super::parts::{By, Rounds, Stage};
+use super::place::{self, Faults, Place};
 use super::report::Report;
 use super::run::On;
 use super::section::{Form, Section};
@@ -46,7 +50,7 @@ pub struct Options {
     pub claims: Option<PathBuf>,
     /// Only these claims: letters, or letters with numbers; if there are none, all.
     pub only: Vec<String>,
-    /// Leave the sweeps out.
+    /// Leave out the sweeps, and the locks compared.
     pub quick: bool,
     /// Where to run: in the simulator, or also on real Redis.
     pub on: On,
@@ -70,6 +74,8 @@ pub struct Reproduce {
     swept: Vec<(String, Scenario, Range<usize>)>,
     /// One for each scenario, and then those of the sweeps.
     jobs: Vec<Job>,
+    /// All locks under one fault at every step, which belong to the whole debate.
+    place: Option<Place>,
 }
 
 /// A scenario of a claim, and what was observed of it.
@@ -93,8 +99,17 @@ pub struct Observed {
     shown: VecMap<String, Shown>,
     /// By what the claims call the scenario.
     sweeps: VecMap<String, Sweep>,
+    /// What one fault at every step does to each lock.
+    placed: Option<place::Results>,
     /// The version of the real servers.
     redis: Option<String>,
+}
+
+impl Options {
+    /// Whether the whole debate is asked for, with all that takes long.
+    fn is_whole(&self) -> bool {
+        self.claims.is_none() && self.only.is_empty() && !self.quick
+    }
 }
 
 impl Reproduce {
@@ -140,6 +155,10 @@ impl Reproduce {
             true => vec![],
             false => sweeps(&chosen, &mut jobs)?,
         };
+        let place = match options.is_whole() {
+            true => Some(compare_locks(&[])?),
+            false => None,
+        };
         let redis = match options.on {
             On::World => None,
             On::Redis => {
@@ -160,6 +179,7 @@ impl Reproduce {
             scenarios,
             swept,
             jobs,
+            place,
         })
     }
 
@@ -218,6 +238,7 @@ impl Experiment for Reproduce {
             self.quick,
             version,
             self.jobs.iter().map(job).collect::<Vec<_>>(),
+            self.place.as_ref().map(Place::identity),
         )
     }
 
@@ -247,6 +268,8 @@ impl Experiment for Reproduce {
             let sweep = sweep::of_cells(base, &axes.unwrap_or_default(), &seeds, cells)?;
             sweeps.insert(name.clone(), sweep);
         }
+        let placed = self.place.as_ref().map(|place| place.run(work));
+        let placed = placed.transpose()?;
         let cells = made.into_iter().map(|made| made.result);
         let worlds = self.scenarios.iter().cloned().zip(cells);
         let mut real = match &self.redis {
@@ -273,6 +296,7 @@ impl Experiment for Reproduce {
         Ok(Observed {
             shown: worlds.enumerate().map(show).collect(),
             sweeps,
+            placed,
             redis: self.redis.as_ref().map(|(_, version)| version.clone()),
         })
     }
@@ -289,11 +313,19 @@ impl Experiment for Reproduce {
             observed.redis.as_deref(),
             self.begun.elapsed(),
         );
-        let page = views::page(&self.critique, &claims, &verdicts, &observed, how)?;
+        let mut page = views::page(&self.critique, &claims, &verdicts, &observed, how)?;
         text += &format!("\n{}", page.summary);
         let of_claim = |(claim, verdict): (&&Claim, &_)| data_of(claim, *verdict, &observed);
         let of_claims: Vec<_> = claims.iter().zip(&verdicts).map(of_claim).collect();
-        let document = data::document(Self::NAME, json!({ "claims": of_claims }));
+        let mut results = json!({ "claims": of_claims });
+        if let (Some(place), Some(placed)) = (&self.place, &observed.placed) {
+            let (rows, table) = place.of_locks_compared(placed);
+            results["place"] = json!({ "locks": rows });
+            let every_step = every_step::section(&rows, &table);
+            text += &format!("\n\n{}", every_step::told(&every_step));
+            page.every_step = Some(every_step);
+        }
+        let document = data::document(Self::NAME, results);
         let section = Section {
             forms: vec![Form::Page(Box::new(page)), Form::Data(document.clone())],
             ..Section::of(text, folder, "claims")
@@ -325,6 +357,11 @@ fn read(file: &Path) -> anyhow::Result<Critique> {
         }
     }
     Ok(critique)
+}
+
+/// Plans to compare these locks as `place --all` does; without any, all.
+fn compare_locks(locks: &[String]) -> anyhow::Result<Place> {
+    Place::of_locks(locks, &[], place::STANDARD_SEEDS, Faults::One)
 }
 
 /// The places of the claims with these letters, or letters and numbers; without any, of all.
@@ -427,37 +464,4 @@ fn data_of(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> se
         "judgement": verdict,
         "scenarios": claim.scenarios.iter().map(scenario).collect::<Vec<_>>(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(only: &[&str]) -> Result<Vec<String>, String> {
-        let critique = Critique::shipped();
-        let only: Vec<String> = only.iter().map(|&wanted| wanted.into()).collect();
-        let claims = choose(&critique, &only).map_err(|error| error.to_string())?;
-        Ok(claims
-            .iter()
-            .map(|place| critique.claims[*place].id.clone())
-            .collect())
-    }
-
-    #[test]
-    fn a_claim_is_chosen_by_its_letter_or_its_number() {
-        assert_eq!(chosen(&["k1"]).as_deref(), Ok(&["K1".to_owned()][..]));
-        let all = chosen(&[]).expect("no choice");
-        let of_k: Vec<String> = all
-            .iter()
-            .filter(|id| id.starts_with('K'))
-            .cloned()
-            .collect();
-        assert!(of_k.len() > 10);
-        assert_eq!(chosen(&["K"]), Ok(of_k));
-        let error = chosen(&["K10", "X"]).expect_err("nobody claims X");
-        assert!(
-            error.starts_with("unknown claim \"X\"; the claims are K1, "),
-            "{error}"
-        );
-    }
 }

@@ -15,6 +15,9 @@ fn a_claim_becomes_a_page() {
     let page = files.iter().find(|file| file.ends_with("index.html"));
     let page = bench.read(page.expect("it is written"));
     assert!(page.contains("1 of 1 claims came out as predicted."));
+    // The comparison of all locks is part of the whole debate.
+    assert_eq!(k10.json()["place"], serde_json::Value::Null);
+    assert!(!page.contains("One fault at every step"));
     assert!(page.contains("The clock on node C jumps forward, causing the lock to expire."));
     // Of the commands that the page names the first shows the run that it pictures, the second shrinks it.
     let (_, commands) = page.split_once("<pre>").expect("it names commands");

@@ -37,23 +37,23 @@ impl<'a> Struck<'a> {
 
 /// Placements and classes, by what they do.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(super) struct Counts {
+pub(crate) struct Counts {
     /// How many placements.
-    pub(super) placements: u64,
+    pub(crate) placements: u64,
     /// How many classes of them, each of which is one run.
-    pub(super) classes: u64,
+    pub(crate) classes: u64,
     /// How many placements violate the lease.
-    pub(super) lease: u64,
+    pub(crate) lease: u64,
     /// How many placements violate the resource.
-    pub(super) resource: u64,
+    pub(crate) resource: u64,
     /// How many placements violate `deadlock`.
-    pub(super) deadlock: u64,
+    pub(crate) deadlock: u64,
     /// How many placements violate something else, and none of these.
-    pub(super) other: u64,
+    pub(crate) other: u64,
     /// How many placements could not have violated lease or resource, and violate nothing.
-    pub(super) inconclusive: u64,
+    pub(crate) inconclusive: u64,
     /// How many placements violate nothing.
-    pub(super) nothing: u64,
+    pub(crate) nothing: u64,
 }
 
 impl Counts {
@@ -116,21 +116,21 @@ const COUNTED: [&str; 8] = [
 ];
 
 /// Everything that was placed, in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Summary {
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(crate) struct Summary {
     /// The number of runs without faults.
     pub(super) runs_without_faults: u64,
     /// What these violate.
     pub(super) violated_without_faults: Vec<Property>,
     /// Their steps.
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
     /// The kinds of fault that were placed.
     pub(super) kinds: u64,
     /// The placements that there are; fewer were run if the work was interrupted.
     pub(super) planned: u64,
     /// All that were run, or represented by one that was.
     #[serde(flatten)]
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
     /// The same by kind.
     #[serde(serialize_with = "named")]
     pub(super) by_kind: BTreeMap<usize, Counts>,
@@ -151,13 +151,7 @@ impl Summary {
     pub(super) fn of(struck: &[Struck<'_>]) -> Self {
         let mut summary = Summary {
             runs_without_faults: struck.len() as u64,
-            violated_without_faults: vec![],
-            steps: 0,
-            kinds: 0,
-            planned: 0,
-            counts: Counts::default(),
-            by_kind: BTreeMap::new(),
-            by_step: BTreeMap::new(),
+            ..Summary::default()
         };
         let mut violated = BTreeSet::new();
         for (place, run) in struck.iter().enumerate() {
@@ -314,11 +308,17 @@ pub(super) const FENCED: Words = Words {
 
 /// One subject of a comparison.
 #[derive(Serialize)]
-pub(super) struct ComparedRow<'a> {
-    pub(super) label: String,
-    pub(super) summary: Summary,
+pub(crate) struct ComparedRow<'a> {
+    /// The lock, or the scenario.
+    pub(crate) label: String,
+    /// Whether the lock gives fencing tokens, which the resource then compares.
+    #[serde(skip)]
+    pub(crate) gives_tokens: bool,
+    /// What one fault does.
+    pub(crate) summary: Summary,
+    /// What two faults do; empty unless pairs were placed.
     #[serde(serialize_with = "summed")]
-    pub(super) pairs: Vec<&'a Pairs>,
+    pub(crate) pairs: Vec<&'a Pairs>,
 }
 
 fn summed<S: Serializer>(pairs: &[&Pairs], serializer: S) -> Result<S::Ok, S::Error> {
@@ -333,17 +333,37 @@ pub(super) fn compared(
     document: &Value,
     folder: &Store,
 ) -> Section {
+    let table = table(words, rows, seeds);
+    let mut list = Csv::new(
+        [words.rows_are.to_owned()]
+            .into_iter()
+            .chain(table.columns.iter().cloned()),
+    );
+    for row in &table.rows {
+        let numbers = row
+            .fields
+            .iter()
+            .map(|field| field.text.replace(['\u{202f}', ','], ""));
+        list.push([row.label.clone()].into_iter().chain(numbers).collect());
+    }
+    let provenance = Provenance {
+        subject: words.subject.into(),
+        overrides: vec![],
+        seeds: format!("{seeds} seeds each"),
+        environment: "simulated world".into(),
+    };
+    let document = document.clone();
+    Section::of_table(table, list, document, provenance, folder, words.stem)
+}
+
+/// The table of the comparison.
+pub(super) fn table(words: &Words, rows: &[ComparedRow<'_>], seeds: usize) -> Table {
     let has_pairs = rows.iter().any(|row| !row.pairs.is_empty());
     let mut columns = vec!["steps".to_owned()];
     columns.extend(COUNTED.map(String::from));
     if has_pairs {
         columns.extend(PAIRED.map(String::from));
     }
-    let mut list = Csv::new(
-        [words.rows_are.to_owned()]
-            .into_iter()
-            .chain(columns.iter().cloned()),
-    );
     let row = |row: &ComparedRow<'_>| {
         let mut fields = vec![Field::plain(thousands(row.summary.steps), Look::Silent)];
         fields.extend(row.summary.counts.fields());
@@ -355,15 +375,7 @@ pub(super) fn compared(
             fields,
         }
     };
-    let rows: Vec<TableRow> = rows.iter().map(row).collect();
-    for row in &rows {
-        let numbers = row
-            .fields
-            .iter()
-            .map(|field| field.text.replace(['\u{202f}', ','], ""));
-        list.push([row.label.clone()].into_iter().chain(numbers).collect());
-    }
-    let table = Table {
+    Table {
         title: format!(
             "One fault at every step: {} ({seeds} {} each)",
             words.title,
@@ -371,18 +383,10 @@ pub(super) fn compared(
         ),
         rows_are: words.rows_are,
         columns,
-        rows,
+        rows: rows.iter().map(row).collect(),
         legend: LEGEND.into(),
         notes: vec![NOTE.into()],
-    };
-    let provenance = Provenance {
-        subject: words.subject.into(),
-        overrides: vec![],
-        seeds: format!("{seeds} seeds each"),
-        environment: "simulated world".into(),
-    };
-    let document = document.clone();
-    Section::of_table(table, list, document, provenance, folder, words.stem)
+    }
 }
 
 /// The columns of [`paired`].
