@@ -20,7 +20,7 @@ Examples:
 
 Writes index.html, one page that needs no network. It shows for each claim its
 text, the prediction, the observation, the picture of a run, and the command
-that repeats it. Behind the claims it compares all locks under one fault at
+that repeats it. After the claims it compares all locks under one fault at
 every step, as `locklab place --all` does (half a minute); not with --quick,
 --only or --claims.
 
