@@ -7,8 +7,9 @@ use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::{Heading, Sheet, font};
 use locklab_results::table::{Field, Look, Table};
 
-/// Dimensions in units of the drawing.
+/// Dimensions in units of the drawing. The column of labels is wider where a label is.
 const LABEL_WIDTH: f64 = 230.0;
+const LABEL_SIZE: f64 = 11.5;
 const COLUMN_WIDTH: f64 = 108.0;
 const ROW_HEIGHT: f64 = 22.0;
 const LINE_HEIGHT: f64 = 13.0;
@@ -29,7 +30,9 @@ pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
     };
     let above = title.map_or(0.0, |_| TITLE_HEIGHT);
     let top = MARGIN + above + lines as f64 * LINE_HEIGHT + 8.0;
-    let width = 2.0 * MARGIN + LABEL_WIDTH + table.columns.len() as f64 * COLUMN_WIDTH;
+    let first = MARGIN + label_width(table);
+    let left = |column: usize| first + column as f64 * COLUMN_WIDTH;
+    let width = left(table.columns.len()) + MARGIN;
     let mut drawing = Drawing::new(width);
     if let Some(title) = title {
         let style = text(15.0, INK, Anchor::Start);
@@ -52,7 +55,7 @@ pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
         drawing.text(
             (MARGIN, y + 15.0),
             &row.label,
-            text(11.5, INK, Anchor::Start),
+            text(LABEL_SIZE, INK, Anchor::Start),
         );
         for (column, field) in row.fields.iter().enumerate() {
             draw_field(&mut drawing, (left(column), y), field);
@@ -140,8 +143,13 @@ fn draw_field(drawing: &mut Drawing, (x, y): (f64, f64), field: &Field) {
     );
 }
 
-fn left(column: usize) -> f64 {
-    MARGIN + LABEL_WIDTH + column as f64 * COLUMN_WIDTH
+/// The width of the column of labels, where no label reaches the first number.
+fn label_width(table: &Table) -> f64 {
+    let widths = table
+        .rows
+        .iter()
+        .map(|row| font::width(&row.label, LABEL_SIZE));
+    widths.fold(LABEL_WIDTH, |widest, width| widest.max(width.ceil() + 8.0))
 }
 
 fn text(size: f64, colour: Colour, anchor: Anchor) -> TextStyle {
@@ -196,5 +204,22 @@ mod tests {
         assert!(drawn.contains(">violated<"), "{drawn}");
         assert!(!drawn.contains(">holds<") && !drawn.contains(">too few runs<"));
         assert!(drawn.contains("two.<") && !drawn.contains(NOTE), "{drawn}");
+    }
+    #[test]
+    fn a_long_label_does_not_reach_the_first_number() {
+        let table = |label: &str| Table {
+            title: "t".into(),
+            rows_are: "lock",
+            columns: vec!["a".into()],
+            legend: vec![],
+            notes: vec![],
+            rows: vec![TableRow {
+                label: label.into(),
+                fields: vec![],
+            }],
+        };
+        assert_eq!(label_width(&table("redlock")), LABEL_WIDTH);
+        let long = "set-nx-px (release get-del) in problems/campaign";
+        assert!(label_width(&table(long)) > font::width(long, LABEL_SIZE) + 7.0);
     }
 }
