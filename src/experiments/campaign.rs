@@ -22,7 +22,7 @@ use super::parts::Stage;
 use super::place::{STANDARD, standard_sets};
 use super::report::Report;
 use super::section::Section;
-use super::strategy::{Chosen, Kinds, Strategy};
+use super::strategy::{Kinds, Rehearsals, Source, Strategy};
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Reports, Session, Store, data, layout, pictures};
 use locklab_check::Property;
@@ -56,7 +56,8 @@ pub struct Campaign {
     /// Whether the user chose locks, so that their first violations are shown.
     is_chosen: bool,
     overrides: Vec<String>,
-    scenarios: Vec<Scenario>,
+    /// Of what the runs of each row are made.
+    sources: Vec<Source>,
     seeds: Range<u64>,
     strategy: Strategy,
     kinds: Kinds,
@@ -105,12 +106,15 @@ impl Campaign {
             }
         }
         let (rows, scenarios) = put_in_campaign(locks, strategy, &overrides)?;
+        let numbered = scenarios.into_iter().enumerate();
+        let source = |(row, scenario)| Source::new(row, strategy, kinds.clone(), scenario);
+        let sources = numbered.map(source).collect();
         let is_chosen = !locks.is_empty();
         Ok(Self {
             rows,
             is_chosen,
             overrides,
-            scenarios,
+            sources,
             seeds,
             strategy,
             kinds,
@@ -160,20 +164,16 @@ impl Experiment for Campaign {
     }
 
     fn identity(&self) -> impl Serialize {
-        (
-            &self.scenarios,
-            self.seeds.clone(),
-            self.strategy,
-            &self.kinds,
-        )
+        (&self.sources, self.seeds.clone())
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
-        let seeds = vec![self.seeds.clone(); self.scenarios.len()];
+        let seeds = vec![self.seeds.clone(); self.sources.len()];
         let session = work.session();
+        let rehearsals = Rehearsals::of_threads(session.threads);
         let run = |place: usize, seed, searched: &mut Searched| -> Result<(), RunError> {
-            let chosen = self.choose(&self.scenarios[place], seed)?;
-            let run = chosen.run(seed, Keep::HELD)?;
+            let chosen = self.sources[place].choose(seed, &rehearsals)?;
+            let run = chosen.run(Keep::HELD)?;
             searched.add(seed, &run, &chosen);
             Ok(())
         };
@@ -204,6 +204,7 @@ impl Experiment for Campaign {
             let entry = |(row, miss): &(&Row, WouldMiss)| json!({ "lock": row.entry.name, "row": row.label, "would_miss": miss });
             document["missed"] = would_miss.iter().map(entry).collect();
         }
+        let scenarios = self.sources.iter().map(|source| &source.scenario);
         let of_lock = |(((row, scenario), searched), runs): (_, &u64)| Coverage {
             row,
             scenario,
@@ -211,12 +212,7 @@ impl Experiment for Campaign {
             runs: *runs,
             quota: self.quota.get(),
         };
-        let locks = self
-            .rows
-            .iter()
-            .zip(&self.scenarios)
-            .zip(&all)
-            .zip(&runs_of);
+        let locks = self.rows.iter().zip(scenarios).zip(&all).zip(&runs_of);
         let coverage: Vec<Coverage> = locks.map(of_lock).collect();
         document["quota"] = json!(self.quota);
         let with = |key: &str, value: Value| {
@@ -254,9 +250,8 @@ impl Experiment for Campaign {
         let mut closing = layout::fold(&coverage::tell_gaps(&judged_properties(), &coverage));
         closing += &tell_missed(&would_miss, runs);
         if self.is_chosen {
-            for ((row, scenario), searched) in self.rows.iter().zip(&self.scenarios).zip(&all) {
-                let cell = &searched.cell;
-                closing += &self.show(row, scenario, cell, folder, &session.program)?;
+            for ((row, source), searched) in self.rows.iter().zip(&self.sources).zip(&all) {
+                closing += &show(row, source, &searched.cell, folder, &session.program)?;
             }
         }
         closing.truncate(closing.trim_end().len());
@@ -272,52 +267,6 @@ impl Experiment for Campaign {
 }
 
 impl Campaign {
-    /// The run of a seed.
-    fn choose<'s>(&self, scenario: &'s Scenario, seed: u64) -> Result<Chosen<'s>, RunError> {
-        self.strategy.choose(scenario, seed, &self.kinds)
-    }
-
-    /// Records the first run that violates each property.
-    fn show(
-        &self,
-        row: &Row,
-        scenario: &Scenario,
-        cell: &Cell,
-        folder: &Store,
-        program: &Program,
-    ) -> anyhow::Result<String> {
-        let mut text = String::new();
-        for property in judged_properties() {
-            let Some(shortest) = cell.shortest.get(&property) else {
-                continue;
-            };
-            let chosen = self.choose(scenario, shortest.seed)?;
-            let run = match chosen.run(shortest.seed, Keep::MESSAGES) {
-                Ok(run) => run,
-                Err(error) => {
-                    let seed = shortest.seed;
-                    text += &format!(
-                        "  {} violates {property} with seed {seed}; not drawn: {error}\n",
-                        row.label
-                    );
-                    continue;
-                }
-            };
-            let drawn = &chosen.drawn.scenario;
-            let recording = judged::recording(drawn, shortest.seed, run, Environment::World);
-            let folder = folder.of_scenario(&row.label, &scenario.overrides)?;
-            let stem = format!("{property}-seed-{}", shortest.seed);
-            let kept = pictures::keep(&folder, &stem, scenario, &recording, property)?;
-            text += &format!(
-                "  {} violates {property} with seed {}\n{}\n",
-                row.label,
-                shortest.seed,
-                kept.describe(program)
-            );
-        }
-        Ok(text)
-    }
-
     /// The error for a run without a result.
     fn bug(&self, broken: Broken, program: &Program) -> anyhow::Error {
         let row = &*self.rows[broken.job].own_name();
@@ -337,6 +286,48 @@ impl Campaign {
         let reproduce = program.line(&words);
         Bug::or_usage(broken, &format!("{row} in a campaign"), reproduce)
     }
+}
+
+/// Records the first run that violates each property.
+fn show(
+    row: &Row,
+    source: &Source,
+    cell: &Cell,
+    folder: &Store,
+    program: &Program,
+) -> anyhow::Result<String> {
+    let scenario = &source.scenario;
+    let rehearsals = Rehearsals::of_threads(1);
+    let mut text = String::new();
+    for property in judged_properties() {
+        let Some(shortest) = cell.shortest.get(&property) else {
+            continue;
+        };
+        let chosen = source.choose(shortest.seed, &rehearsals)?;
+        let run = match chosen.run(Keep::MESSAGES) {
+            Ok(run) => run,
+            Err(error) => {
+                let seed = shortest.seed;
+                text += &format!(
+                    "  {} violates {property} with seed {seed}; not drawn: {error}\n",
+                    row.label
+                );
+                continue;
+            }
+        };
+        let drawn = &chosen.drawn.scenario;
+        let recording = judged::recording(drawn, chosen.world_seed, run, Environment::World);
+        let folder = folder.of_scenario(&row.label, &scenario.overrides)?;
+        let stem = format!("{property}-seed-{}", shortest.seed);
+        let kept = pictures::keep(&folder, &stem, scenario, &recording, property)?;
+        text += &format!(
+            "  {} violates {property} with seed {}\n{}\n",
+            row.label,
+            shortest.seed,
+            kept.describe(program)
+        );
+    }
+    Ok(text)
 }
 
 /// The properties in the tables.

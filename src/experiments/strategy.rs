@@ -1,22 +1,26 @@
 //! How a campaign chooses its runs: what a seed makes of a scenario.
 //!
 //! A strategy is a function of scenario and seed. Whatever it draws beyond the scenario comes from streams of
-//! its own (`search/…`), and nothing is remembered from one seed to the next. So a seed is the same run on
-//! any number of threads.
+//! its own (`search/…`). Nothing is remembered from one seed to the next but what would come out the same again
+//! ([`Rehearsals`]). So a seed is the same run on any number of threads.
 
 mod missed;
+mod rehearsals;
+mod source;
 mod steps;
 mod swarm;
 #[cfg(test)]
 mod tests;
 
-use locklab_model::scenario::{Drawn, Scenario};
+use locklab_model::scenario::Drawn;
 use locklab_runner::RunError;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
 use serde::Serialize;
 
 pub(crate) use self::missed::missed;
+pub(crate) use self::rehearsals::Rehearsals;
+pub(crate) use self::source::Source;
 pub(crate) use self::steps::Kinds;
 
 /// How a seed becomes a run.
@@ -50,22 +54,11 @@ impl Strategy {
         Strategy::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The run that this seed makes of the scenario. `kinds` are those that are placed at steps; what a
-    /// campaign draws is in the scenario.
-    ///
-    /// # Errors
-    ///
-    /// If the run without faults, from which it is chosen, has no result.
-    pub(crate) fn choose<'s>(
-        self,
-        scenario: &'s Scenario,
-        seed: u64,
-        kinds: &Kinds,
-    ) -> Result<Chosen<'s>, RunError> {
+    /// The seed with which the run of a seed is simulated: whatever it draws but its faults is drawn from this one.
+    pub(crate) fn world_seed(self, seed: u64) -> u64 {
         match self {
-            Strategy::Uniform => Ok(Chosen::as_drawn(scenario.drawn(seed))),
-            Strategy::Swarm => Ok(swarm::choose(scenario, seed)),
-            Strategy::Steps => steps::choose(scenario, seed, kinds),
+            Strategy::Uniform | Strategy::Swarm => seed,
+            Strategy::Steps => steps::world_seed(seed),
         }
     }
 }
@@ -75,9 +68,11 @@ impl Strategy {
 pub(crate) struct Chosen<'s> {
     /// The scenario, and its faults.
     pub(crate) drawn: Drawn<'s>,
+    /// The seed with which it is simulated.
+    pub(crate) world_seed: u64,
     /// From how many steps and placements it was chosen; 0 if from none.
     pub(crate) space: Space,
-    /// How many other runs it took to choose it.
+    /// How many other runs were made to choose it.
     pub(crate) rehearsals: u64,
 }
 
@@ -91,17 +86,18 @@ pub(crate) struct Space {
 }
 
 impl<'s> Chosen<'s> {
-    fn as_drawn(drawn: Drawn<'s>) -> Chosen<'s> {
+    fn as_drawn(drawn: Drawn<'s>, seed: u64) -> Chosen<'s> {
         Chosen {
             drawn,
+            world_seed: seed,
             space: Space::default(),
             rehearsals: 0,
         }
     }
 
     /// Makes the run. Nobody wrote what was drawn, so one that fills its history is no error.
-    pub(crate) fn run(&self, seed: u64, keep: Keep) -> Result<JudgedRun, RunError> {
+    pub(crate) fn run(&self, keep: Keep) -> Result<JudgedRun, RunError> {
         let Drawn { scenario, schedule } = &self.drawn;
-        judged::run_until_full(scenario, seed, schedule.clone(), keep)
+        judged::run_until_full(scenario, self.world_seed, schedule.clone(), keep)
     }
 }

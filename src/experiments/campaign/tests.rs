@@ -17,7 +17,7 @@ use super::searched::Searched;
 use super::tables::SAFETY;
 use super::{Campaign, scenarios};
 use crate::Program;
-use crate::strategy::Strategy;
+use crate::strategy::{Rehearsals, Strategy};
 
 /// What so many runs without a violation come to, all of which could have violated this property.
 fn holding(property: Property, runs: u64, met: &[(Situation, u64)]) -> Searched {
@@ -140,10 +140,11 @@ fn at_steps(seeds: u64) -> Campaign {
 fn parts_join_to_the_counts_of_the_whole() {
     const SEEDS: u64 = 40;
     let campaign = at_steps(SEEDS);
+    let rehearsals = Rehearsals::of_threads(1);
     let add = |seed, part: &mut Searched| {
-        let chosen = campaign.choose(&campaign.scenarios[0], seed);
+        let chosen = campaign.sources[0].choose(seed, &rehearsals);
         let chosen = chosen.expect("it has steps");
-        let run = chosen.run(seed, Keep::HELD).expect("it ends");
+        let run = chosen.run(Keep::HELD).expect("it ends");
         part.add(seed, &run, &chosen);
     };
     let mut whole = Searched::default();

@@ -12,7 +12,7 @@ use locklab_values::random::Stream;
 use locklab_vecmap::VecMap;
 use serde::Serialize;
 
-use super::{Chosen, Space};
+use super::Space;
 use crate::place::{Class, KINDS, Kind, Setting, Target, schedule, without_faults};
 
 /// The kinds of fault that are placed.
@@ -42,32 +42,25 @@ impl Kinds {
     }
 }
 
-/// The run of this seed.
-pub(super) fn choose<'s>(
-    scenario: &'s Scenario,
-    seed: u64,
-    kinds: &Kinds,
-) -> Result<Chosen<'s>, RunError> {
-    let bare = without_faults(scenario, seed);
-    let run = judged::run_schedule(&bare, seed, Schedule::default(), Keep::STEPS)?;
-    let steps = run.steps.unwrap_or_default().steps;
-    let setting = Setting::of(&bare);
-    let placements = Placements::of(&steps, &setting, kinds);
+/// So many consecutive seeds share all that a run draws but its faults, and so the run without faults: made for each
+/// seed, it would take half of the time.
+pub(super) const GROUP: u64 = 16;
+
+/// The seed with which the run of this one is simulated: the first of its group.
+pub(super) fn world_seed(seed: u64) -> u64 {
+    seed - seed % GROUP
+}
+
+/// The faults of this seed, in the run without faults of its group.
+pub(super) fn choose(rehearsal: &Rehearsal, seed: u64) -> Drawn<'static> {
+    let placements = &rehearsal.placements;
     let mut stream = Stream::new(seed, "search/steps");
     let faults = (0..number(&mut stream)).filter_map(|_| placements.draw(&mut stream));
     let faults: Vec<Fault> = faults.collect();
-    let space = Space {
-        steps: steps.len() as u64,
-        placements: placements.count(),
-    };
-    Ok(Chosen {
-        space,
-        rehearsals: 1,
-        ..Chosen::as_drawn(Drawn {
-            scenario: Cow::Owned(bare),
-            schedule: schedule(faults),
-        })
-    })
+    Drawn {
+        scenario: Cow::Owned(rehearsal.scenario.clone()),
+        schedule: schedule(faults),
+    }
 }
 
 /// One, two or three: of six seeds three have one fault, two have two, and one has three.
@@ -75,35 +68,71 @@ fn number(stream: &mut Stream) -> usize {
     [1, 1, 1, 2, 2, 3][stream.below(6) as usize]
 }
 
+/// A run without faults, and all that can be placed at its steps.
+#[derive(Debug)]
+pub(super) struct Rehearsal {
+    /// The scenario as the group draws it, without its faults.
+    scenario: Scenario,
+    placements: Placements,
+}
+
+impl Rehearsal {
+    /// Makes the run with this seed.
+    pub(super) fn of(
+        scenario: &Scenario,
+        world_seed: u64,
+        kinds: &Kinds,
+    ) -> Result<Rehearsal, RunError> {
+        let bare = without_faults(scenario, world_seed);
+        let run = judged::run_schedule(&bare, world_seed, Schedule::default(), Keep::STEPS)?;
+        let steps = run.steps.unwrap_or_default().steps;
+        Ok(Rehearsal {
+            placements: Placements::of(steps, Setting::of(&bare), kinds.clone()),
+            scenario: bare,
+        })
+    }
+
+    pub(super) fn space(&self) -> Space {
+        Space {
+            steps: self.placements.steps.len() as u64,
+            placements: self.placements.count(),
+        }
+    }
+}
+
 /// The host of a step, and the message that leaves there.
 type At<'s> = (&'s Name, Option<(&'s Name, &'s Name)>);
 
 /// Every kind of fault on every target, at every step.
-struct Placements<'a> {
-    steps: &'a [SeenStep],
-    setting: &'a Setting,
-    kinds: &'a Kinds,
+#[derive(Debug)]
+struct Placements {
+    steps: Vec<SeenStep>,
+    setting: Setting,
+    kinds: Kinds,
     /// How many placements there are before the end of each step.
     until: Vec<u64>,
 }
 
-impl<'a> Placements<'a> {
-    fn of(steps: &'a [SeenStep], setting: &'a Setting, kinds: &'a Kinds) -> Placements<'a> {
+impl Placements {
+    fn of(steps: Vec<SeenStep>, setting: Setting, kinds: Kinds) -> Placements {
         let mut placements = Placements {
-            steps,
+            until: Vec::with_capacity(steps.len()),
+            steps: vec![],
             setting,
             kinds,
-            until: Vec::with_capacity(steps.len()),
         };
         // What can be struck depends on nothing else of a step.
         let mut known: VecMap<At<'_>, u64> = VecMap::new();
         let mut sum = 0;
-        for seen in steps {
+        for seen in &steps {
             let key = (seen.step.host(), seen.step.departure());
             sum += *{ known.entry(key) }.or_insert_with(|| placements.at(seen).count() as u64);
             placements.until.push(sum);
         }
-        placements
+        Placements {
+            steps,
+            ..placements
+        }
     }
 
     fn count(&self) -> u64 {
@@ -133,6 +162,6 @@ impl<'a> Placements<'a> {
             target,
             steps: vec![at],
         };
-        Some(class.fault(self.steps, self.setting))
+        Some(class.fault(&self.steps, &self.setting))
     }
 }

@@ -10,15 +10,13 @@ use locklab_history::FaultKind;
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_values::random::Stream;
 
-use super::Chosen;
-
 /// The quiet times are so many times those of the campaign.
 const QUIET: [f64; 4] = [0.25, 0.5, 1.0, 2.0];
 
 /// The run of this seed.
-pub(super) fn choose(scenario: &Scenario, seed: u64) -> Chosen<'_> {
+pub(super) fn choose(scenario: &Scenario, seed: u64) -> Drawn<'_> {
     let Some(campaign) = &scenario.campaign else {
-        return Chosen::as_drawn(scenario.drawn(seed));
+        return scenario.drawn(seed);
     };
     let mut stream = Stream::new(seed, "search/swarm");
     let mut swarm = scenario.clone();
@@ -28,10 +26,10 @@ pub(super) fn choose(scenario: &Scenario, seed: u64) -> Chosen<'_> {
     changed.quiet_ms = campaign.quiet_ms.times(quiet);
     swarm.campaign = Some(changed);
     let Drawn { scenario, schedule } = swarm.drawn(seed);
-    Chosen::as_drawn(Drawn {
+    Drawn {
         scenario: Cow::Owned(scenario.into_owned()),
         schedule,
-    })
+    }
 }
 
 /// Each of the kinds with probability one half, and at least one.

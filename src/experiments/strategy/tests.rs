@@ -5,7 +5,7 @@ use locklab_model::scenario::{Scenario, load};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 
-use super::{Kinds, Strategy};
+use super::{Chosen, Kinds, Rehearsals, Source, Strategy};
 use crate::place::{STANDARD, standard_sets};
 
 fn campaign() -> Scenario {
@@ -23,29 +23,32 @@ fn short() -> Scenario {
     load(STANDARD, &standard_sets()).expect("it ships")
 }
 
+fn source(strategy: Strategy, scenario: Scenario) -> Source {
+    Source::new(0, strategy, Kinds::All, scenario)
+}
+
+/// The run of a seed, chosen without those before it.
+fn chosen(source: &Source, seed: u64) -> Chosen<'_> {
+    let rehearsals = Rehearsals::of_threads(1);
+    source.choose(seed, &rehearsals).expect("it ends")
+}
+
 #[test]
 fn uniform_runs_are_those_of_the_scenario() {
-    let scenario = campaign();
+    let source = source(Strategy::Uniform, campaign());
     for seed in 0..3 {
-        let chosen = Strategy::Uniform
-            .choose(&scenario, seed, &Kinds::All)
-            .expect("drawn");
-        let run = chosen.run(seed, Keep::default()).expect("it ends");
-        let plain = judged::run(&scenario, seed, Keep::default()).expect("it ends");
+        let chosen = chosen(&source, seed);
+        let run = chosen.run(Keep::default()).expect("it ends");
+        let plain = judged::run(&source.scenario, seed, Keep::default()).expect("it ends");
         assert_eq!(run, plain, "seed {seed}");
     }
 }
 
 #[test]
 fn a_strategy_draws_the_same_run_twice_and_another_for_another_seed() {
-    let scenario = campaign();
     for strategy in Strategy::ALL {
-        let schedule = |seed| {
-            let chosen = strategy
-                .choose(&scenario, seed, &Kinds::All)
-                .expect("it ends");
-            chosen.drawn.schedule
-        };
+        let source = source(strategy, campaign());
+        let schedule = |seed| chosen(&source, seed).drawn.schedule;
         assert_eq!(schedule(5), schedule(5), "{strategy:?}");
         assert_ne!(schedule(5), schedule(6), "{strategy:?}");
     }
@@ -55,10 +58,8 @@ fn a_strategy_draws_the_same_run_twice_and_another_for_another_seed() {
 fn a_swarm_leaves_kinds_out_and_none_in_all_seeds() {
     let scenario = campaign();
     let kinds = |strategy: Strategy, seed| {
-        let chosen = strategy
-            .choose(&scenario, seed, &Kinds::All)
-            .expect("drawn");
-        let faults = chosen.drawn.schedule.faults;
+        let source = source(strategy, scenario.clone());
+        let faults = chosen(&source, seed).drawn.schedule.faults;
         let mut kinds: Vec<FaultKind> = faults.iter().map(Fault::kind).collect();
         kinds.sort_by_key(FaultKind::name);
         kinds.dedup();
@@ -78,18 +79,10 @@ fn a_swarm_leaves_kinds_out_and_none_in_all_seeds() {
 
 #[test]
 fn a_swarm_is_dense_in_some_seeds_and_sparse_in_others() {
-    let only = pauses();
-    let number = |seed| {
-        Strategy::Swarm
-            .choose(&only, seed, &Kinds::All)
-            .expect("drawn")
-            .drawn
-            .schedule
-            .faults
-            .len()
-    };
+    let source = source(Strategy::Swarm, pauses());
+    let number = |seed| chosen(&source, seed).drawn.schedule.faults.len();
     let numbers: Vec<usize> = (0..100).map(number).collect();
-    let plain = |seed| only.drawn(seed).schedule.faults.len();
+    let plain = |seed| source.scenario.drawn(seed).schedule.faults.len();
     let most = (0..100).map(plain).max().expect("seeds");
     assert!(numbers.iter().any(|it| *it > most), "{numbers:?}");
     assert!(numbers.iter().any(|it| *it <= 3), "{numbers:?}");
@@ -101,10 +94,9 @@ fn one_to_three_faults_are_placed_at_steps_all_over_a_run() {
     let bare = judged::run(&scenario, 0, Keep::STEPS).expect("it ends");
     let all = bare.steps.expect("they are kept").steps.len() as u64;
     let (mut numbers, mut first, mut firsts) = ([0; 3], 0, Vec::new());
+    let source = source(Strategy::Steps, scenario);
     for seed in 0..300 {
-        let chosen = Strategy::Steps
-            .choose(&scenario, seed, &Kinds::All)
-            .expect("it ends");
+        let chosen = chosen(&source, seed);
         assert!(
             chosen.space.steps.abs_diff(all) < all / 2,
             "{:?}",
@@ -129,14 +121,51 @@ fn one_to_three_faults_are_placed_at_steps_all_over_a_run() {
 
 #[test]
 fn only_the_kind_that_is_asked_for_is_placed() {
-    let scenario = short();
+    let only = Kinds::Named("clock forwards".into());
+    let source = Source::new(0, Strategy::Steps, only, short());
     for seed in 0..20 {
-        let only = Kinds::Named("clock forwards".into());
-        let chosen = Strategy::Steps
-            .choose(&scenario, seed, &only)
-            .expect("it ends");
-        let faults = &chosen.drawn.schedule.faults;
+        let faults = chosen(&source, seed).drawn.schedule.faults;
         assert!(!faults.is_empty());
         assert!(faults.iter().all(|it| it.kind() == FaultKind::ClockStep));
+    }
+}
+
+/// Only the faults differ within a group: the runs of those without any would be one.
+#[test]
+fn seeds_of_a_group_share_a_rehearsal_and_no_others_do() {
+    let scenario = short();
+    let source = source(Strategy::Steps, scenario.clone());
+    let rehearsals = Rehearsals::of_threads(1);
+    let made = |seed| {
+        let chosen = source.choose(seed, &rehearsals).expect("it ends");
+        (chosen.world_seed, chosen.rehearsals)
+    };
+    assert_eq!(made(20), (16, 1), "in the middle of a group");
+    assert_eq!([16, 31].map(made), [(16, 0); 2]);
+    assert_eq!([15, 32].map(made), [(0, 1), (32, 1)]);
+    let plain = |seed| judged::run(&scenario, seed, Keep::default()).expect("it ends");
+    let bare = |seed| {
+        let mut chosen = chosen(&source, seed);
+        chosen.drawn.schedule.faults.clear();
+        chosen.run(Keep::default()).expect("it ends").trace_hash
+    };
+    assert_eq!(bare(20), plain(16).trace_hash);
+    assert_ne!(bare(20), bare(32));
+    let other = Source::new(1, Strategy::Steps, Kinds::All, scenario);
+    let chosen = other.choose(20, &rehearsals).expect("it ends");
+    assert_eq!(chosen.rehearsals, 1, "another search has its own");
+}
+
+/// What other seeds left behind, or what was thrown away, changes nothing.
+#[test]
+fn run_at_steps_does_not_depend_on_the_seeds_before_it() {
+    let source = source(Strategy::Steps, short());
+    let rehearsals = Rehearsals::of_threads(1);
+    let seeds = [3, 40, 100, 200, 300, 400, 7, 41, 3, 15];
+    for seed in seeds {
+        let among_others = source.choose(seed, &rehearsals).expect("it ends");
+        let alone = chosen(&source, seed);
+        let run = |chosen: Chosen<'_>| chosen.run(Keep::default()).expect("it ends");
+        assert_eq!(run(among_others), run(alone), "seed {seed}");
     }
 }

@@ -25,6 +25,7 @@ use super::way::{Search, Way};
 use super::{Starts, stage};
 use crate::bug::Bug;
 use crate::report::Report;
+use crate::strategy::Rehearsals;
 use crate::work::{Made, Work};
 use crate::{Exit, Experiment, Session, Store};
 
@@ -112,7 +113,8 @@ impl Mistakes {
         let search = &self.searches[place];
         // The first run of a process also sets up what later ones find.
         let first = request.seeds.start;
-        search.choose(first)?.run(first, Keep::default())?;
+        let rehearsals = Rehearsals::of_threads(1);
+        search.choose(first, &rehearsals)?.run(Keep::default())?;
         let never = AtomicBool::new(false);
         let property = self.mistakes[place / Way::ALL.len()].violates;
         for sighting in Sightings::of(search, property, request.seeds.clone(), &never) {

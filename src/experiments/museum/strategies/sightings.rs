@@ -14,12 +14,15 @@ use super::cpu;
 use super::sighting::{Cost, Sighting};
 use super::way::Search;
 use crate::museum::trial::at_their_times;
+use crate::strategy::Rehearsals;
 
 /// The sightings of a search in this process, in the order of the seeds.
 pub(super) struct Sightings<'s> {
     search: &'s Search,
     property: Property,
     seeds: Range<u64>,
+    /// Its own, so that it pays for them.
+    rehearsals: Rehearsals,
     /// The search ends when it has made so many runs.
     limit: u64,
     runs: u64,
@@ -40,6 +43,7 @@ impl<'s> Sightings<'s> {
             property,
             limit: seeds.end - seeds.start,
             seeds,
+            rehearsals: Rehearsals::of_threads(1),
             runs: 0,
             spent: Duration::ZERO,
             stop,
@@ -49,8 +53,8 @@ impl<'s> Sightings<'s> {
     /// The run of a seed, which the search pays for.
     fn run(&mut self, seed: u64) -> Result<JudgedRun, RunError> {
         let began = cpu::of_this_thread();
-        let chosen = self.search.choose(seed)?;
-        let run = chosen.run(seed, Keep::default())?;
+        let chosen = self.search.choose(seed, &self.rehearsals)?;
+        let run = chosen.run(Keep::default())?;
         self.spent += cpu::of_this_thread().saturating_sub(began);
         self.runs += 1 + chosen.rehearsals;
         Ok(run)

@@ -15,7 +15,7 @@ use super::sighting::Sighting;
 use crate::museum::trial::Trial;
 use crate::museum::upper;
 use crate::place::{KINDS, STANDARD, STANDARD_LEASE_MS, standard_sets};
-use crate::strategy::{Chosen, Kinds, Strategy};
+use crate::strategy::{Chosen, Kinds, Rehearsals, Source, Strategy};
 
 /// What `locklab campaign` runs.
 const CAMPAIGN: &str = "problems/campaign";
@@ -149,19 +149,18 @@ fn drawn_kinds(placed: &str) -> Vec<FaultKind> {
 #[derive(Serialize)]
 pub(super) struct Search {
     way: Way,
-    /// The kinds of fault that are placed.
-    kinds: Kinds,
-    sick: Scenario,
+    sick: Source,
     mended: Scenario,
 }
 
 impl Search {
     /// For an exhibit, whose mended form is another scenario.
     pub(super) fn of(way: Way, exhibit: &Exhibit) -> anyhow::Result<Search> {
+        let kinds = way.kinds(exhibit.fault.as_deref());
+        let sick = way.scenario(exhibit, &[&exhibit.sets])?;
         Ok(Search {
             way,
-            kinds: way.kinds(exhibit.fault.as_deref()),
-            sick: way.scenario(exhibit, &[&exhibit.sets])?,
+            sick: Source::new(0, way.strategy(), kinds, sick),
             mended: way.scenario(exhibit, &[&exhibit.sets, &exhibit.mended])?,
         })
     }
@@ -171,15 +170,18 @@ impl Search {
         let scenario = way.scenario_of(row, sets)?;
         Ok(Search {
             way,
-            kinds: way.kinds(None),
-            sick: scenario.clone(),
+            sick: Source::new(0, way.strategy(), way.kinds(None), scenario.clone()),
             mended: scenario,
         })
     }
 
     /// The run of a seed.
-    pub(super) fn choose(&self, seed: u64) -> Result<Chosen<'_>, RunError> {
-        self.way.strategy().choose(&self.sick, seed, &self.kinds)
+    pub(super) fn choose(
+        &self,
+        seed: u64,
+        rehearsals: &Rehearsals,
+    ) -> Result<Chosen<'_>, RunError> {
+        self.sick.choose(seed, rehearsals)
     }
 
     /// What comes of a violating run without the mistake: with the same faults, or at the same times if there are
@@ -189,7 +191,7 @@ impl Search {
         sighting: &Sighting,
         property: Property,
     ) -> Result<Trial, RunError> {
-        let seed = sighting.seed;
+        let seed = self.way.strategy().world_seed(sighting.seed);
         let mut mended = self.mended.drawn(seed).scenario.into_owned();
         mended.fault.clear();
         let hosts = mended.topology.hosts();
