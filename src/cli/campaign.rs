@@ -22,6 +22,7 @@ Examples:
   locklab campaign --fault pause --fault slow-link  only these faults
   locklab campaign --set campaign.duration_ms=300   shorter ones
   locklab campaign --lock redlock --strategy steps  faults at steps of a run
+  locklab campaign --lock redlock --strategy mixed  a search for mistakes
   locklab campaign --seeds 1000 --quota 10          situations met ten times
 
 The scenario problems/campaign describes what the seeds draw; one run of it:
@@ -52,7 +53,8 @@ pub(super) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// How the faults of a seed are chosen: uniform (as the scenario describes them), swarm (each
-    /// seed leaves kinds out) or steps (one to three faults at steps of a short run of two clients)
+    /// seed leaves kinds out), steps (one to three faults at steps of a short run of two clients) or
+    /// mixed (late messages, steps and swarm in turn)
     #[arg(long, value_name = "STRATEGY", default_value = "uniform", hide_possible_values = true,
           value_parser = strategy_parser())]
     strategy: String,

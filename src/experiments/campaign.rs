@@ -19,10 +19,9 @@ use self::tables::{LIVENESS, Measure, SAFETY, as_list, title};
 use super::bug::Bug;
 use super::matrix::chosen_rows;
 use super::parts::Stage;
-use super::place::{STANDARD, standard_sets};
 use super::report::Report;
 use super::section::Section;
-use super::strategy::{Kinds, Rehearsals, Source, Strategy};
+use super::strategy::{Kinds, Rehearsals, Source, Strategy, Turn, Workload};
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Reports, Session, Store, data, layout, pictures};
 use locklab_check::Property;
@@ -37,18 +36,6 @@ use locklab_runner::RunError;
 use locklab_runner::judged;
 use locklab_runner::pool::Broken;
 use locklab_runner::simulate::Keep;
-
-/// The scenario of which every seed draws another.
-const SCENARIO: &str = "problems/campaign";
-
-/// What a strategy runs locks in: a scenario, and what is changed there.
-fn workload(strategy: Strategy) -> (&'static str, Vec<String>) {
-    match strategy {
-        Strategy::Uniform | Strategy::Swarm => (SCENARIO, vec![]),
-        // One round is as good as a hundred for faults at steps, and takes a hundredth of the time.
-        Strategy::Steps => (STANDARD, standard_sets()),
-    }
-}
 
 /// Locks under random faults.
 pub struct Campaign {
@@ -96,7 +83,7 @@ impl Campaign {
                 Strategy::Uniform | Strategy::Swarm => {
                     overrides.push(format!("campaign.faults={}", json!(faults)));
                 }
-                Strategy::Steps => {
+                Strategy::Steps | Strategy::Mixed => {
                     kinds = Kinds::Of(faults.to_vec());
                     ensure!(
                         kinds.exist(),
@@ -105,10 +92,21 @@ impl Campaign {
                 }
             }
         }
-        let (rows, scenarios) = put_in_campaign(locks, strategy, &overrides)?;
-        let numbered = scenarios.into_iter().enumerate();
-        let source = |(row, scenario)| Source::new(row, strategy, kinds.clone(), scenario);
-        let sources = numbered.map(source).collect();
+        let rows = chosen_rows(locks);
+        let turns = strategy.turns(&kinds);
+        let source = |(number, row)| -> anyhow::Result<Source> {
+            let way = |turn: &Turn| {
+                let mut sets = overrides.clone();
+                if strategy == Strategy::Mixed {
+                    adapt(&mut sets, turn, faults);
+                }
+                anyhow::Ok((turn.clone(), in_campaign(row, turn.workload, &sets)?))
+            };
+            let ways: anyhow::Result<Vec<_>> = turns.iter().map(way).collect();
+            Ok(Source::new(number, ways?))
+        };
+        let sources: anyhow::Result<Vec<Source>> = rows.iter().enumerate().map(source).collect();
+        let sources = sources?;
         let is_chosen = !locks.is_empty();
         Ok(Self {
             rows,
@@ -129,25 +127,31 @@ impl Campaign {
 ///
 /// If a lock does not fit.
 pub(crate) fn scenarios(locks: &[String]) -> anyhow::Result<Vec<(Row, Scenario)>> {
-    let (rows, scenarios) = put_in_campaign(locks, Strategy::Uniform, &[])?;
-    Ok(rows.into_iter().zip(scenarios).collect())
+    let rows = chosen_rows(locks).into_iter();
+    let put = |row: Row| Ok((row.clone(), in_campaign(&row, Workload::Campaign, &[])?));
+    rows.map(put).collect()
 }
 
-fn put_in_campaign(
-    locks: &[String],
-    strategy: Strategy,
-    overrides: &[String],
-) -> anyhow::Result<(Vec<Row>, Vec<Scenario>)> {
-    let rows = chosen_rows(locks);
+/// Changes the overrides of a mix to those of one of its turns: what a campaign draws is for those that draw.
+fn adapt(overrides: &mut Vec<String>, turn: &Turn, faults: &[FaultKind]) {
+    match turn.workload {
+        Workload::Once => overrides.retain(|set| !set.starts_with("campaign")),
+        Workload::Campaign | Workload::Repeated if faults.is_empty() => {}
+        Workload::Campaign | Workload::Repeated => {
+            overrides.push(format!("campaign.faults={}", json!(faults)));
+        }
+    }
+}
+
+/// A lock under random faults.
+fn in_campaign(row: &Row, workload: Workload, overrides: &[String]) -> anyhow::Result<Scenario> {
     let setting = Setting {
         lease_ms: 1000,
         parameters: toml::Table::new(),
     };
-    let (name, mut sets) = workload(strategy);
+    let mut sets = workload.sets();
     sets.extend_from_slice(overrides);
-    let scenarios = rows.iter().map(|row| put_in(row, name, &sets, &setting));
-    let scenarios: Result<Vec<Scenario>, String> = scenarios.collect();
-    Ok((rows, scenarios.map_err(|error| anyhow!(error))?))
+    put_in(row, workload.scenario(), &sets, &setting).map_err(|error| anyhow!(error))
 }
 
 impl Experiment for Campaign {
@@ -198,13 +202,14 @@ impl Experiment for Campaign {
             document["strategy"] = json!(by);
         }
         let would_miss = { self.rows.iter().zip(&all) }
+            .filter(|_| by == Strategy::Steps)
             .filter_map(|(row, searched)| Some((row, searched.would_miss(runs)?)));
         let would_miss: Vec<(&Row, WouldMiss)> = would_miss.collect();
         if !would_miss.is_empty() {
             let entry = |(row, miss): &(&Row, WouldMiss)| json!({ "lock": row.entry.name, "row": row.label, "would_miss": miss });
             document["missed"] = would_miss.iter().map(entry).collect();
         }
-        let scenarios = self.sources.iter().map(|source| &source.scenario);
+        let scenarios = self.sources.iter().map(Source::scenario);
         let of_lock = |(((row, scenario), searched), runs): (_, &u64)| Coverage {
             row,
             scenario,
@@ -223,7 +228,7 @@ impl Experiment for Campaign {
         let section = |table, list, data, stem: &str| {
             let end = self.seeds.start + runs;
             let provenance = Provenance {
-                subject: format!("{stem} of locks in {}", workload(by).0),
+                subject: format!("{stem} of locks in {}", self.scenario()),
                 overrides: self.overrides.clone(),
                 seeds: format!("seeds {}..{end} of each lock", self.seeds.start),
                 environment: "simulated world".into(),
@@ -267,6 +272,12 @@ impl Experiment for Campaign {
 }
 
 impl Campaign {
+    /// The name of the scenario in which the locks are.
+    fn scenario(&self) -> &'static str {
+        let turns = self.strategy.turns(&self.kinds);
+        turns[0].workload.scenario()
+    }
+
     /// The error for a run without a result.
     fn bug(&self, broken: Broken, program: &Program) -> anyhow::Error {
         let row = &*self.rows[broken.job].own_name();
@@ -296,13 +307,13 @@ fn show(
     folder: &Store,
     program: &Program,
 ) -> anyhow::Result<String> {
-    let scenario = &source.scenario;
     let rehearsals = Rehearsals::of_threads(1);
     let mut text = String::new();
     for property in judged_properties() {
         let Some(shortest) = cell.shortest.get(&property) else {
             continue;
         };
+        let scenario = source.scenario_of(shortest.seed);
         let chosen = source.choose(shortest.seed, &rehearsals)?;
         let run = match chosen.run(Keep::MESSAGES) {
             Ok(run) => run,

@@ -5,12 +5,15 @@
 //! ([`Rehearsals`]). So a seed is the same run on any number of threads.
 
 mod missed;
+mod mixed;
 mod rehearsals;
 mod source;
 mod steps;
 mod swarm;
 #[cfg(test)]
 mod tests;
+mod turn;
+mod workload;
 
 use locklab_model::scenario::Drawn;
 use locklab_runner::RunError;
@@ -22,6 +25,8 @@ pub(crate) use self::missed::missed;
 pub(crate) use self::rehearsals::Rehearsals;
 pub(crate) use self::source::Source;
 pub(crate) use self::steps::Kinds;
+pub(crate) use self::turn::Turn;
+pub(crate) use self::workload::Workload;
 
 /// How a seed becomes a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -34,11 +39,18 @@ pub enum Strategy {
     Swarm,
     /// One to three faults at steps of a run without faults.
     Steps,
+    /// Late messages, faults at steps and a swarm in turn.
+    Mixed,
 }
 
 impl Strategy {
     /// All of them, in the order of tables.
-    pub const ALL: [Strategy; 3] = [Strategy::Uniform, Strategy::Swarm, Strategy::Steps];
+    pub const ALL: [Strategy; 4] = [
+        Strategy::Uniform,
+        Strategy::Swarm,
+        Strategy::Steps,
+        Strategy::Mixed,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -46,6 +58,7 @@ impl Strategy {
             Strategy::Uniform => "uniform",
             Strategy::Swarm => "swarm",
             Strategy::Steps => "steps",
+            Strategy::Mixed => "mixed",
         }
     }
 
@@ -54,11 +67,14 @@ impl Strategy {
         Strategy::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// The seed with which the run of a seed is simulated: whatever it draws but its faults is drawn from this one.
-    pub(crate) fn world_seed(self, seed: u64) -> u64 {
+    /// What a campaign with this strategy does, with these kinds of fault: in one way, or in several that take turns.
+    pub(crate) fn turns(self, kinds: &Kinds) -> Vec<Turn> {
         match self {
-            Strategy::Uniform | Strategy::Swarm => seed,
-            Strategy::Steps => steps::world_seed(seed),
+            Strategy::Uniform | Strategy::Swarm => {
+                vec![Turn::new(self, Workload::Campaign, kinds.clone())]
+            }
+            Strategy::Steps => vec![Turn::new(self, Workload::Once, kinds.clone())],
+            Strategy::Mixed => mixed::turns(kinds),
         }
     }
 }

@@ -90,12 +90,13 @@ fn faults_at_steps_say_what_they_would_miss() {
 
 #[test]
 fn a_strategy_finds_the_same_on_any_number_of_threads() {
-    for strategy in ["swarm", "steps"] {
+    // Of a mix seeds of each turn.
+    for (strategy, seeds) in [("swarm", "12"), ("steps", "24"), ("mixed", "48..66")] {
         let found = |jobs: &str| {
             let bench = Bench::new(&format!("campaign-{strategy}-{jobs}"));
             let lock = "set-nx-px (release del)";
             let arguments = ["campaign", "--lock", lock, "--strategy", strategy];
-            let more = ["--seeds", "12", "--jobs", jobs, "--json"];
+            let more = ["--seeds", seeds, "--jobs", jobs, "--json"];
             bench.locklab(&[&arguments[..], &more[..]].concat()).json()
         };
         let one = found("1");
@@ -115,7 +116,7 @@ fn strategies_and_faults_that_do_not_exist_are_refused() {
     let unknown = bench.locklab(&["campaign", "--strategy", "random"]);
     assert_eq!(unknown.code, Some(1));
     let told = unknown.in_one_line();
-    assert!(told.contains("uniform, swarm, steps"), "{told}");
+    assert!(told.contains("uniform, swarm, steps, mixed"), "{told}");
     let loss = bench.locklab(&["campaign", "--strategy", "steps", "--fault", "loss"]);
     assert_eq!(loss.code, Some(1));
     let told = loss.in_one_line();

@@ -71,6 +71,16 @@ fn the_shards_of_a_campaign_join_to_the_whole() {
     );
 }
 
+/// The seeds of a group are in several shards.
+#[test]
+fn the_shards_of_a_mix_join_to_the_whole() {
+    check(
+        "shards-mix",
+        "campaign --lock lease-guard --strategy mixed --seeds 58..69",
+        &[],
+    );
+}
+
 #[test]
 fn the_shards_of_cost_join_to_the_whole() {
     check("shards-cost", "cost --lock set-nx-px --seeds 4", &[]);

@@ -14,13 +14,13 @@ use crate::tool::{cargo, fresh_seed, perform};
 /// The default duration of the search with each strategy, in minutes.
 pub const MINUTES: &str = "2";
 
-const STRATEGIES: [&str; 3] = ["uniform", "swarm", "steps"];
+const STRATEGIES: [&str; 4] = ["uniform", "swarm", "steps", "mixed"];
 
 /// Seeds are drawn from as many starts as this, and a search goes on from its start.
 const STARTS: u64 = 1 << 40;
 
-/// The runs of each lock that a search has at least.
-const LEAST: u64 = 20;
+/// The runs of each lock that a search has at least: all turns of a mix.
+const LEAST: u64 = 64;
 
 /// What is ruled out: the property, and the forms of locks that keep it whatever happens.
 const RULED_OUT: [(&str, &[&str]); 4] = [

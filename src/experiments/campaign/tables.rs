@@ -257,6 +257,10 @@ fn note(by: Strategy) -> &'static str {
             "The rates are those of this strategy. Every lock meets the same faults if it has the \
              same hosts (common random numbers)."
         }
+        Strategy::Mixed => {
+            "The rates are those of this strategy, whose runs are of two workloads. Most faults are placed at the \
+             steps of each lock itself, so two locks meet different ones."
+        }
         Strategy::Steps => {
             "The rates are those of this strategy. The faults are placed at the steps of each lock \
              itself, so two locks meet different ones."

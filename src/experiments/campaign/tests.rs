@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use locklab_check::Property;
 use locklab_evidence::Tally;
-use locklab_history::FaultKind;
+use locklab_history::{Fault, FaultKind};
 use locklab_results::table::Look;
 use locklab_runner::batch::Part as _;
 use locklab_runner::pool::{Broken, Why};
@@ -129,6 +129,27 @@ fn situations_of_a_lock_that_cannot_meet_them_are_not_missing() {
     assert_eq!(texts("database-unique"), "– – 7 never – – – – – – –");
 }
 
+/// What a campaign draws is overridden where faults are drawn, and nowhere else.
+#[test]
+fn mix_draws_and_places_the_kinds_that_are_asked_for() {
+    let locks = ["set-nx-px".into()];
+    let sets = vec!["campaign.heals_ms=9000".into()];
+    let kinds = [FaultKind::Pause, FaultKind::Crash];
+    let one = NonZeroU64::MIN;
+    let campaign = Campaign::plan(&locks, sets, &kinds, 0..64, Strategy::Mixed, one);
+    let source = &campaign.expect("it fits").sources[0];
+    let rehearsals = Rehearsals::of_threads(1);
+    for seed in [0, 16, 63] {
+        let chosen = source.choose(seed, &rehearsals).expect("it ends");
+        let faults = chosen.drawn.schedule.faults;
+        assert!(!faults.is_empty(), "seed {seed}");
+        let is_asked_for = |it: &Fault| kinds.contains(&it.kind());
+        assert!(faults.iter().all(is_asked_for), "seed {seed}: {faults:?}");
+        let drawn = source.scenario_of(seed).campaign.as_ref();
+        assert_eq!(drawn.map(|it| it.heals_ms), (seed == 63).then_some(9000));
+    }
+}
+
 /// A campaign at steps, whose runs are short.
 fn at_steps(seeds: u64) -> Campaign {
     let locks = ["set-nx-px".into()];
@@ -244,8 +265,11 @@ fn bug_is_repeated_with_all_that_was_chosen() {
         told(&kinds, Strategy::Swarm),
         format!("{common} --strategy swarm {set} --set 'campaign.faults=[\"pause\",\"reset\"]'")
     );
-    assert_eq!(
-        told(&kinds, Strategy::Steps),
-        format!("{common} --strategy steps {set} --fault pause --fault reset")
-    );
+    for strategy in [Strategy::Steps, Strategy::Mixed] {
+        let name = strategy.name();
+        assert_eq!(
+            told(&kinds, strategy),
+            format!("{common} --strategy {name} {set} --fault pause --fault reset")
+        );
+    }
 }

@@ -22,8 +22,8 @@ pub(crate) struct Rehearsals {
     recent: Mutex<VecDeque<(Key, Arc<Rehearsal>)>>,
 }
 
-/// Whose run it is: the number of a search, and the seed of the world.
-type Key = (usize, u64);
+/// Whose run it is: the number of a search, that of a turn of it, and the seed of the world.
+type Key = (usize, usize, u64);
 
 impl Rehearsals {
     /// None yet, for searches on so many threads.
@@ -44,7 +44,7 @@ impl Rehearsals {
         if let Some(found) = self.find(key) {
             return Ok((found, 0));
         }
-        let made = Arc::new(Rehearsal::of(scenario, key.1, kinds)?);
+        let made = Arc::new(Rehearsal::of(scenario, key.2, kinds)?);
         let mut recent = lock(&self.recent);
         recent.push_back((key, Arc::clone(&made)));
         if recent.len() > self.kept {

@@ -4,33 +4,46 @@ use locklab_model::scenario::Scenario;
 use locklab_runner::RunError;
 use serde::Serialize;
 
-use super::{Chosen, Kinds, Rehearsals, Strategy, steps, swarm};
+use super::{Chosen, Rehearsals, Strategy, Turn, mixed, steps, swarm};
 
-/// A scenario, and how a seed becomes a run of it.
+/// The scenarios of a search, and how a seed becomes a run of one of them.
 #[derive(Debug, Serialize)]
 pub(crate) struct Source {
     /// A number that no other search of the same experiment has.
     number: usize,
-    strategy: Strategy,
-    /// Those that are placed at steps; what a campaign draws is in the scenario.
-    kinds: Kinds,
-    /// The scenario.
-    pub(crate) scenario: Scenario,
+    /// Of each turn.
+    ways: Vec<(Turn, Scenario)>,
 }
 
 impl Source {
-    /// A scenario of which a strategy makes runs.
-    pub(crate) fn new(
-        number: usize,
-        strategy: Strategy,
-        kinds: Kinds,
-        scenario: Scenario,
-    ) -> Source {
-        Source {
-            number,
-            strategy,
-            kinds,
-            scenario,
+    /// The turns of a strategy, or the only one that there is, each with its scenario.
+    pub(crate) fn new(number: usize, ways: Vec<(Turn, Scenario)>) -> Source {
+        Source { number, ways }
+    }
+
+    /// A scenario with the lock and the hosts of all.
+    pub(crate) fn scenario(&self) -> &Scenario {
+        &self.ways[0].1
+    }
+
+    /// The scenario of which a seed is a run.
+    pub(crate) fn scenario_of(&self, seed: u64) -> &Scenario {
+        &self.ways[self.turn(seed)].1
+    }
+
+    /// The number of the turn that a seed is.
+    pub(crate) fn turn(&self, seed: u64) -> usize {
+        match self.ways.len() {
+            1 => 0,
+            _ => mixed::turn(seed),
+        }
+    }
+
+    /// The seed with which the run of a seed is simulated: whatever it draws but its faults is drawn from this one.
+    pub(crate) fn world_seed(&self, seed: u64) -> u64 {
+        match self.ways[self.turn(seed)].0.strategy {
+            Strategy::Steps => steps::world_seed(seed),
+            _ => seed,
         }
     }
 
@@ -44,14 +57,14 @@ impl Source {
         seed: u64,
         rehearsals: &Rehearsals,
     ) -> Result<Chosen<'_>, RunError> {
-        let scenario = &self.scenario;
-        Ok(match self.strategy {
-            Strategy::Uniform => Chosen::as_drawn(scenario.drawn(seed), seed),
+        let number = self.turn(seed);
+        let (turn, scenario) = &self.ways[number];
+        Ok(match turn.strategy {
             Strategy::Swarm => Chosen::as_drawn(swarm::choose(scenario, seed), seed),
             Strategy::Steps => {
-                let world_seed = self.strategy.world_seed(seed);
-                let key = (self.number, world_seed);
-                let (rehearsal, made) = rehearsals.get(key, scenario, &self.kinds)?;
+                let world_seed = self.world_seed(seed);
+                let key = (self.number, number, world_seed);
+                let (rehearsal, made) = rehearsals.get(key, scenario, &turn.kinds)?;
                 Chosen {
                     drawn: steps::choose(&rehearsal, seed),
                     world_seed,
@@ -59,6 +72,8 @@ impl Source {
                     rehearsals: made,
                 }
             }
+            // A mix consists of others.
+            Strategy::Uniform | Strategy::Mixed => Chosen::as_drawn(scenario.drawn(seed), seed),
         })
     }
 }

@@ -27,7 +27,17 @@ pub(crate) enum Kinds {
     Named(String),
 }
 
+/// A message that arrives a lease and a half late, as `place` calls it.
+const LATE: &str = "message late";
+
 impl Kinds {
+    /// Of these kinds only late messages: what is left of priorities of messages (B. K. Ozkan et al., OOPSLA 2018)
+    /// where time passes too. `None` if they are not among these.
+    pub(crate) fn late(&self) -> Option<Kinds> {
+        let late = KINDS.iter().find(|kind| kind.name == LATE)?;
+        self.have(late).then(|| Kinds::Named(LATE.into()))
+    }
+
     /// Whether there is any.
     pub(crate) fn exist(&self) -> bool {
         KINDS.iter().any(|kind| self.have(kind))

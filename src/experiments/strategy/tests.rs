@@ -5,7 +5,7 @@ use locklab_model::scenario::{Scenario, load};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 
-use super::{Chosen, Kinds, Rehearsals, Source, Strategy};
+use super::{Chosen, Kinds, Rehearsals, Source, Strategy, Turn, Workload};
 use crate::place::{STANDARD, standard_sets};
 
 fn campaign() -> Scenario {
@@ -24,7 +24,8 @@ fn short() -> Scenario {
 }
 
 fn source(strategy: Strategy, scenario: Scenario) -> Source {
-    Source::new(0, strategy, Kinds::All, scenario)
+    let turns = strategy.turns(&Kinds::All).into_iter();
+    Source::new(0, turns.map(|turn| (turn, scenario.clone())).collect())
 }
 
 /// The run of a seed, chosen without those before it.
@@ -39,7 +40,7 @@ fn uniform_runs_are_those_of_the_scenario() {
     for seed in 0..3 {
         let chosen = chosen(&source, seed);
         let run = chosen.run(Keep::default()).expect("it ends");
-        let plain = judged::run(&source.scenario, seed, Keep::default()).expect("it ends");
+        let plain = judged::run(source.scenario(), seed, Keep::default()).expect("it ends");
         assert_eq!(run, plain, "seed {seed}");
     }
 }
@@ -82,7 +83,7 @@ fn a_swarm_is_dense_in_some_seeds_and_sparse_in_others() {
     let source = source(Strategy::Swarm, pauses());
     let number = |seed| chosen(&source, seed).drawn.schedule.faults.len();
     let numbers: Vec<usize> = (0..100).map(number).collect();
-    let plain = |seed| source.scenario.drawn(seed).schedule.faults.len();
+    let plain = |seed| source.scenario().drawn(seed).schedule.faults.len();
     let most = (0..100).map(plain).max().expect("seeds");
     assert!(numbers.iter().any(|it| *it > most), "{numbers:?}");
     assert!(numbers.iter().any(|it| *it <= 3), "{numbers:?}");
@@ -122,7 +123,8 @@ fn one_to_three_faults_are_placed_at_steps_all_over_a_run() {
 #[test]
 fn only_the_kind_that_is_asked_for_is_placed() {
     let only = Kinds::Named("clock forwards".into());
-    let source = Source::new(0, Strategy::Steps, only, short());
+    let turn = Turn::new(Strategy::Steps, Workload::Once, only);
+    let source = Source::new(0, vec![(turn, short())]);
     for seed in 0..20 {
         let faults = chosen(&source, seed).drawn.schedule.faults;
         assert!(!faults.is_empty());
@@ -151,7 +153,8 @@ fn seeds_of_a_group_share_a_rehearsal_and_no_others_do() {
     };
     assert_eq!(bare(20), plain(16).trace_hash);
     assert_ne!(bare(20), bare(32));
-    let other = Source::new(1, Strategy::Steps, Kinds::All, scenario);
+    let turn = Turn::new(Strategy::Steps, Workload::Once, Kinds::All);
+    let other = Source::new(1, vec![(turn, scenario)]);
     let chosen = other.choose(20, &rehearsals).expect("it ends");
     assert_eq!(chosen.rehearsals, 1, "another search has its own");
 }
@@ -167,5 +170,60 @@ fn run_at_steps_does_not_depend_on_the_seeds_before_it() {
         let alone = chosen(&source, seed);
         let run = |chosen: Chosen<'_>| chosen.run(Keep::default()).expect("it ends");
         assert_eq!(run(among_others), run(alone), "seed {seed}");
+    }
+}
+
+/// The mix on its workloads, and its turns alone.
+fn mix(kinds: &Kinds) -> (Source, [Source; 3]) {
+    let ways = || {
+        let way = |turn: Turn| {
+            let sets = turn.workload.sets();
+            let scenario = load(turn.workload.scenario(), &sets).expect("it ships");
+            (turn, scenario)
+        };
+        Strategy::Mixed.turns(kinds).into_iter().map(way)
+    };
+    let alone: Vec<Source> = ways().map(|way| Source::new(0, vec![way])).collect();
+    let alone = alone.try_into().expect("three turns");
+    (Source::new(0, ways().collect()), alone)
+}
+
+#[test]
+fn seed_of_a_mix_is_the_run_of_its_turn() {
+    let (mix, [late, steps, swarm]) = mix(&Kinds::All);
+    let seeds = [
+        (0, &late),
+        (15, &late),
+        (16, &steps),
+        (31, &steps),
+        (47, &late),
+        (62, &steps),
+        (63, &swarm),
+        (64, &late),
+        (127, &swarm),
+    ];
+    for (seed, alone) in seeds {
+        let run = |source| {
+            let chosen = chosen(source, seed);
+            chosen.run(Keep::default()).expect("it ends")
+        };
+        assert_eq!(run(&mix), run(alone), "seed {seed}");
+    }
+    let of_turn = |turn| (1000..1064).filter(|seed| mix.turn(*seed) == turn).count();
+    assert_eq!([0, 1, 2].map(of_turn), [32, 31, 1]);
+}
+
+/// Late messages are left out where others are asked for.
+#[test]
+fn mix_has_only_the_kinds_that_are_asked_for() {
+    let kinds = |asked: FaultKind, seed| {
+        let (mix, _) = mix(&Kinds::Of(vec![asked]));
+        let faults = chosen(&mix, seed).drawn.schedule.faults;
+        assert!(!faults.is_empty(), "{asked:?}, seed {seed}");
+        faults.iter().all(|fault| fault.kind() == asked)
+    };
+    for seed in [0, 16] {
+        assert!(kinds(FaultKind::Pause, seed));
+        assert!(kinds(FaultKind::SlowLink, seed));
     }
 }

@@ -317,8 +317,8 @@ mod tests {
                 .map(|made| made.result.0.len())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(starts(silent, "silent"), [2; 5]);
-        assert_eq!(starts(says, "says"), [2, 2, 2, 2, 4]);
+        assert_eq!(starts(silent, "silent"), [2; 6]);
+        assert_eq!(starts(says, "says"), [2, 2, 2, 2, 4, 2]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn an_exhibit_with_a_scenario_is_refused() {
 fn a_lock_without_a_lease_is_found_in_every_way() {
     for way in Way::ALL {
         let limit = match way {
-            Way::Place(Strategy::Steps) | Way::Late => 80,
+            Way::Place(Strategy::Steps | Strategy::Mixed) | Way::Late => 80,
             _ => 12,
         };
         let found = start("no-lease", way, 0..limit);

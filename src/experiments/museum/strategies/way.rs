@@ -14,20 +14,8 @@ use serde::Serialize;
 use super::sighting::Sighting;
 use crate::museum::trial::Trial;
 use crate::museum::upper;
-use crate::place::{KINDS, STANDARD, STANDARD_LEASE_MS, standard_sets};
-use crate::strategy::{Chosen, Kinds, Rehearsals, Source, Strategy};
-
-/// What `locklab campaign` runs.
-const CAMPAIGN: &str = "problems/campaign";
-
-/// What makes the workload of `place` one with the faults of a campaign: the clients go on taking the lock in
-/// turn until the end, and faults are drawn for 15 s, as in `problems/campaign`. The hosts are those of the
-/// exhibit.
-const REPEATED: [&str; 3] = [
-    "workload.rounds=100000",
-    "settle_ms=3000",
-    "campaign={ hosts = \"given\", begins_ms = 0, heals_ms = 15000 }",
-];
+use crate::place::{KINDS, STANDARD_LEASE_MS};
+use crate::strategy::{Chosen, Kinds, Rehearsals, Source, Strategy, Turn, Workload};
 
 /// A strategy, and the workload on which it searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,22 +25,19 @@ pub(super) enum Way {
     Campaign,
     /// The workload of `place`: once for faults at steps, over and over for drawn ones.
     Place(Strategy),
-    /// `steps`, with the only fault that a message is late: what is left of priorities of messages (B. K. Ozkan et
-    /// al., OOPSLA 2018) where time passes too.
+    /// `steps`, with the only fault that a message is late.
     Late,
 }
 
-/// That fault, as `place` calls it.
-const LATE: &str = "message late";
-
 impl Way {
     /// All ways, in the order of columns.
-    pub(super) const ALL: [Way; 5] = [
+    pub(super) const ALL: [Way; 6] = [
         Way::Campaign,
         Way::Place(Strategy::Uniform),
         Way::Place(Strategy::Swarm),
         Way::Place(Strategy::Steps),
         Way::Late,
+        Way::Place(Strategy::Mixed),
     ];
 
     /// Its name.
@@ -70,73 +55,63 @@ impl Way {
             Way::Campaign => "campaign: uniform, on problems/campaign".into(),
             Way::Place(Strategy::Steps) => "steps: two clients, one round each".into(),
             Way::Late => "late: steps, with late messages only".into(),
+            Way::Place(Strategy::Mixed) => "mixed: late, steps and swarm in turn".into(),
             Way::Place(strategy) => format!("{}: two clients, for 20 s", strategy.name()),
         }
     }
 
-    fn strategy(self) -> Strategy {
+    /// What it does, with this kind of fault or all.
+    fn turns(self, only: Option<&str>) -> Vec<Turn> {
+        let kinds = only.map_or(Kinds::All, |only| Kinds::Named(only.to_owned()));
         match self {
-            Way::Campaign => Strategy::Uniform,
-            Way::Place(strategy) => strategy,
-            Way::Late => Strategy::Steps,
+            Way::Campaign => Strategy::Uniform.turns(&kinds),
+            Way::Place(strategy @ (Strategy::Uniform | Strategy::Swarm)) => {
+                vec![Turn::new(strategy, Workload::Repeated, kinds)]
+            }
+            Way::Place(strategy) => strategy.turns(&kinds),
+            Way::Late => {
+                let late = kinds.late().unwrap_or(Kinds::Of(vec![]));
+                Strategy::Steps.turns(&late)
+            }
         }
     }
+}
 
-    /// The kinds of fault that are placed, of this one or of all.
-    fn kinds(self, only: Option<&str>) -> Kinds {
-        match (self, only) {
-            (Way::Late, Some(only)) if only != LATE => Kinds::Of(vec![]),
-            (Way::Late, _) => Kinds::Named(LATE.into()),
-            (_, Some(only)) => Kinds::Named(only.to_owned()),
-            (_, None) => Kinds::All,
-        }
+/// The scenario on which an exhibit with these overrides is searched.
+fn scenario(
+    workload: Workload,
+    exhibit: &Exhibit,
+    layers: &[&[String]],
+) -> anyhow::Result<Scenario> {
+    let mut base = workload.sets();
+    let mut sets = layers.iter().copied().flatten();
+    if sets.any(|set| set.starts_with("topology.nodes=")) {
+        // As `locklab campaign` has it: nodes of a majority have no replicas.
+        base.extend(["topology.replicas=0", "topology.sentinels=0"].map(String::from));
     }
+    let mut scenario = scenario::load(workload.scenario(), &upper(&base, layers))?;
+    if let (Some(campaign), Some(only)) = (&mut scenario.campaign, &exhibit.fault) {
+        campaign.faults = drawn_kinds(only);
+    }
+    scenario.expect.clear();
+    scenario::check(&scenario).map_err(|error| anyhow!(error))?;
+    Ok(scenario)
+}
 
-    /// The scenario on which it searches, and what is changed there.
-    fn workload(self) -> (&'static str, Vec<String>) {
-        if self == Way::Campaign {
-            return (CAMPAIGN, vec![]);
-        }
-        let mut sets = standard_sets();
-        if let Way::Place(Strategy::Uniform | Strategy::Swarm) = self {
-            sets.retain(|set| !set.starts_with("workload.rounds="));
-            sets.extend(REPEATED.map(String::from));
-        }
-        (STANDARD, sets)
-    }
-
-    /// The scenario on which an exhibit with these overrides is searched.
-    fn scenario(self, exhibit: &Exhibit, layers: &[&[String]]) -> anyhow::Result<Scenario> {
-        let (name, mut base) = self.workload();
-        let mut sets = layers.iter().copied().flatten();
-        if sets.any(|set| set.starts_with("topology.nodes=")) {
-            // As `locklab campaign` has it: nodes of a majority have no replicas.
-            base.extend(["topology.replicas=0", "topology.sentinels=0"].map(String::from));
-        }
-        let mut scenario = scenario::load(name, &upper(&base, layers))?;
-        if let (Some(campaign), Some(only)) = (&mut scenario.campaign, &exhibit.fault) {
-            campaign.faults = drawn_kinds(only);
-        }
-        scenario.expect.clear();
-        scenario::check(&scenario).map_err(|error| anyhow!(error))?;
-        Ok(scenario)
-    }
-
-    /// The scenario on which a lock of the catalogue is searched, with these overrides.
-    fn scenario_of(self, row: &Row, sets: &[String]) -> anyhow::Result<Scenario> {
-        let (name, base) = self.workload();
-        let (of_lock, sets): (Vec<String>, Vec<String>) =
-            { sets.iter().cloned() }.partition(|set| set.starts_with("lock."));
-        let of_lock: Vec<&str> = of_lock
-            .iter()
-            .filter_map(|set| set.strip_prefix("lock."))
-            .collect();
-        let setting = Setting {
-            lease_ms: STANDARD_LEASE_MS,
-            parameters: of_lock.join("\n").parse()?,
-        };
-        put_in(row, name, &upper(&base, &[&sets]), &setting).map_err(|error| anyhow!(error))
-    }
+/// The scenario on which a lock of the catalogue is searched, with these overrides.
+fn scenario_of(workload: Workload, row: &Row, sets: &[String]) -> anyhow::Result<Scenario> {
+    let (of_lock, sets): (Vec<String>, Vec<String>) =
+        { sets.iter().cloned() }.partition(|set| set.starts_with("lock."));
+    let of_lock: Vec<&str> = of_lock
+        .iter()
+        .filter_map(|set| set.strip_prefix("lock."))
+        .collect();
+    let setting = Setting {
+        lease_ms: STANDARD_LEASE_MS,
+        parameters: of_lock.join("\n").parse()?,
+    };
+    let sets = upper(&workload.sets(), &[&sets]);
+    put_in(row, workload.scenario(), &sets, &setting).map_err(|error| anyhow!(error))
 }
 
 /// The kind of fault of a campaign that is the same as one that is placed.
@@ -150,28 +125,40 @@ fn drawn_kinds(placed: &str) -> Vec<FaultKind> {
 pub(super) struct Search {
     way: Way,
     sick: Source,
-    mended: Scenario,
+    /// Of each turn.
+    mended: Vec<Scenario>,
 }
 
 impl Search {
     /// For an exhibit, whose mended form is another scenario.
     pub(super) fn of(way: Way, exhibit: &Exhibit) -> anyhow::Result<Search> {
-        let kinds = way.kinds(exhibit.fault.as_deref());
-        let sick = way.scenario(exhibit, &[&exhibit.sets])?;
-        Ok(Search {
-            way,
-            sick: Source::new(0, way.strategy(), kinds, sick),
-            mended: way.scenario(exhibit, &[&exhibit.sets, &exhibit.mended])?,
-        })
+        let sick = |workload| scenario(workload, exhibit, &[&exhibit.sets]);
+        let mended = |workload| scenario(workload, exhibit, &[&exhibit.sets, &exhibit.mended]);
+        Search::new(way, exhibit.fault.as_deref(), sick, mended)
     }
 
     /// For a mistake in the code of this lock, which only one process has: the scenario is the same.
     pub(super) fn of_code(way: Way, row: &Row, sets: &[String]) -> anyhow::Result<Search> {
-        let scenario = way.scenario_of(row, sets)?;
+        let of = |workload| scenario_of(workload, row, sets);
+        Search::new(way, None, of, of)
+    }
+
+    fn new(
+        way: Way,
+        only: Option<&str>,
+        sick: impl Fn(Workload) -> anyhow::Result<Scenario>,
+        mended: impl Fn(Workload) -> anyhow::Result<Scenario>,
+    ) -> anyhow::Result<Search> {
+        let (mut ways, mut all_mended) = (vec![], vec![]);
+        for turn in way.turns(only) {
+            all_mended.push(mended(turn.workload)?);
+            let sick = sick(turn.workload)?;
+            ways.push((turn, sick));
+        }
         Ok(Search {
             way,
-            sick: Source::new(0, way.strategy(), way.kinds(None), scenario.clone()),
-            mended: scenario,
+            sick: Source::new(0, ways),
+            mended: all_mended,
         })
     }
 
@@ -191,8 +178,9 @@ impl Search {
         sighting: &Sighting,
         property: Property,
     ) -> Result<Trial, RunError> {
-        let seed = self.way.strategy().world_seed(sighting.seed);
-        let mut mended = self.mended.drawn(seed).scenario.into_owned();
+        let mended = &self.mended[self.sick.turn(sighting.seed)];
+        let seed = self.sick.world_seed(sighting.seed);
+        let mut mended = mended.drawn(seed).scenario.into_owned();
         mended.fault.clear();
         let hosts = mended.topology.hosts();
         let is_there = |host: &str| hosts.iter().any(|name| name == host);
