@@ -2,7 +2,7 @@
 //!
 //! A strategy is a function of scenario and seed. Whatever it draws beyond the scenario comes from streams of
 //! its own (`search/…`). Nothing is remembered from one seed to the next but what would come out the same again
-//! ([`Rehearsals`]). So a seed is the same run on any number of threads.
+//! (`rehearsals.rs`). So a seed is the same run on any number of threads.
 
 mod missed;
 mod mixed;
