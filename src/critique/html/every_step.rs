@@ -9,21 +9,21 @@ pub(super) const LINK: &str = "
 
 /// What was done, whatever came of it.
 const ABOUT: &str = "\
-The runs of a claim strike at moments that somebody thought of. Here every step is struck, in the simulator:
-each lock of the catalogue is run once without faults, with two clients of which the second asks while the
-first holds the lock, and then once for each step of that run and each kind of fault that can begin there,
-among them pauses, kills, power losses, lost and late messages, partitions and wrong clocks.";
+The runs of a claim strike at moments that somebody thought of. Here a fault strikes at every step, in the simulator.
+Each lock of the catalogue runs once without faults, with two clients of which the second asks while the
+first holds the lock. Then it runs once for each step of that run and each kind of fault that can begin there:
+pauses, kills, power losses, lost and late messages, partitions, wrong clocks and others.";
 
 /// Where the debate expects a violation, and what is to prevent it.
 const QUESTION: &str = "\
 Kleppmann says that a lease cannot keep the resource safe (<a href=\"#K1\">K1</a>), and that fencing tokens can
-(<a href=\"#K5\">K5</a>), as long as the counter is not lost (<a href=\"#K7\">K7</a>). Redlock’s second look at the
-clock is to keep the lease (<a href=\"#K13\">K13</a>).";
+(<a href=\"#K5\">K5</a>), as long as the counter is not lost (<a href=\"#K7\">K7</a>). Redlock checks the clock a
+second time to keep the lease (<a href=\"#K13\">K13</a>).";
 
 /// What the table shows, and what it does not.
 const NOTE: &str = "\
-Inconclusive are placements whose run could not have violated lease or resource, and violated nothing else. Each placement
-is one run of one seed: that none violates a property does not show that none can.";
+A placement is inconclusive if its run could not have violated lease or resource, and violated nothing else. Each placement
+is one run of one seed: if none violates a property, another seed still may.";
 
 pub(super) fn section(every_step: &EveryStep) -> String {
     format!(

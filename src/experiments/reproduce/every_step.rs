@@ -54,7 +54,7 @@ fn number(field: &Field) -> Mark {
 fn summary(rows: &[ComparedRow<'_>]) -> String {
     let sum = |of: fn(&ComparedRow<'_>) -> u64| thousands(rows.iter().map(of).sum());
     format!(
-        "{} locks, each with seed {}: {} placements of one fault at {} steps, for which {} runs stand.",
+        "{} locks, each with seed {}: {} placements of one fault at {} steps, in {} classes, each of which is one run.",
         rows.len(),
         STANDARD_SEEDS.start,
         sum(|row| row.summary.counts.placements),
@@ -223,7 +223,7 @@ mod tests {
         );
         assert_eq!(
             summary(&rows),
-            "5 locks, each with seed 0: 5,000 placements of one fault at 250 steps, for which 3,000 runs stand."
+            "5 locks, each with seed 0: 5,000 placements of one fault at 250 steps, in 3,000 classes, each of which is one run."
         );
         // The other way round in everything.
         let rows = [
