@@ -7,7 +7,7 @@
 
 use super::{Kinds, Strategy, Turn, Workload, steps};
 
-/// A swarm has one seed of so many. In the searches for the museum's mechanisms a run at steps takes 0.1 ms to 0.4 ms of
+/// One seed of so many is a swarm. In the searches for the museum's mechanisms a run at steps takes 0.1 ms to 0.4 ms of
 /// processor time, and one of a swarm 1 ms to 21 ms.
 const PERIOD: u64 = 4 * steps::GROUP;
 

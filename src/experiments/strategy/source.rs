@@ -31,7 +31,7 @@ impl Source {
         &self.ways[self.turn(seed)].1
     }
 
-    /// The number of the turn that a seed is.
+    /// The place in `ways` of the turn that makes the run of a seed.
     pub(crate) fn turn(&self, seed: u64) -> usize {
         match self.ways.len() {
             1 => 0,
@@ -39,7 +39,7 @@ impl Source {
         }
     }
 
-    /// The seed with which the run of a seed is simulated: whatever it draws but its faults is drawn from this one.
+    /// The seed with which the run of a seed is simulated: everything but the faults is drawn from it.
     pub(crate) fn world_seed(&self, seed: u64) -> u64 {
         match self.ways[self.turn(seed)].0.strategy {
             Strategy::Steps => steps::world_seed(seed),

@@ -31,8 +31,8 @@ pub(crate) enum Kinds {
 const LATE: &str = "message late";
 
 impl Kinds {
-    /// Of these kinds only late messages: what is left of priorities of messages (B. K. Ozkan et al., OOPSLA 2018)
-    /// where time passes too. `None` if they are not among these.
+    /// Only late messages; `None` if they are not among these kinds. Where time passes, being late is what a low priority
+    /// of a message comes to (B. K. Ozkan et al., OOPSLA 2018).
     pub(crate) fn late(&self) -> Option<Kinds> {
         let late = KINDS.iter().find(|kind| kind.name == LATE)?;
         self.have(late).then(|| Kinds::Named(LATE.into()))
@@ -52,8 +52,8 @@ impl Kinds {
     }
 }
 
-/// So many consecutive seeds share all that a run draws but its faults, and so the run without faults: made for each
-/// seed, it would take half of the time.
+/// How many consecutive seeds share a world, which draws everything but the faults, and so the run without faults. Made
+/// for each seed, that run would take half of the time.
 pub(super) const GROUP: u64 = 16;
 
 /// The seed with which the run of this one is simulated: the first of its group.
