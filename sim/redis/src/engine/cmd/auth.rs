@@ -87,9 +87,8 @@ pub(in crate::engine) fn getuser(call: &mut Call<'_>) -> Answer {
 
 /// The SHA-256 of the password, which Redis stores instead of the password.
 fn password_hash(state: &State) -> Option<String> {
-    use sha2::{Digest, Sha256};
     let password = &state.config.requirepass;
-    let digest = Sha256::digest(password);
+    let digest = hmac_sha256::Hash::hash(password);
     let hex = digest.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
