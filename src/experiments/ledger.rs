@@ -11,16 +11,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use locklab_vecmap::{VecMap, VecSet};
-use serde::Serialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
 
 mod header;
 mod line;
 mod places;
 
 pub use self::header::Header;
-use self::line::AnyLine;
-pub use self::line::Line;
+pub use self::line::{Done, Line};
 pub use self::places::Places;
 use super::Shard;
 
@@ -51,32 +48,6 @@ struct Own {
     added: u64,
 }
 
-/// Finished parts, as a file has them.
-#[derive(Debug)]
-pub struct Done<T> {
-    /// The shard of the file.
-    pub shard: Option<Shard>,
-    /// The parts.
-    pub parts: Places,
-    /// The number of their runs.
-    pub runs: u64,
-    /// What they come to together.
-    pub result: T,
-}
-
-/// Finished parts to be written.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Entry<'a, T> {
-    /// The stage.
-    pub stage: &'a str,
-    /// The parts, all of one job.
-    pub parts: &'a Places,
-    /// The number of their runs.
-    pub runs: u64,
-    /// What they come to together.
-    pub result: &'a T,
-}
-
 impl Ledger {
     /// Opens the ledger of this work. A file of other work is discarded, and so are a damaged line
     /// and the lines after it; if `fresh`, everything is discarded.
@@ -103,7 +74,7 @@ impl Ledger {
                 return Ok(());
             };
             while let Some(text) = line::next(file)? {
-                let Some(found) = line::read::<AnyLine>(&text) else {
+                let Some(found) = line::read::<Line>(&text) else {
                     break;
                 };
                 // More may be done now: rounds of further seeds.
@@ -153,7 +124,7 @@ impl Ledger {
                 ),
                 None => {}
             }
-            each_line(path, |_, _, found: AnyLine| {
+            each_line(path, |_, found| {
                 stages.extend(found.done().map(str::to_owned));
                 Ok(())
             })?;
@@ -193,40 +164,29 @@ impl Ledger {
         self.stages.contains(stage)
     }
 
-    /// Calls `take` with everything of a stage that was finished before. What it refuses with a reason
-    /// is discarded; if shards are joined, it is an error.
+    /// Calls `take` with everything of a stage that was finished before, and with the shard that did it.
+    /// What it refuses with a reason is discarded; if shards are joined, it is an error.
     ///
     /// # Errors
     ///
     /// If a file cannot be read, or shards are joined and `take` refuses a line. The error names it.
-    pub fn each<T: DeserializeOwned>(
+    pub fn each(
         &self,
         stage: &str,
-        mut take: impl FnMut(Done<T>) -> Result<(), String>,
+        take: &mut dyn FnMut(Option<Shard>, Done) -> Result<(), String>,
     ) -> anyhow::Result<()> {
         if !self.has(stage) {
             return Ok(());
         }
         for (path, shard) in &self.sources {
-            each_line(path, |number, text, found: AnyLine| {
-                if found.done() != Some(stage) {
+            each_line(path, |number, found| {
+                let Line::Done(done) = found else {
+                    return Ok(());
+                };
+                if done.stage != stage {
                     return Ok(());
                 }
-                let taken = match line::read::<Line<T>>(text) {
-                    Some(Line::Done {
-                        parts,
-                        runs,
-                        result,
-                        ..
-                    }) => take(Done {
-                        shard: *shard,
-                        parts,
-                        runs,
-                        result,
-                    }),
-                    _ => Err("this is no result of the stage".into()),
-                };
-                match taken {
+                match take(*shard, done) {
                     Err(why) if self.own.is_none() => bail!(
                         "{}:{number}: {why}; run the shard again with --fresh",
                         path.display()
@@ -252,8 +212,8 @@ impl Ledger {
     /// # Errors
     ///
     /// If they cannot be written.
-    pub fn add(&mut self, entry: &Entry<'_, impl Serialize>) -> io::Result<()> {
-        self.write(&DoneLine { done: entry })
+    pub fn add(&mut self, done: Done) -> io::Result<()> {
+        self.write(&Line::Done(done))
     }
 
     /// Writes that everything is done.
@@ -262,14 +222,14 @@ impl Ledger {
     ///
     /// If it cannot be written.
     pub fn complete(&mut self, runs: u64) -> io::Result<()> {
-        self.write(&Line::<()>::Complete { runs })
+        self.write(&Line::Complete { runs })
     }
 
-    fn write(&mut self, entry: &impl Serialize) -> io::Result<()> {
+    fn write(&mut self, line: &Line) -> io::Result<()> {
         let Some(own) = &mut self.own else {
             return Ok(());
         };
-        let text = line::write(entry)?;
+        let text = line::write(line)?;
         own.file.write_all(text.as_bytes())?;
         own.added += text.len() as u64;
         own.file.flush()
@@ -282,16 +242,16 @@ impl Ledger {
     }
 
     /// Writes a stage, of which so many runs are to be made if anybody wants to know, anew: what is
-    /// finished of it is in these entries. Those who read the file see what was there before, or all that is there now.
+    /// finished of it is `done`. Those who read the file see what was there before, or all that is there now.
     ///
     /// # Errors
     ///
     /// If it cannot be written.
-    pub fn compact<'a, T: Serialize + 'a>(
+    pub fn compact(
         &mut self,
         stage: &str,
         plan: Option<u64>,
-        entries: impl Iterator<Item = Entry<'a, T>>,
+        done: &mut dyn Iterator<Item = io::Result<Done>>,
     ) -> io::Result<()> {
         let Some(own) = &mut self.own else {
             return Ok(());
@@ -300,15 +260,15 @@ impl Ledger {
         line::next(&mut before)?;
         *own = Own::replace(&own.path, &self.header, |out| {
             while let Some(text) = line::next(&mut before)? {
-                if line::read::<AnyLine>(&text).is_some_and(|found| !found.is_of(stage)) {
+                if line::read::<Line>(&text).is_some_and(|found| !found.is_of(stage)) {
                     writeln!(out, "{text}")?;
                 }
             }
             if let Some(runs) = plan {
                 out.write_all(line::write(&planned(stage, runs))?.as_bytes())?;
             }
-            for entry in entries {
-                out.write_all(line::write(&DoneLine { done: &entry })?.as_bytes())?;
+            for done in done {
+                out.write_all(line::write(&Line::Done(done?))?.as_bytes())?;
             }
             Ok(())
         })?;
@@ -344,25 +304,19 @@ impl Own {
     }
 }
 
-fn planned(stage: &str, runs: u64) -> Line<()> {
+fn planned(stage: &str, runs: u64) -> Line {
     let stage = stage.to_owned();
     Line::Planned { stage, runs }
 }
 
-/// [`Line::Done`] with what belongs to others.
-#[derive(Serialize)]
-struct DoneLine<'a, T> {
-    done: &'a Entry<'a, T>,
-}
-
-/// Calls `take` with the number, the text and the contents of every line after the header.
+/// Calls `take` with the number and the contents of every line after the header.
 ///
 /// # Errors
 ///
 /// That of `take`; if the file cannot be read, or a line is damaged. The error names it.
 pub fn each_line(
     path: &Path,
-    mut take: impl FnMut(usize, &str, Line<IgnoredAny>) -> anyhow::Result<()>,
+    mut take: impl FnMut(usize, Line) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
@@ -379,7 +333,7 @@ pub fn each_line(
                  this line"
             )
         })?;
-        take(number, &text, found)?;
+        take(number, found)?;
     }
     Ok(())
 }

@@ -190,10 +190,10 @@ fn read_shard(shard: Shard, path: &Path, first: &Header) -> anyhow::Result<Shard
     let mut planned: VecMap<String, u64> = VecMap::new();
     let mut done: VecMap<String, u64> = VecMap::new();
     let mut state = State::Unfinished;
-    let read = each_line(path, |_, _, line| {
+    let read = each_line(path, |_, line| {
         match line {
             Line::Planned { stage, runs } => drop(planned.insert(stage, runs)),
-            Line::Done { stage, runs, .. } => *done.entry(stage).or_default() += runs,
+            Line::Done(part) => *done.entry(part.stage).or_default() += part.runs,
             Line::Complete { .. } => state = State::Complete,
         }
         Ok(())

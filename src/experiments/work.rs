@@ -29,7 +29,7 @@ use locklab_runner::pool::{Broken, lock};
 mod items;
 
 pub use self::items::{Items, Kept};
-use self::items::{entries, runs, sum};
+use self::items::{done, runs, sum};
 
 /// What the runs of a job come to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -293,7 +293,7 @@ impl<'s> Work<'s> {
         let joined = &self.session.joined;
         let mut kept: Vec<Kept<T>> = Vec::new();
         kept.resize_with(items.jobs, Kept::default);
-        lock(&self.ledger).each(name, |done| items.take(&mut kept, done))?;
+        lock(&self.ledger).each(name, &mut |shard, done| items.take(&mut kept, shard, done))?;
         let is_done = |place: usize| kept[(items.job)(place)].parts.has(place);
         let here = |place: &usize| items.is_of(self.session.shard, *place);
         let open = (0..items.count).filter(here);
@@ -325,10 +325,10 @@ impl<'s> Work<'s> {
                     runs: (items.runs)(place),
                     result,
                 };
-                let mut saved = ledger.add(&part.entry(name));
+                let mut saved = part.done(name).and_then(|done| ledger.add(done));
                 all[(items.job)(place)].join(part);
                 if saved.is_ok() && ledger.is_long() {
-                    saved = ledger.compact(name, plan, entries(name, &all));
+                    saved = ledger.compact(name, plan, &mut done(name, &all));
                 }
                 if let Err(error) = saved {
                     lock(&failed).get_or_insert(error);
@@ -344,7 +344,7 @@ impl<'s> Work<'s> {
             }
             kept = lock(&all).split_off(0);
             if self.session.shard.is_some() {
-                let compacted = lock(&self.ledger).compact(name, plan, entries(name, &kept));
+                let compacted = lock(&self.ledger).compact(name, plan, &mut done(name, &kept));
                 compacted.context("cannot save what is finished")?;
             }
         }
@@ -366,7 +366,7 @@ impl<'s> Work<'s> {
     ) -> io::Result<()> {
         let mut ledger = lock(&self.ledger);
         match (ledger.has(name), plan) {
-            (true, plan) => ledger.compact(name, plan, entries(name, kept)),
+            (true, plan) => ledger.compact(name, plan, &mut done(name, kept)),
             (false, Some(runs)) => ledger.plan(name, runs),
             (false, None) => Ok(()),
         }

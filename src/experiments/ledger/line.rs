@@ -2,16 +2,17 @@
 
 use std::io::{self, BufRead};
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Places;
 
 /// A line after the header.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Line<T> {
+pub enum Line {
     /// How much there is to do of a stage. For `status`; nothing relies on it.
     Planned {
         /// The stage.
@@ -19,17 +20,8 @@ pub enum Line<T> {
         /// The number of its runs.
         runs: u64,
     },
-    /// Parts that are finished, all of one job.
-    Done {
-        /// The stage.
-        stage: String,
-        /// The parts.
-        parts: Places,
-        /// The number of their runs.
-        runs: u64,
-        /// What they come to together.
-        result: T,
-    },
+    /// Finished parts.
+    Done(Done),
     /// All of the work is done. For `status`; nothing relies on it.
     Complete {
         /// The number of runs of all stages.
@@ -37,11 +29,24 @@ pub enum Line<T> {
     },
 }
 
-impl<T> Line<T> {
+/// Finished parts, all of one job.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Done {
+    /// The stage.
+    pub stage: String,
+    /// The parts.
+    pub parts: Places,
+    /// The number of their runs.
+    pub runs: u64,
+    /// What they come to together, as JSON: a ledger does not know what it is.
+    pub result: Box<RawValue>,
+}
+
+impl Line {
     /// The stage of finished parts.
     pub(super) fn done(&self) -> Option<&str> {
         match self {
-            Line::Done { stage, .. } => Some(stage),
+            Line::Done(done) => Some(&done.stage),
             Line::Planned { .. } | Line::Complete { .. } => None,
         }
     }
@@ -49,14 +54,11 @@ impl<T> Line<T> {
     /// Whether it is of this stage.
     pub(super) fn is_of(&self, name: &str) -> bool {
         match self {
-            Line::Done { stage, .. } | Line::Planned { stage, .. } => stage == name,
+            Line::Done(Done { stage, .. }) | Line::Planned { stage, .. } => stage == name,
             Line::Complete { .. } => false,
         }
     }
 }
-
-/// A line of any result.
-pub(super) type AnyLine = Line<IgnoredAny>;
 
 /// `{"sum":"…",` and the rest of the object, of which the sum is the hash.
 pub(super) fn write(entry: &impl Serialize) -> serde_json::Result<String> {

@@ -2,6 +2,7 @@
 
 use locklab_vecmap::VecMap;
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use super::*;
 
@@ -31,24 +32,28 @@ impl Folder {
     }
 }
 
-/// Adds a part of one run with this result.
-fn add(ledger: &mut Ledger, part: usize, result: u64) {
-    let (stage, parts, result) = ("runs", &Places::one(part), &result);
-    let runs = 1;
-    let entry = Entry {
-        stage,
-        parts,
-        runs,
-        result,
-    };
-    ledger.add(&entry).expect("it is written");
+/// A part of one run with this result.
+fn part(stage: &str, part: usize, result: u64) -> Done {
+    Done {
+        stage: stage.into(),
+        parts: Places::one(part),
+        runs: 1,
+        result: to_raw_value(&result).expect("it is JSON"),
+    }
+}
+
+/// Adds it.
+fn add(ledger: &mut Ledger, number: usize, result: u64) {
+    let added = ledger.add(part("runs", number, result));
+    added.expect("it is written");
 }
 
 /// What a ledger has, by part.
 fn done(ledger: &Ledger) -> VecMap<usize, u64> {
     let mut found = VecMap::new();
-    let each = ledger.each("runs", |done: Done<u64>| {
-        found.extend(done.parts.iter().map(|part| (part, done.result)));
+    let each = ledger.each("runs", &mut |_, done| {
+        let result = done.result.get().parse().expect("a number");
+        found.extend(done.parts.iter().map(|part| (part, result)));
         Ok(())
     });
     each.expect("it can be read");
@@ -142,24 +147,15 @@ fn all_shards_join_to_the_whole_and_fewer_or_others_do_not() {
 
 #[test]
 fn a_line_with_any_flipped_bit_is_refused() {
-    let parts = Places::one(3);
-    let entry = Entry {
-        stage: "runs",
-        parts: &parts,
-        runs: 1,
-        result: &7_u64,
-    };
-    let line = line::write(&DoneLine { done: &entry }).expect("it is JSON");
+    let line = line::write(&Line::Done(part("runs", 3, 7))).expect("it is JSON");
     let line = line.trim_end().as_bytes();
     assert!(serde_json::from_slice::<Value>(line).is_ok());
-    let read = |line: &[u8]| line::read::<Line<u64>>(str::from_utf8(line).ok()?);
-    let whole = Line::Done {
-        stage: "runs".into(),
-        parts: parts.clone(),
-        runs: 1,
-        result: 7,
+    let read = |line: &[u8]| line::read::<Line>(str::from_utf8(line).ok()?);
+    let Some(Line::Done(whole)) = read(line) else {
+        panic!("it is not read as it was written");
     };
-    assert_eq!(read(line), Some(whole));
+    assert_eq!((whole.stage.as_str(), whole.runs), ("runs", 1));
+    assert_eq!((whole.parts, whole.result.get()), (Places::one(3), "7"));
     for bit in 0..8 * line.len() {
         let mut flipped = line.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
@@ -172,27 +168,16 @@ fn compacting_leaves_other_stages_as_they_are() {
     let folder = Folder::new("compact");
     let path = folder.0.join("work.jsonl");
     let mut ledger = Ledger::open(&path, &header(1, None), false).expect("it opens");
-    let parts = Places::one(0);
     for stage in ["twice", "runs", "twice"] {
-        let entry = Entry {
-            stage,
-            parts: &parts,
-            runs: 1,
-            result: &1,
-        };
-        ledger.add(&entry).expect("it is written");
+        let added = ledger.add(part(stage, 0, 1));
+        added.expect("it is written");
     }
-    let all = Entry {
-        stage: "runs",
-        parts: &parts,
-        runs: 1,
-        result: &9,
-    };
-    let compacted = ledger.compact("runs", Some(5), [all].into_iter());
+    let all = Ok(part("runs", 0, 9));
+    let compacted = ledger.compact("runs", Some(5), &mut [all].into_iter());
     compacted.expect("it is written");
     add(&mut ledger, 4, 8);
     let mut found = Vec::new();
-    each_line(&path, |number, _, line| {
+    each_line(&path, |number, line| {
         found.push((number, line.done().map(str::to_owned)));
         Ok(())
     })

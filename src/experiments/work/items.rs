@@ -1,7 +1,13 @@
 //! The parts of a stage, and what is finished of its jobs.
 
+use std::io;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::to_raw_value;
+
 use crate::Shard;
-use crate::ledger::{Done, Entry, Places};
+use crate::ledger::{Done, Places};
 use locklab_runner::batch::Part;
 
 /// Parts of some work.
@@ -33,13 +39,15 @@ impl Items<'_> {
     }
 
     /// Adds what a file has of finished parts; says why not, if its shard cannot have made that.
-    pub(super) fn take<T: Part>(&self, kept: &mut [Kept<T>], done: Done<T>) -> Result<(), String> {
-        let Done {
-            shard,
-            parts,
-            runs,
-            result,
-        } = done;
+    pub(super) fn take<T: Part + DeserializeOwned>(
+        &self,
+        kept: &mut [Kept<T>],
+        shard: Option<Shard>,
+        done: Done,
+    ) -> Result<(), String> {
+        let Done { parts, runs, .. } = done;
+        let result: T = serde_json::from_str(done.result.get())
+            .map_err(|_| "this is no result of the stage")?;
         let first = parts.iter().next().filter(|place| *place < self.count);
         let job = first.map(self.job).ok_or("there is no such part")?;
         for place in parts.iter() {
@@ -86,24 +94,27 @@ impl<T: Part> Kept<T> {
         self.runs += other.runs;
         self.result.join(other.result);
     }
+}
 
-    pub(super) fn entry<'a>(&'a self, stage: &'a str) -> Entry<'a, T> {
-        Entry {
-            stage,
-            parts: &self.parts,
+impl<T: Serialize> Kept<T> {
+    /// As the ledger keeps it.
+    pub(super) fn done(&self, stage: &str) -> io::Result<Done> {
+        Ok(Done {
+            stage: stage.to_owned(),
+            parts: self.parts.clone(),
             runs: self.runs,
-            result: &self.result,
-        }
+            result: to_raw_value(&self.result)?,
+        })
     }
 }
 
-/// A line for each job of which anything is finished.
-pub(super) fn entries<'a, T: Part>(
-    stage: &'a str,
-    kept: &'a [Kept<T>],
-) -> impl Iterator<Item = Entry<'a, T>> {
+/// What is finished of each job of which anything is.
+pub(super) fn done<T: Serialize>(
+    stage: &str,
+    kept: &[Kept<T>],
+) -> impl Iterator<Item = io::Result<Done>> {
     let begun = kept.iter().filter(|kept| !kept.parts.is_empty());
-    begun.map(move |kept| kept.entry(stage))
+    begun.map(move |kept| kept.done(stage))
 }
 
 /// The number of runs that are finished.
