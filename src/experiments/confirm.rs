@@ -187,8 +187,9 @@ pub(crate) fn measure(
     programs: &Programs,
     at_once: usize,
 ) -> anyhow::Result<Jitter> {
-    if !work.session().joined.is_empty() {
-        // The runs with the jitter of the machines that made them are in the ledgers.
+    let session = work.session();
+    // The runs with the jitter of the machines that made them are in joined ledgers.
+    if !session.joined.is_empty() || session.stop.is_set() {
         return Ok(Jitter::default());
     }
     let jitter = Jitter::measure(programs, at_once);
@@ -307,26 +308,24 @@ impl Experiment for Confirm {
         let scenarios: Vec<(Scenario, Simulation)> =
             self.scenarios.iter().cloned().zip(simulated).collect();
         let criteria = Criteria::of(self.scenarios.iter(), within);
-        let real = match work.session().stop.is_set() {
-            true => VecMap::new(),
-            false => on_redis(
-                work,
-                &OnRedis {
-                    programs: &self.programs,
-                    scenarios: &scenarios,
-                    runs,
-                    criteria,
-                    jitter,
-                    longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
-                    at_once,
-                    can_run: &|place| left_out[place].is_none(),
-                    line: &|place, confirmed| {
-                        let (scenario, simulation) = &scenarios[place];
-                        Line::of(scenario, simulation, confirmed, criteria).sentence()
-                    },
+        // Also after an interruption, so that these runs are counted among those to be made.
+        let real = on_redis(
+            work,
+            &OnRedis {
+                programs: &self.programs,
+                scenarios: &scenarios,
+                runs,
+                criteria,
+                jitter,
+                longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
+                at_once,
+                can_run: &|place| left_out[place].is_none(),
+                line: &|place, confirmed| {
+                    let (scenario, simulation) = &scenarios[place];
+                    Line::of(scenario, simulation, confirmed, criteria).sentence()
                 },
-            )?,
-        };
+            },
+        )?;
         Ok(Compared {
             scenarios,
             criteria,
@@ -501,3 +500,6 @@ fn choose(options: &Options, programs: &Programs) -> anyhow::Result<(Vec<Scenari
     }
     Ok((scenarios, refused))
 }
+
+#[cfg(test)]
+mod tests;

@@ -272,11 +272,10 @@ impl Experiment for Reproduce {
         let placed = placed.transpose()?;
         let cells = made.into_iter().map(|made| made.result);
         let worlds = self.scenarios.iter().cloned().zip(cells);
+        // Also after an interruption, so that these runs are counted among those to be made.
         let mut real = match &self.redis {
-            Some((programs, _)) if !work.session().stop.is_set() => {
-                self.on_redis(work, programs)?
-            }
-            _ => VecMap::new(),
+            Some((programs, _)) => self.on_redis(work, programs)?,
+            None => VecMap::new(),
         };
         let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
             let real = self.redis.as_ref().map(|(programs, _)| {
