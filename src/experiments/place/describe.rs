@@ -40,13 +40,13 @@ pub(super) fn estimate(baselines: &[&Baseline], faults: Faults, threads: usize) 
         about(seconds(&|classes| classes as f64)),
     );
     if faults == Faults::Two {
-        // The second fault has, in the mean, half of the steps before it.
+        // In the mean, half of the steps come after the first fault; it may also make the run longer or shorter.
         let pairs = |classes: u64| classes as f64 * classes as f64 / 2.0;
         let runs = { baselines.iter() }
             .map(|it| pairs(it.singles.len() as u64))
             .sum::<f64>();
         text += &format!(
-            "; then {} pairs at most: about {}",
+            "; then some {} pairs: about {}",
             thousands(runs as u64),
             about(seconds(&pairs))
         );
