@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
@@ -60,6 +61,17 @@ impl Talk {
             self.clock.request(request);
             self.node
                 .receive(self.admin, request, now_us, &mut Vec::new());
+        }
+        self.await_ends();
+    }
+
+    /// Waits until the real server knows that all connections but the clock's are closed. A process that
+    /// another test starts has copies of our sockets until it executes its program, and keeps them open.
+    fn await_ends(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while ids(&self.clock.request(LIST)).len() > 1 {
+            assert!(Instant::now() < deadline, "a connection is still open");
+            thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -214,9 +226,14 @@ const LIST: &[u8] = b"CLIENT LIST\r\n";
 
 /// The greatest id in a CLIENT LIST.
 fn newest(list: &[u8]) -> u64 {
+    let newest = ids(list).into_iter().max();
+    newest.expect("CLIENT LIST shows its own client")
+}
+
+/// The ids in a CLIENT LIST.
+fn ids(list: &[u8]) -> Vec<u64> {
     let text = String::from_utf8_lossy(list);
-    let ids = text
-        .split_whitespace()
-        .filter_map(|word| word.strip_prefix("id=")?.parse().ok());
-    ids.max().expect("CLIENT LIST shows its own client")
+    text.split_whitespace()
+        .filter_map(|word| word.strip_prefix("id=")?.parse().ok())
+        .collect()
 }
