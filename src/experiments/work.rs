@@ -29,7 +29,7 @@ use locklab_runner::pool::{Broken, lock};
 mod items;
 
 pub use self::items::{Items, Kept};
-use self::items::{done, runs, sum};
+use self::items::{finished, runs, sum};
 
 /// What the runs of a job come to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -328,7 +328,7 @@ impl<'s> Work<'s> {
                 let mut saved = part.done(name).and_then(|done| ledger.add(done));
                 all[(items.job)(place)].join(part);
                 if saved.is_ok() && ledger.is_long() {
-                    saved = ledger.compact(name, plan, &mut done(name, &all));
+                    saved = ledger.compact(name, plan, &mut finished(name, &all));
                 }
                 if let Err(error) = saved {
                     lock(&failed).get_or_insert(error);
@@ -344,7 +344,7 @@ impl<'s> Work<'s> {
             }
             kept = lock(&all).split_off(0);
             if self.session.shard.is_some() {
-                let compacted = lock(&self.ledger).compact(name, plan, &mut done(name, &kept));
+                let compacted = lock(&self.ledger).compact(name, plan, &mut finished(name, &kept));
                 compacted.context("cannot save what is finished")?;
             }
         }
@@ -366,7 +366,7 @@ impl<'s> Work<'s> {
     ) -> io::Result<()> {
         let mut ledger = lock(&self.ledger);
         match (ledger.has(name), plan) {
-            (true, plan) => ledger.compact(name, plan, &mut done(name, kept)),
+            (true, plan) => ledger.compact(name, plan, &mut finished(name, kept)),
             (false, Some(runs)) => ledger.plan(name, runs),
             (false, None) => Ok(()),
         }

@@ -6,6 +6,7 @@ use super::*;
 use crate::bench::Bench;
 use crate::work::Ended;
 use crate::{Stop, execute, export};
+use locklab_model::scenario::load;
 
 const WHOLE: Options = Options {
     claims: None,
@@ -114,4 +115,23 @@ fn page_compares_locks_as_place_does_also_after_an_interruption() {
         page.contains("<th scope=\"row\">set-nx-px (with token)</th><td class=\"\">63</td>"),
         "{page}"
     );
+}
+
+/// As if Ctrl-C arrived between the last run in the simulator and the first one on Redis.
+#[test]
+fn a_debate_without_its_real_runs_is_not_whole() {
+    static STOPPED: AtomicBool = AtomicBool::new(true);
+    let k1 = load("kleppmann/k1", &[]).expect("it ships");
+    let programs = Programs::find().expect("redis-server is installed");
+    let reproduce = Reproduce {
+        names: vec![k1.name.clone()],
+        scenarios: vec![k1],
+        redis: Some((programs, "any version".into())),
+        place: None,
+        ..compared(&["setnx"])
+    };
+    let mut bench = Bench::new("debate-without-real-runs");
+    bench.0.stop = Stop::by_user(&STOPPED);
+    let (report, ended) = execute(&reproduce, &bench.0).expect("it stops");
+    assert!(report.is_none() && matches!(ended, Ended::Interrupted(_)));
 }

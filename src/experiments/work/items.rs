@@ -109,7 +109,7 @@ impl<T: Serialize> Kept<T> {
 }
 
 /// What is finished of each job of which anything is.
-pub(super) fn done<T: Serialize>(
+pub(super) fn finished<T: Serialize>(
     stage: &str,
     kept: &[Kept<T>],
 ) -> impl Iterator<Item = io::Result<Done>> {
