@@ -188,7 +188,8 @@ pub(crate) fn measure(
     at_once: usize,
 ) -> anyhow::Result<Jitter> {
     let session = work.session();
-    // The runs with the jitter of the machines that made them are in joined ledgers.
+    // The runs with the jitter of the machines that made them are in joined ledgers; after an interruption
+    // none is made.
     if !session.joined.is_empty() || session.stop.is_set() {
         return Ok(Jitter::default());
     }
