@@ -11,8 +11,11 @@
 //! several segments has no name. A segment in the other direction is a *reply*: to the last request
 //! that had arrived over its connection when it left. If several answer one request (a
 //! subscription's messages, the notifications that follow a `WATCH`), they are numbered. A message that
-//! is sent again because it was lost leaves once: when it leaves for the first time. It arrives when its
-//! receiver's kernel gets it.
+//! is sent again because it was lost leaves once: when it leaves for the first time. It arrives when it reaches a
+//! machine that is neither without power nor suspended.
+//!
+//! A fault that strikes there can keep the message from that machine's kernel. Then the message arrives a second
+//! time later, which is another step: `c1 SET #1 arrives at n1 #2`. So every step comes once.
 //!
 //! What counts as a message: those between a client and any other host, and those of a master to its
 //! replica that carry a write. Servers' heartbeats have no names.
@@ -101,11 +104,19 @@ pub enum Leg {
     /// The request leaves its sender.
     Leaves,
     /// The request arrives at its receiver.
-    Arrives,
+    Arrives {
+        /// Counted from 1: it arrives again if a fault at its arrival kept it from the receiver's kernel.
+        nth: u32,
+    },
     /// A reply leaves the receiver of the request; replies to one request are counted from 1.
     ReplyLeaves(u32),
     /// A reply arrives at the sender of the request.
-    ReplyArrives(u32),
+    ReplyArrives {
+        /// Its number among the replies to the request.
+        reply: u32,
+        /// As of [`Leg::Arrives`].
+        nth: u32,
+    },
 }
 
 impl Step {
@@ -113,8 +124,8 @@ impl Step {
     pub fn host(&self) -> &Name {
         match self {
             Step::Message { request, leg } => match leg {
-                Leg::Leaves | Leg::ReplyArrives(_) => &request.from,
-                Leg::Arrives | Leg::ReplyLeaves(_) => &request.to,
+                Leg::Leaves | Leg::ReplyArrives { .. } => &request.from,
+                Leg::Arrives { .. } | Leg::ReplyLeaves(_) => &request.to,
             },
             Step::Timer { host, .. } | Step::Sync { host, .. } | Step::Notice { host, .. } => host,
             Step::Failpoint(moment) => &moment.client,
@@ -138,7 +149,7 @@ impl Step {
             Step::Message { request, leg } => match leg {
                 Leg::Leaves => Some((&request.from, &request.to)),
                 Leg::ReplyLeaves(_) => Some((&request.to, &request.from)),
-                Leg::Arrives | Leg::ReplyArrives(_) => None,
+                Leg::Arrives { .. } | Leg::ReplyArrives { .. } => None,
             },
             _ => None,
         }
@@ -161,9 +172,11 @@ impl fmt::Display for Step {
                 };
                 let way = match leg {
                     Leg::Leaves => format!("leaves for {to}"),
-                    Leg::Arrives => format!("arrives at {to}"),
+                    Leg::Arrives { nth } => format!("arrives at {to}{}", again(*nth)),
                     Leg::ReplyLeaves(number) => format!("{} leaves {to}", reply(number)),
-                    Leg::ReplyArrives(number) => format!("{} arrives from {to}", reply(number)),
+                    Leg::ReplyArrives { reply: number, nth } => {
+                        format!("{} arrives from {to}{}", reply(number), again(*nth))
+                    }
                 };
                 format!("{from} {command} #{nth} {way}")
             }
@@ -224,15 +237,32 @@ impl FromStr for Step {
     }
 }
 
-/// `leaves for n1`, `arrives at n1`, `reply leaves n1`, `reply #2 arrives from n1`.
+/// What follows the name of an arrival that is not the first of its message.
+fn again(nth: u32) -> String {
+    match nth {
+        1 => String::new(),
+        nth => format!(" #{nth}"),
+    }
+}
+
+/// `leaves for n1`, `arrives at n1`, `arrives at n1 #2`, `reply leaves n1`, `reply #2 arrives from n1`.
 fn leg<'t>(words: &[&'t str]) -> Option<(Leg, &'t str)> {
-    match *words {
-        ["leaves", "for", to] => Some((Leg::Leaves, to)),
-        ["arrives", "at", to] => Some((Leg::Arrives, to)),
-        ["reply", "leaves", to] => Some((Leg::ReplyLeaves(1), to)),
-        ["reply", "arrives", "from", to] => Some((Leg::ReplyArrives(1), to)),
-        ["reply", nth, "leaves", to] => Some((Leg::ReplyLeaves(number(nth)?), to)),
-        ["reply", nth, "arrives", "from", to] => Some((Leg::ReplyArrives(number(nth)?), to)),
+    let counted = |word: &str| word.starts_with('#');
+    let (reply, words) = match words {
+        ["reply", nth, rest @ ..] if counted(nth) => (Some(number(nth)?), rest),
+        ["reply", rest @ ..] => (Some(1), rest),
+        rest => (None, rest),
+    };
+    let (words, again) = match words {
+        [words @ .., nth] if counted(nth) => (words, Some(number(nth)?)),
+        words => (words, None),
+    };
+    let nth = again.unwrap_or(1);
+    match (reply, words, again) {
+        (None, ["leaves", "for", to], None) => Some((Leg::Leaves, to)),
+        (None, ["arrives", "at", to], _) => Some((Leg::Arrives { nth }, to)),
+        (Some(reply), ["leaves", to], None) => Some((Leg::ReplyLeaves(reply), to)),
+        (Some(reply), ["arrives", "from", to], _) => Some((Leg::ReplyArrives { reply, nth }, to)),
         _ => None,
     }
 }
@@ -274,10 +304,13 @@ mod tests {
         for (text, host) in [
             ("c1 SET #2 leaves for n3", "c1"),
             ("c1 SET #2 arrives at n3", "n3"),
+            ("c1 SET #2 arrives at n3 #2", "n3"),
             ("c1 SET #2 reply leaves n3", "n3"),
             ("c1 SUBSCRIBE #1 reply #2 leaves n3", "n3"),
             ("c1 SET #2 reply arrives from n3", "c1"),
+            ("c1 SET #2 reply arrives from n3 #3", "c1"),
             ("c1 SUBSCRIBE #1 reply #2 arrives from n3", "c1"),
+            ("c1 SUBSCRIBE #1 reply #2 arrives from n3 #2", "c1"),
             ("c1 timer #4", "c1"),
             ("c1 acquired", "c1"),
             ("c1 acquired #2", "c1"),
@@ -307,6 +340,9 @@ mod tests {
             "c1 SET #0 arrives at n1",
             "c1 SET 2 arrives at n1",
             "c1 SET #2 arrives n1",
+            "c1 SET #2 arrives at n1 #0",
+            "c1 SET #2 leaves for n1 #2",
+            "c1 SET #2 reply leaves n1 #2",
             "c1 SET #2 reply arrives at n1",
             "c1 timer",
             "c1 timer #x",

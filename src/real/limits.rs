@@ -42,7 +42,11 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
 /// Whether a run on real servers sees this step.
 fn is_seen(step: &Step) -> bool {
     match step {
-        Step::Message { leg, .. } => matches!(leg, Leg::Arrives | Leg::ReplyArrives(_)),
+        // The proxy does not know whether a message that it held arrives again, or arrives at last.
+        Step::Message { leg, .. } => matches!(
+            leg,
+            Leg::Arrives { nth: 1 } | Leg::ReplyArrives { nth: 1, .. }
+        ),
         Step::Holds { .. } => true,
         Step::Timer { .. } | Step::Failpoint(_) | Step::Sync { .. } | Step::Notice { .. } => false,
     }

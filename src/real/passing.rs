@@ -120,7 +120,8 @@ impl Steps {
     fn reply(&mut self, connection: u64) -> Option<(Request, Leg)> {
         let (request, replies) = self.answered.get_mut(&connection)?;
         *replies += 1;
-        Some((request.clone(), Leg::ReplyArrives(*replies)))
+        let reply = *replies;
+        Some((request.clone(), Leg::ReplyArrives { reply, nth: 1 }))
     }
 
     /// The steps that the arrival of a segment is.
@@ -162,7 +163,7 @@ impl Watch for Steps {
     fn leaves(&mut self, passing: Passing<'_>) {
         let message = if self.clients.contains(passing.from) {
             self.request(&passing)
-                .map(|request| (request, Leg::Arrives))
+                .map(|request| (request, Leg::Arrives { nth: 1 }))
         } else if self.clients.contains(passing.to) {
             self.reply(passing.connection)
         } else {

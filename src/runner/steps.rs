@@ -55,7 +55,7 @@ impl Steps {
 
     /// Notes a step; returns the faults that are due.
     fn takes(&mut self, at_ns: u64, step: Step) -> Vec<DueFault> {
-        let due = self.triggers.at(&step).to_vec();
+        let due = self.triggers.take(&step);
         if let Some(log) = &mut self.log {
             log.takes(at_ns, step);
         }

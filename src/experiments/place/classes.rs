@@ -126,7 +126,7 @@ pub(crate) fn classes(
     for (at, seen) in log.steps.iter().enumerate() {
         for (place, kind) in KINDS.iter().enumerate() {
             let message = seen.step.departure();
-            for target in kind.targets(&setting.hosts, seen.step.host(), message) {
+            for target in kind.targets(&setting.hosts, message) {
                 if counts(at, place, &target) {
                     let key = Key::of(kind, &target, seen, log);
                     classes.entry((place, target, key)).or_default().push(at);

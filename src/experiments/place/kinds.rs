@@ -25,12 +25,8 @@ pub(crate) struct Kind {
 /// What a fault of a kind strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strikes {
-    /// Any host, at any step.
-    Any,
-    /// The step's host, and any server.
-    Servers,
-    /// The step's host.
-    Host,
+    /// Every host, whichever host acts at the step: a fault may begin at any time.
+    Hosts,
     /// The message that leaves at the step.
     Message,
     /// A sentinel, or a master that has a replica.
@@ -105,60 +101,42 @@ pub(crate) const KINDS: [Kind; 15] = {
     const CRASH: Made = Made::Host(HostFault::Crash);
     use Lasts::{AtOnce, Momentary, OneMessage, PastLease};
     use Same::{Moves, Runs, Transmissions};
-    use Strikes::{Any, Host, Message, Operated, Servers};
+    use Strikes::{Hosts, Message, Operated};
+    const PAUSE: Made = Made::Host(HostFault::Pause);
+    const SUSPEND: Made = Made::Host(HostFault::Suspend);
+    const RESET: Made = Made::Host(HostFault::Reset);
+    const FAILOVER: Made = Made::Host(HostFault::Failover);
+    let kill_after_lease = "kill, restart after the lease";
+    let crash_after_lease = "power loss, restart after the lease";
     [
-        kind("pause", Any, Runs, Made::Host(HostFault::Pause), PastLease),
-        kind(
-            "suspension",
-            Host,
-            Moves,
-            Made::Host(HostFault::Suspend),
-            PastLease,
-        ),
-        kind("kill, restart at once", Host, Moves, KILL, AtOnce),
-        kind(
-            "kill, restart after the lease",
-            Host,
-            Moves,
-            KILL,
-            PastLease,
-        ),
-        kind("power loss, restart at once", Servers, Moves, CRASH, AtOnce),
-        kind(
-            "power loss, restart after the lease",
-            Servers,
-            Moves,
-            CRASH,
-            PastLease,
-        ),
+        kind("pause", Hosts, Runs, PAUSE, PastLease),
+        kind("suspension", Hosts, Moves, SUSPEND, PastLease),
+        kind("kill, restart at once", Hosts, Moves, KILL, AtOnce),
+        kind(kill_after_lease, Hosts, Moves, KILL, PastLease),
+        kind("power loss, restart at once", Hosts, Moves, CRASH, AtOnce),
+        kind(crash_after_lease, Hosts, Moves, CRASH, PastLease),
         kind("message lost once", Message, Moves, Made::Lost, OneMessage),
         kind("message late", Message, Moves, Made::Late, OneMessage),
-        kind("partition", Any, Transmissions, Made::Isolated, PastLease),
+        kind("partition", Hosts, Transmissions, Made::Isolated, PastLease),
+        kind("connections reset", Hosts, Moves, RESET, Momentary),
         kind(
-            "connections reset",
-            Host,
-            Moves,
-            Made::Host(HostFault::Reset),
+            "clock forwards",
+            Hosts,
+            Runs,
+            step(Sign::Forwards),
             Momentary,
         ),
-        kind("clock forwards", Any, Runs, step(Sign::Forwards), Momentary),
         kind(
             "clock backwards",
-            Any,
+            Hosts,
             Runs,
             step(Sign::Backwards),
             Momentary,
         ),
         // Twice, and half, as fast: so that a lease is over at half its time, or at twice.
-        kind("clock fast", Servers, Moves, rate(1_000_000), PastLease),
-        kind("clock slow", Servers, Moves, rate(-500_000), PastLease),
-        kind(
-            "failover",
-            Operated,
-            Moves,
-            Made::Host(HostFault::Failover),
-            Momentary,
-        ),
+        kind("clock fast", Hosts, Moves, rate(1_000_000), PastLease),
+        kind("clock slow", Hosts, Moves, rate(-500_000), PastLease),
+        kind("failover", Operated, Moves, FAILOVER, Momentary),
     ]
 };
 
@@ -188,7 +166,6 @@ impl Lengths {
 #[derive(Debug, Clone)]
 pub(crate) struct Hosts {
     all: Vec<Name>,
-    servers: Vec<Name>,
     operated: Vec<Name>,
 }
 
@@ -206,7 +183,6 @@ impl Hosts {
         };
         Self {
             all: topology.hosts().into_iter().map(Name::from).collect(),
-            servers: names(&|role| *role != Role::Sentinel),
             operated: operated.into_iter().take(1).collect(),
         }
     }
@@ -222,24 +198,11 @@ impl Kind {
         }
     }
 
-    /// The targets of this kind at a step of `host`, at which this message leaves.
-    pub(crate) fn targets(
-        &self,
-        hosts: &Hosts,
-        host: &Name,
-        message: Option<(&Name, &Name)>,
-    ) -> Vec<Target> {
+    /// The targets of this kind at a step at which this message leaves.
+    pub(crate) fn targets(&self, hosts: &Hosts, message: Option<(&Name, &Name)>) -> Vec<Target> {
         let at = |hosts: &[Name]| hosts.iter().cloned().map(Target::Host).collect();
         match self.strikes {
-            Strikes::Any => at(&hosts.all),
-            Strikes::Servers => {
-                let mut targets: Vec<Target> = at(&hosts.servers);
-                if !hosts.servers.contains(host) {
-                    targets.push(Target::Host(host.clone()));
-                }
-                targets
-            }
-            Strikes::Host => at(std::slice::from_ref(host)),
+            Strikes::Hosts => at(&hosts.all),
             Strikes::Message => {
                 let message = message.map(|(from, to)| Target::Message(from.clone(), to.clone()));
                 message.into_iter().collect()

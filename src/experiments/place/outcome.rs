@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The outcome of one run with a placed fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
-    /// The properties that it violates, but for `belief`, which every lock with a lease violates as soon
-    /// as a holder outlives it.
+    /// The properties that it violates.
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) violated: Vec<Property>,
     /// Whether the run could have shown that the lease or the resource is violated.
@@ -26,11 +25,15 @@ pub(crate) enum Does {
     Resource,
     /// The lock is free, and a client waits for it in vain.
     Deadlock,
+    /// The same while nodes or the network are at fault: every lock does so that has no majority of its nodes.
+    Availability,
     /// Something else is violated.
     Other,
+    /// Only `belief` is violated, as by every lock with a lease as soon as a holder outlives it.
+    Belief,
     /// The run could not have shown a violation of lease or resource.
     Inconclusive,
-    /// Neither lease nor resource is violated.
+    /// No property is violated.
     Nothing,
 }
 
@@ -40,7 +43,9 @@ impl Does {
             Does::Lease => "lease",
             Does::Resource => "resource",
             Does::Deadlock => "deadlock",
+            Does::Availability => "availability",
             Does::Other => "other",
+            Does::Belief => "belief",
             Does::Inconclusive => "inconclusive",
             Does::Nothing => "nothing",
         }
@@ -50,7 +55,7 @@ impl Does {
 impl Outcome {
     pub(crate) fn of(run: &JudgedRun) -> Self {
         let violated = |(property, verdict): (&Property, &Verdict)| match verdict {
-            Verdict::Violated(_) if property.surprises() => Some(*property),
+            Verdict::Violated(_) => Some(*property),
             _ => None,
         };
         let is_conclusive = |property: &Property| {
@@ -76,6 +81,8 @@ impl Outcome {
             () if self.violates(Property::Lease) => Does::Lease,
             () if self.violates(Property::Resource) => Does::Resource,
             () if self.violates(Property::Deadlock) => Does::Deadlock,
+            () if self.violates(Property::Availability) => Does::Availability,
+            () if self.violated == [Property::Belief] => Does::Belief,
             () if !self.violated.is_empty() => Does::Other,
             () if !self.is_conclusive => Does::Inconclusive,
             () => Does::Nothing,

@@ -60,7 +60,9 @@ fn mark(does: Does) -> Mark {
         Does::Lease => Mark::Lease,
         Does::Resource => Mark::Resource,
         Does::Deadlock => Mark::Deadlock,
+        Does::Availability => Mark::Availability,
         Does::Other => Mark::Other,
+        Does::Belief => Mark::Belief,
         Does::Inconclusive => Mark::Inconclusive,
         Does::Nothing => Mark::Nothing,
     }

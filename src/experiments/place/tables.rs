@@ -48,8 +48,12 @@ pub(crate) struct Counts {
     pub(crate) resource: u64,
     /// How many placements violate `deadlock`.
     pub(crate) deadlock: u64,
-    /// How many placements violate something else, and none of these.
+    /// How many placements violate `availability`.
+    pub(crate) availability: u64,
+    /// How many placements violate something else than `belief`, and none of these.
     pub(crate) other: u64,
+    /// How many placements violate `belief`, and nothing else.
+    pub(crate) belief: u64,
     /// How many placements could not have violated lease or resource, and violate nothing.
     pub(crate) inconclusive: u64,
     /// How many placements violate nothing.
@@ -68,6 +72,7 @@ impl Counts {
             (Property::Lease, &mut self.lease),
             (Property::Resource, &mut self.resource),
             (Property::Deadlock, &mut self.deadlock),
+            (Property::Availability, &mut self.availability),
         ] {
             if outcome.violates(property) {
                 *count += placements;
@@ -75,9 +80,10 @@ impl Counts {
         }
         match outcome.does() {
             Does::Other => self.other += placements,
+            Does::Belief => self.belief += placements,
             Does::Inconclusive => self.inconclusive += placements,
             Does::Nothing => self.nothing += placements,
-            Does::Lease | Does::Resource | Does::Deadlock => {}
+            Does::Lease | Does::Resource | Does::Deadlock | Does::Availability => {}
         }
     }
 
@@ -96,7 +102,9 @@ impl Counts {
             bad(self.lease),
             bad(self.resource),
             bad(self.deadlock),
+            plain(self.availability),
             plain(self.other),
+            plain(self.belief),
             plain(self.inconclusive),
             plain(self.nothing),
         ]
@@ -104,13 +112,15 @@ impl Counts {
 }
 
 /// The headings of [`Counts::fields`].
-const COUNTED: [&str; 8] = [
+const COUNTED: [&str; 10] = [
     "placements",
     "classes run",
     "lease",
     "resource",
     "deadlock",
+    "availability",
     "other",
+    "belief only",
     "inconclusive",
     "nothing",
 ];
@@ -234,7 +244,8 @@ const LEGEND: [(Look, &str); 2] = [
 ];
 
 const NOTE: &str = "The columns from “lease” on count placements. One that violates several properties is \
-                    in each of their columns; “other” counts those that violate another property only.";
+                    in each of their columns; “other” counts those that violate none of these but another property, \
+                    “belief only” those that violate nothing but belief.";
 
 /// The counts by step, for the steps of the first run at which a fault violates anything.
 pub(super) fn by_step(title: String, struck: &[Struck<'_>], summary: &Summary) -> Table {

@@ -1,7 +1,9 @@
 //! Classes held to their members, and violations found at the step that is known for them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use locklab_check::Property;
-use locklab_history::{Event, History};
+use locklab_history::{Event, Fault, History, Start};
 use locklab_model::scenario::{Scenario, load};
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
@@ -9,7 +11,7 @@ use locklab_runner::simulate::Keep;
 use super::classes::{Class, schedule};
 use super::outcome::{Does, Outcome};
 use super::subject::{Baseline, as_override};
-use super::{Faults, Place, STANDARD_SETS};
+use super::{Faults, Place, STANDARD_SETS, Target};
 
 fn two_clients(sets: &[&str]) -> Scenario {
     let sets: Vec<String> = { STANDARD_SETS.iter().chain(sets) }
@@ -149,7 +151,10 @@ fn a_fault_does_the_worst_that_it_violates() {
         Does::Resource
     );
     assert_eq!(does(&[Property::Deadlock], false), Does::Deadlock);
+    assert_eq!(does(&[Property::Availability], false), Does::Availability);
     assert_eq!(does(&[Property::ForeignRelease], true), Does::Other);
+    assert_eq!(does(&[Property::Belief, Property::Fifo], true), Does::Other);
+    assert_eq!(does(&[Property::Belief], false), Does::Belief);
     assert_eq!(does(&[], false), Does::Inconclusive);
     assert_eq!(does(&[], true), Does::Nothing);
 }
@@ -165,4 +170,121 @@ fn scenarios_that_rely_on_tokens_are_compared() {
     for name in ["kleppmann/k1", "kleppmann/k7", "kleppmann/k19"] {
         assert!(!labels.contains(&name), "{labels:?}");
     }
+}
+
+/// What a run with this fault violates.
+fn violated(baseline: &Baseline, fault: Fault) -> Vec<Property> {
+    let schedule = schedule([fault]);
+    let run = judged::run_schedule(&baseline.scenario, baseline.seed, schedule, Keep::default())
+        .expect("it ends");
+    Outcome::of(&run).violated
+}
+
+/// Places faults by time, without any knowledge of steps, and compares.
+///
+/// A fault a nanosecond before a step violates exactly what it violates at the step, at every third class. And no
+/// moment of `moments`, evenly spaced from the first step to the last, violates what no step does.
+#[track_caller]
+fn check_against_brute_force(scenario: &str, sets: &[&str], moments: u64) {
+    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let baseline = Baseline::of(&load(scenario, &sets).expect("it ships"), 0).expect("it ends");
+    let (steps, setting) = (&baseline.log.steps, &baseline.setting);
+    let mut of_kind: BTreeMap<(usize, &Target), Vec<&Class>> = BTreeMap::new();
+    for class in &baseline.singles {
+        if let Target::Host(_) = class.target {
+            let classes = of_kind.entry((class.kind, &class.target)).or_default();
+            classes.push(class);
+        }
+    }
+    let at_time = |fault: Fault, at_ns| {
+        let start = Start::At { at_ns };
+        violated(&baseline, Fault { start, ..fault })
+    };
+    let (mut compared, mut violating) = (0, 0);
+    for ((_, target), classes) in of_kind {
+        let kind = classes[0].kind();
+        for class in classes.iter().step_by(3) {
+            let at = class.steps[0];
+            let at_ns = steps[at].at_ns;
+            // What comes before a step that is not the first of its instant comes after that one.
+            if at == 0 || steps[at - 1].at_ns < at_ns {
+                let fault = class.member(at, steps, setting);
+                let by_step = violated(&baseline, fault.clone());
+                let by_time = at_time(fault, at_ns - 1);
+                assert_eq!(
+                    by_time, by_step,
+                    "{} of {target} at {}",
+                    kind.name, steps[at].step
+                );
+                compared += 1;
+            }
+        }
+        let mut of_steps = classes.iter();
+        let mut by_step = BTreeSet::new();
+        let (first_ns, last_ns) = (steps[0].at_ns, steps[steps.len() - 1].at_ns);
+        for moment in 0..moments {
+            let at_ns = first_ns + (last_ns - first_ns) * moment / moments;
+            let by_time = at_time(classes[0].fault(steps, setting), at_ns);
+            violating += usize::from(!by_time.is_empty());
+            for property in by_time {
+                // As many steps are struck as it takes.
+                while !by_step.contains(&property) {
+                    let class = of_steps.next();
+                    let what = || {
+                        format!(
+                            "{} of {target} violates {property} at {at_ns} ns, and at no step",
+                            kind.name
+                        )
+                    };
+                    let class = class.unwrap_or_else(|| panic!("{}", what()));
+                    by_step.extend(violated(&baseline, class.fault(steps, setting)));
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "only {compared} placements were compared");
+    assert!(violating > 30, "only {violating} moments violate anything");
+}
+
+#[test]
+fn steps_find_what_brute_force_over_time_finds_in_k1() {
+    check_against_brute_force("kleppmann/k1", &[], 50);
+}
+
+#[test]
+fn steps_find_what_brute_force_over_time_finds_of_a_lock_without_expiry() {
+    let sets = [&STANDARD_SETS[..], &["lock={ name = \"setnx\" }"]].concat();
+    check_against_brute_force(super::STANDARD, &sets, 50);
+}
+
+#[test]
+fn steps_find_what_brute_force_over_time_finds_with_tokens_of_one_node() {
+    check_against_brute_force("redisson/fenced", &[], 100);
+}
+
+/// The segment that arrives at a node without power is sent again until the node is back; the node loses power once.
+#[test]
+fn a_power_loss_when_a_message_arrives_forgets_the_grant_of_before() {
+    let sets = [String::from(
+        r#"fault={ placed = { at_step = "c2 SET #1 arrives at n1", duration_ms = 1, kind = "crash", on = ["n1"] } }"#,
+    )];
+    let scenario = load("redis-docs/r12-one-node", &sets).expect("it ships");
+    let run = judged::run(&scenario, 0, Keep::default()).expect("it ends");
+    let violated = Outcome::of(&run).violated;
+    for property in [Property::Lease, Property::Resource] {
+        assert!(violated.contains(&property), "{violated:?}");
+    }
+}
+
+/// What is not a surprise is a violation nevertheless, and not *nothing*.
+#[test]
+fn a_node_that_is_gone_leaves_the_lock_unavailable() {
+    let baseline = baseline(&[]);
+    let kills = { baseline.singles.iter() }.filter(|class| {
+        class.kind().name == "kill, restart after the lease" && class.target.to_string() == "n1"
+    });
+    let does = kills.map(|class| {
+        Outcome::of(&baseline.single(class, Keep::default()).expect("it ends")).does()
+    });
+    assert!(does.into_iter().any(|does| does == Does::Availability));
 }

@@ -110,8 +110,8 @@ impl Rehearsal {
     }
 }
 
-/// The host of a step, and the message that leaves there.
-type At<'s> = (&'s Name, Option<(&'s Name, &'s Name)>);
+/// The message that leaves at a step.
+type Leaving<'s> = Option<(&'s Name, &'s Name)>;
 
 /// Every kind of fault on every target, at every step.
 #[derive(Debug)]
@@ -132,10 +132,10 @@ impl Placements {
             kinds,
         };
         // What can be struck depends on nothing else of a step.
-        let mut known: VecMap<At<'_>, u64> = VecMap::new();
+        let mut known: VecMap<Leaving<'_>, u64> = VecMap::new();
         let mut sum = 0;
         for seen in &steps {
-            let key = (seen.step.host(), seen.step.departure());
+            let key = seen.step.departure();
             sum += *{ known.entry(key) }.or_insert_with(|| placements.at(seen).count() as u64);
             placements.until.push(sum);
         }
@@ -155,7 +155,7 @@ impl Placements {
         let kinds = KINDS.iter().enumerate();
         let kinds = kinds.filter(|(_, kind)| self.kinds.have(kind));
         kinds.flat_map(move |(place, kind)| {
-            let targets = kind.targets(&self.setting.hosts, step.host(), step.departure());
+            let targets = kind.targets(&self.setting.hosts, step.departure());
             targets.into_iter().map(move |target| (place, target))
         })
     }

@@ -54,7 +54,7 @@ impl FromStr for Trigger {
                     nth,
                     to: FIRST_NODE.into(),
                 },
-                leg: Leg::ReplyArrives(1),
+                leg: Leg::ReplyArrives { reply: 1, nth: 1 },
             })),
             _ => text.parse().map(Trigger::Moment).map_err(with_others),
         }

@@ -46,8 +46,12 @@ pub enum Mark {
     Nothing,
     /// The run shows nothing.
     Inconclusive,
+    /// Only belief is violated.
+    Belief,
     /// Another property is violated.
     Other,
+    /// Nobody gets the lock while nodes or the network are at fault.
+    Availability,
     /// The lock is free, and a client waits in vain.
     Deadlock,
     /// The resource is violated.
@@ -56,11 +60,13 @@ pub enum Mark {
     Lease,
 }
 
-const MARKS: [(Mark, &str); 6] = [
+const MARKS: [(Mark, &str); 8] = [
     (Mark::Lease, "violates the lease"),
     (Mark::Resource, "violates the resource"),
     (Mark::Deadlock, "deadlock"),
+    (Mark::Availability, "unavailable"),
     (Mark::Other, "violates another property"),
+    (Mark::Belief, "belief only"),
     (Mark::Inconclusive, "inconclusive"),
     (Mark::Nothing, "no violation"),
 ];
@@ -143,6 +149,11 @@ fn mark(page: &mut Page, mark: Mark, (x, y): (f64, f64), width: f64) {
             ROW,
         ),
         Mark::Deadlock => (Look::hatched(DEADLOCK).edged(edge), ROW),
+        Mark::Availability => (Look::filled(Colour::hex(0xb9b9c4)), ROW),
+        Mark::Belief => (
+            Look::hollow(Stroke::new(palette::VIOLATION, 0.6)),
+            ROW / 2.0,
+        ),
         Mark::Other => (Look::hollow(Stroke::new(palette::INK, 0.9)), ROW),
         Mark::Inconclusive => (Look::hollow(edge), ROW / 2.0),
         Mark::Nothing => (Look::filled(Colour::hex(0xcfe3d9)), ROW),

@@ -163,6 +163,7 @@ impl Executor {
     /// process, such as one on a client that has finished, is recorded as missed.
     fn begin<I: Injector>(&mut self, index: usize, injector: &mut I) -> Result<(), I::Error> {
         let fault = &self.schedule.faults[index];
+        assert!(!self.began[index], "{} begins a second time", fault.name);
         let is_struck = |host: &&Name| match fault.kind().aim() {
             Aim::Processes(_) => injector.is_running(host),
             Aim::Machines(_) | Aim::Servers(_) | Aim::Links(_) => true,

@@ -85,14 +85,10 @@ impl StepTriggers {
         self.0.is_empty()
     }
 
-    /// The faults that are due at this step, which comes once.
+    /// The faults that are due at this step. Each is due once, however often a backend asks: the proxy of a real
+    /// run asks again about a message that it has held.
     pub fn take(&mut self, step: &Step) -> Vec<DueFault> {
         self.0.remove(step).unwrap_or_default()
-    }
-
-    /// The faults that are due at this step.
-    pub fn at(&self, step: &Step) -> &[DueFault] {
-        self.0.get(step).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -25,8 +25,9 @@ pub(super) struct Naming {
     /// The last request that arrived over each connection, from one end at the other, and how many
     /// replies have left since.
     answered: VecMap<(End, End), (Request, u32)>,
-    /// The messages under way and before, by their numbers; `None` for those without a name.
-    messages: Vec<Option<Message>>,
+    /// The messages under way and before, by their numbers, and how often each has arrived; `None` for those
+    /// without a name.
+    messages: Vec<Option<(Message, u32)>>,
     /// How often each host did anything else.
     counts: VecMap<(Name, String), u32>,
 }
@@ -61,21 +62,27 @@ impl Naming {
         match moment {
             Moment::Leaves(segment) => {
                 let message = self.name(segment);
-                self.messages.push(message.clone());
+                self.messages
+                    .push(message.clone().map(|message| (message, 0)));
                 Some(match message? {
                     Message::Request(request) => step(request, Leg::Leaves),
-                    Message::Reply(request, nth) => step(request, Leg::ReplyLeaves(nth)),
+                    Message::Reply(request, reply) => step(request, Leg::ReplyLeaves(reply)),
                 })
             }
             Moment::Arrives(segment) => {
-                let message = self.messages.get(segment.number as usize)?.clone()?;
-                Some(match message {
+                let (message, arrivals) =
+                    self.messages.get_mut(segment.number as usize)?.as_mut()?;
+                *arrivals += 1;
+                let nth = *arrivals;
+                Some(match message.clone() {
                     Message::Request(request) => {
                         let connection = (segment.from, segment.to);
                         self.answered.insert(connection, (request.clone(), 0));
-                        step(request, Leg::Arrives)
+                        step(request, Leg::Arrives { nth })
                     }
-                    Message::Reply(request, nth) => step(request, Leg::ReplyArrives(nth)),
+                    Message::Reply(request, reply) => {
+                        step(request, Leg::ReplyArrives { reply, nth })
+                    }
                 })
             }
             Moment::Timer(host) => {

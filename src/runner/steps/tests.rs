@@ -150,15 +150,105 @@ const WATCHED: &str = r#"
     dies = { kind = "crash", on = "n1", at_ms = 300 }
 "#;
 
+fn watched(faults: &str) -> Run {
+    let scenario = parse("t.toml", &format!("{WATCHED}{faults}"), &[]).expect("a sound scenario");
+    let schedule = expand(&scenario.fault, 1);
+    simulate(&scenario, 1, &schedule, Keep::STEPS).expect("it ends")
+}
+
+/// Every fault that can strike `host` at a step, from the shortest to one that a retransmission outlives.
+fn faults_of(host: &str) -> Vec<String> {
+    let other = if host == "n1" { "c1" } else { "n1" };
+    let lasting = ["pause", "suspend", "kill", "crash"].into_iter();
+    let lasting = lasting.flat_map(|kind| {
+        [1, 700].map(|ms| format!("kind = '{kind}', on = '{host}', duration_ms = {ms}"))
+    });
+    let others = [
+        format!("kind = 'reset', on = '{host}'"),
+        format!("kind = 'clock-step', on = '{host}', step_ms = 500"),
+        format!("kind = 'clock-rate', on = '{host}', drift_ppm = 500_000, duration_ms = 700"),
+        format!("kind = 'partition', from = '{host}', to = '{other}', duration_ms = 700"),
+        format!("kind = 'partition', from = '{host}', to = '{other}', duration_ms = 0"),
+        format!(
+            "kind = 'slow-link', from = '{host}', to = '{other}', extra_ms = 50, duration_ms = 700"
+        ),
+        format!(
+            "kind = 'loss', from = '{host}', to = '{other}', probability = 0.5, duration_ms = 700"
+        ),
+    ];
+    let failover = { host.starts_with('s') && host != "resource" }
+        .then(|| format!("kind = 'failover', on = '{host}'"));
+    lasting.chain(others).chain(failover).collect()
+}
+
+/// Runs every fault at every step of a run without it: a fault that takes effect begins once on each of its hosts, and
+/// no step of the run has the name of another.
+#[track_caller]
+fn check_each_begins_once(run: impl Fn(&str) -> Run, strikes_at: impl Fn(&str) -> bool) {
+    let without = run("");
+    let mut began = 0;
+    let all = { steps(&without).steps.iter() }.filter(|seen| strikes_at(&seen.step.to_string()));
+    for seen in all {
+        for fault in faults_of(seen.step.host()) {
+            let with = run(&format!("f = {{ {fault}, at_step = '{}' }}", seen.step));
+            let what = format!("{fault} at {}", seen.step);
+            let mut hosts: Vec<String> = { with.history.records.iter() }
+                .filter(|record| is_begin_of(&record.event, "f"))
+                .map(|record| record.host.to_string())
+                .collect();
+            began += usize::from(!hosts.is_empty());
+            let count = hosts.len();
+            hosts.sort();
+            hosts.dedup();
+            assert_eq!(hosts.len(), count, "{what}");
+            let mut names: Vec<String> = { steps(&with).steps.iter() }
+                .map(|seen| seen.step.to_string())
+                .collect();
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), count, "{what}");
+        }
+    }
+    assert!(began > 100, "only {began} faults began");
+}
+
+fn is_begin_of(event: &Event, name: &str) -> bool {
+    matches!(event, Event::Fault { fault, phase: Phase::Begins, .. } if **fault == *name)
+}
+
+#[test]
+fn a_fault_begins_once_whatever_it_does_to_the_message_at_whose_step_it_strikes() {
+    check_each_begins_once(|fault| run(fault, Keep::STEPS), |_| true);
+}
+
+#[test]
+fn a_fault_begins_once_at_steps_of_servers() {
+    let strikes_at =
+        |step: &str| step.contains(" sync ") || step.contains(" +") || step.starts_with("n1 ");
+    check_each_begins_once(watched, strikes_at);
+}
+
+#[test]
+fn a_message_that_a_fault_kept_away_arrives_again() {
+    let crash = |step: &str| {
+        format!("f = {{ kind = 'crash', on = 'n1', duration_ms = 1, at_step = '{step}' }}")
+    };
+    let first = run(&crash("c1 SET #1 arrives at n1"), Keep::STEPS);
+    let again_ns = when(&first, "c1 SET #1 arrives at n1 #2");
+    assert!(when(&first, "c1 SET #1 arrives at n1") < again_ns);
+    let two = format!(
+        "{}\ng = {{ kind = 'crash', on = 'n1', duration_ms = 1, at_step = 'c1 SET #1 arrives at n1 #2' }}",
+        crash("c1 SET #1 arrives at n1")
+    );
+    let second = run(&two, Keep::STEPS);
+    assert_eq!(second.history.faults_began_ns().get("g"), Some(&again_ns));
+    assert!(when(&second, "c1 SET #1 arrives at n1 #3") > again_ns);
+}
+
 #[test]
 fn a_fault_begins_when_a_server_syncs_its_file_or_a_sentinel_decides_something() {
-    let run = |fault: &str| {
-        let scenario =
-            parse("t.toml", &format!("{WATCHED}{fault}"), &[]).expect("a sound scenario");
-        let schedule = expand(&scenario.fault, 1);
-        simulate(&scenario, 1, &schedule, Keep::STEPS).expect("it ends")
-    };
-    let without = run("");
+    let without = watched("");
     let taken = |what: &str| {
         let seen = steps(&without).steps.iter();
         let mut seen = seen.map(|seen| (seen.step.to_string(), seen.at_ns));
@@ -166,7 +256,7 @@ fn a_fault_begins_when_a_server_syncs_its_file_or_a_sentinel_decides_something()
             .unwrap_or_else(|| panic!("no {what}"))
     };
     for (step, at_ns) in [taken("n1 sync"), taken("s1 +sdown"), taken("s2 +sdown")] {
-        let with = run(&format!(
+        let with = watched(&format!(
             "f = {{ kind = 'pause', on = 'c1', duration_ms = 5, at_step = '{step}' }}"
         ));
         let began = with.history.faults_began_ns();

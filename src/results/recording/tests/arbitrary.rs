@@ -86,9 +86,9 @@ fn steps() -> impl Strategy<Value = Step> {
     let name = || "[a-z][a-z0-9]{0,5}".prop_map(Name::from);
     let leg = prop_oneof![
         Just(Leg::Leaves),
-        Just(Leg::Arrives),
+        (1..u32::MAX).prop_map(|nth| Leg::Arrives { nth }),
         (1..u32::MAX).prop_map(Leg::ReplyLeaves),
-        (1..u32::MAX).prop_map(Leg::ReplyArrives),
+        (1..u32::MAX, 1..u32::MAX).prop_map(|(reply, nth)| Leg::ReplyArrives { reply, nth }),
     ];
     let request = (name(), "[A-Z]{1,8}", 1..u32::MAX, name());
     let message = (request, leg).prop_map(|((from, command, nth, to), leg)| Step::Message {
