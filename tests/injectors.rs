@@ -133,6 +133,43 @@ fn a_process_that_is_down_cannot_be_struck() {
     );
 }
 
+/// What a fault keeps from its receiver arrives again, and each of these faults begins once nevertheless.
+#[test]
+fn faults_at_arrivals_begin_once_on_every_kind_of_host() {
+    check(
+        r#"
+        [fault.a-suspension]
+        kind = "suspend"
+        on = "c2"
+        at_step = "c2 SET #1 reply arrives from n1"
+        duration_ms = 200
+        [fault.b-crash]
+        kind = "crash"
+        on = "n1"
+        at_step = "c2 EVALSHA #1 arrives at n1"
+        duration_ms = 1
+        [fault.c-crash]
+        kind = "crash"
+        on = "resource"
+        at_step = "c2 WRITE #1 arrives at resource"
+        duration_ms = 50
+        [fault.d-cut]
+        kind = "partition"
+        from = "c2"
+        to = "resource"
+        at_step = "c2 READ #1 arrives at resource"
+        duration_ms = 50
+        "#,
+        &[
+            ("a-suspension", "c2", &[Before, Begins, Before, Ends]),
+            ("b-crash", "n1", &[Begins, Ends]),
+            ("c-crash", "resource", &[Begins, Ends]),
+            ("d-cut", "c2", &[Begins, Ends]),
+            ("d-cut", "resource", &[Begins, Ends]),
+        ],
+    );
+}
+
 #[test]
 fn fault_at_a_failpoint_begins_when_the_client_reaches_it() {
     check(
