@@ -4,10 +4,13 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-const SOURCES: [&str; 4] = [
+const SOURCES: [&str; 7] = [
     "preload/address.c",
     "preload/clock.c",
+    "preload/lookup.c",
     "preload/synced.c",
+    "preload/syscall.c",
+    "preload/timer.c",
     "preload/wait.c",
 ];
 

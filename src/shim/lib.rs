@@ -6,8 +6,9 @@
 //!
 //! - `clock_gettime`, `gettimeofday` and `time` return the machine's clocks as modified by a
 //!   [`ClockFile`]. It may change at any time; processes that map one file are one host, and our
-//!   own processes read its clocks with a [`ClockReader`]. `pthread_cond_timedwait` waits by these
-//!   clocks.
+//!   own processes read its clocks with a [`ClockReader`]. All functions that wait until a time, or
+//!   for a length of time, wait by these clocks, also while they change, and so do timers:
+//!   `preload/waits.h` lists them.
 //! - `fsync` and `fdatasync` log how much of each file is on the disk; `rename`, `unlink`, `open`,
 //!   `creat`, `fopen` and `freopen`, in all their forms, that a file goes or was emptied. After the
 //!   process was killed, [`power::lose_unsynced`] truncates each file to what the log says.
@@ -37,14 +38,11 @@
 //!
 //! # What it does not reach
 //!
-//! - Time spent waiting: `epoll_wait`, `nanosleep` and their relatives wait in true time. Redis
-//!   sets its timers by its monotonic clock and reads it again after each wait, so it follows a
-//!   slow clock; with a fast clock it can be late by the length of a wait. Of the functions that
-//!   wait until a time, only the one above is replaced.
-//! - `CLOCK_BOOTTIME`, `CLOCK_TAI`, CPU times, and time stamps that the kernel gives to files.
+//! - `CLOCK_BOOTTIME`, `CLOCK_TAI`, CPU times, time stamps that the kernel gives to files, and the few waits that
+//!   `docs/faults.md` names.
 //! - A Redis that reads the processor's counter: one built with `USE_PROCESSOR_CLOCK`, whose
 //!   log then does not say `monotonic clock: POSIX clock_gettime`.
-//! - Programs that are linked statically, or that make system calls themselves.
+//! - Programs that are linked statically, or that make system calls themselves, as those in Go do.
 //! - Limits of a power loss: see [`power`].
 //!
 //! Only Linux has it; elsewhere [`install`] fails.

@@ -108,6 +108,12 @@ const LONG: &[Step] = &[
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
+    Step::test(
+        "waits in other languages",
+        "cargo test --package locklab-shim --test real waits -- --nocapture",
+    )
+    .with(&[("LOCKLAB_LONG", "1")])
+    .in_real_time(),
     // Also where they can be had.
     Step::test("libraries and their ports", "cargo xtask clients --ports").in_real_time(),
     Step::test("simulations with all runs", "cargo xtask tests --release")

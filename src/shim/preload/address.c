@@ -27,18 +27,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "waits.h"
+
 /* glibc declares that poll() only writes to the sockets; it also reads which events are asked for. */
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 typedef int address_function(int, const struct sockaddr *, socklen_t);
-typedef int poll_function(struct pollfd *, nfds_t, int);
 
 /* More than a server of a run has descriptors. */
 enum { MOST_SOCKETS = 4096 };
 
 static address_function *real_bind;
 static address_function *real_connect;
-static poll_function *real_poll;
 static int is_behind_proxy;
 static int is_client;
 static struct in_addr known;
@@ -59,7 +59,6 @@ static struct in_addr address(const char *name, const char *text) {
 __attribute__((constructor)) static void prepare(void) {
     real_bind = (address_function *)shim_real("bind");
     real_connect = (address_function *)shim_real("connect");
-    real_poll = (poll_function *)shim_real("poll");
     const char *text = shim_setting("LOCKLAB_ADDRESS");
     if (text != NULL) {
         known = address("LOCKLAB_ADDRESS", text);
@@ -113,16 +112,18 @@ static uint64_t inode(int socket) {
 }
 
 static int is_opening(int socket) {
-    return is_behind_proxy && socket >= 0 && socket < MOST_SOCKETS &&
-           __atomic_load_n(&opening[socket], __ATOMIC_ACQUIRE) != 0 &&
-           opening[socket] == inode(socket);
+    if (!is_behind_proxy || socket < 0 || socket >= MOST_SOCKETS) {
+        return 0;
+    }
+    uint64_t awaited = __atomic_load_n(&opening[socket], __ATOMIC_ACQUIRE);
+    return awaited != 0 && awaited == inode(socket);
 }
 
 /* As poll() of one socket, which is writable when the connection is open. */
 static int await_opening(struct pollfd *socket, int timeout_ms) {
     struct pollfd greeting = {.fd = socket->fd, .events = POLLIN};
     char byte;
-    int ready = real_poll(&greeting, 1, timeout_ms);
+    int ready = shim_poll(&greeting, 1, timeout_ms);
     if (ready > 0) {
         __atomic_store_n(&opening[socket->fd], 0, __ATOMIC_RELEASE);
         socket->revents = POLLOUT;
@@ -139,8 +140,7 @@ OVERRIDE int poll(struct pollfd *sockets, nfds_t count, int timeout_ms) {
     if (count == 1 && (sockets->events & POLLOUT) && is_opening(sockets->fd)) {
         return await_opening(sockets, timeout_ms);
     }
-    poll_function *wait = real_poll != NULL ? real_poll : (poll_function *)shim_real("poll");
-    return wait(sockets, count, timeout_ms);
+    return shim_poll(sockets, count, timeout_ms);
 }
 
 /* Waits for the answer to connect() of a socket that blocks. */

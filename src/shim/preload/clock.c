@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/times.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -103,7 +104,7 @@ __attribute__((constructor)) static void begin(void) {
 
 int shim_true_clock(clockid_t id, struct timespec *at) {
     gettime *real = __atomic_load_n(&real_clock_gettime, __ATOMIC_ACQUIRE);
-    return real == NULL ? (int)syscall(SYS_clock_gettime, id, at) : real(id, at);
+    return real == NULL ? (int)shim_syscall(SYS_clock_gettime, id, (long)at, 0, 0, 0, 0) : real(id, at);
 }
 
 static int64_t true_ns(clockid_t id) {
@@ -154,19 +155,27 @@ static struct record read_record(int64_t *mono_ns, int64_t *wall_ns) {
     }
 }
 
+static __int128 mono_shown_ns(const struct record *now, int64_t mono_ns) {
+    if (now->frozen) {
+        return (__int128)now->base_mono_ns + now->mono_offset_ns;
+    }
+    return (__int128)mono_ns + now->mono_offset_ns + drift_ns(now, mono_ns);
+}
+
 static int64_t mono_now_ns(void) {
     int64_t mono_ns;
     struct record now = read_record(&mono_ns, NULL);
-    if (now.frozen) {
-        return clamp((__int128)now.base_mono_ns + now.mono_offset_ns);
-    }
-    return clamp((__int128)mono_ns + now.mono_offset_ns + drift_ns(&now, mono_ns));
+    return clamp(mono_shown_ns(&now, mono_ns));
+}
+
+static __int128 wall_shown_ns(const struct record *now, int64_t mono_ns, int64_t wall_ns) {
+    return (__int128)wall_ns + now->wall_offset_ns + drift_ns(now, mono_ns);
 }
 
 static int64_t wall_now_ns(void) {
     int64_t mono_ns, wall_ns;
     struct record now = read_record(&mono_ns, &wall_ns);
-    return clamp((__int128)wall_ns + now.wall_offset_ns + drift_ns(&now, mono_ns));
+    return clamp(wall_shown_ns(&now, mono_ns, wall_ns));
 }
 
 int shim_is_wrong(void) {
@@ -174,6 +183,26 @@ int shim_is_wrong(void) {
         prepare();
     }
     return is_prepared() && record != NULL;
+}
+
+int shim_bends(clockid_t id) { return id == CLOCK_REALTIME || id == CLOCK_MONOTONIC; }
+
+int64_t shim_now_ns(clockid_t id) { return id == CLOCK_REALTIME ? wall_now_ns() : mono_now_ns(); }
+
+int64_t shim_true_left_ns(clockid_t id, int64_t until_ns) {
+    int64_t mono_ns, wall_ns;
+    struct record now = read_record(&mono_ns, &wall_ns);
+    __int128 left_ns = until_ns - (id == CLOCK_REALTIME ? wall_shown_ns(&now, mono_ns, wall_ns)
+                                                        : mono_shown_ns(&now, mono_ns));
+    if (left_ns <= 0) {
+        return 0;
+    }
+    if (id == CLOCK_MONOTONIC && now.frozen) {
+        return INT64_MAX;
+    }
+    /* Rounded up: when so much has passed, the clock shows it. */
+    int64_t rate = MILLION + now.drift_ppm;
+    return clamp((left_ns * MILLION + rate - 1) / rate);
 }
 
 OVERRIDE int clock_gettime(clockid_t id, struct timespec *at) {
@@ -206,7 +235,7 @@ OVERRIDE int gettimeofday(struct timeval *at, void *zone) {
         at->tv_usec = now_ns % NS_PER_S / NS_PER_US;
     }
     /* Only the kernel knows the zone, which hardly anyone asks for. */
-    return zone != NULL ? (int)syscall(SYS_gettimeofday, NULL, zone) : 0;
+    return zone != NULL ? (int)shim_syscall(SYS_gettimeofday, 0, (long)zone, 0, 0, 0, 0) : 0;
 }
 
 OVERRIDE time_t time(time_t *at) {
@@ -216,4 +245,25 @@ OVERRIDE time_t time(time_t *at) {
         *at = now;
     }
     return now;
+}
+
+OVERRIDE int timespec_get(struct timespec *at, int base) {
+    if (base != TIME_UTC) {
+        return 0;
+    }
+    clock_gettime(CLOCK_REALTIME, at);
+    return base;
+}
+
+/* The processor times are true. */
+OVERRIDE clock_t times(struct tms *used) {
+    static clock_t (*real)(struct tms *);
+    if (real == NULL) {
+        real = (clock_t (*)(struct tms *))shim_real("times");
+    }
+    clock_t right = real(used);
+    if (right == (clock_t)-1 || !shim_is_wrong()) {
+        return right;
+    }
+    return mono_now_ns() / (NS_PER_S / sysconf(_SC_CLK_TCK));
 }

@@ -4,6 +4,7 @@
 #define LOCKLAB_SHIM_H
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -32,15 +33,36 @@ int shim_is_wrong(void);
 /* Reads a clock of the machine, as clock_gettime does without this library; clock.c. */
 int shim_true_clock(clockid_t id, struct timespec *at);
 
+/* Whether the host has a wrong clock of this kind: CLOCK_REALTIME and CLOCK_MONOTONIC; clock.c. */
+int shim_bends(clockid_t id);
+
+/* What such a clock shows, in nanoseconds; clock.c. */
+int64_t shim_now_ns(clockid_t id);
+
+/* How much true time passes until such a clock shows this, if it goes on as it goes now: 0 if it does already,
+ * INT64_MAX if it stands still; clock.c. */
+int64_t shim_true_left_ns(clockid_t id, int64_t until_ns);
+
+/* A system call without the C library, whose functions are replaced: the result, or -1 with errno; syscall.c. */
+long shim_syscall(long number, long a, long b, long c, long d, long e, long f);
+
 /* The value of an environment variable; NULL if it is absent or empty. */
 static inline const char *shim_setting(const char *name) {
     const char *value = getenv(name);
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
-/* The function of this name that would be called without this library. */
-static inline void *shim_real(const char *name) {
+/* The function of this name that would be called without this library; NULL if there is none. What is next depends on
+ * where the call returns to, so it must not become a jump. */
+static inline void *shim_next(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
+    __asm__ volatile("" ::: "memory");
+    return found;
+}
+
+/* The same, which has to exist. */
+static inline void *shim_real(const char *name) {
+    void *found = shim_next(name);
     if (found == NULL) {
         shim_give_up("the C library lacks a function", name);
     }

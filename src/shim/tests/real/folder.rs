@@ -26,7 +26,8 @@ impl Folder {
 
     /// Compiles a file beside this one, with these further arguments, to a program or a library.
     pub fn compile(&self, source: &str, arguments: &[&str]) -> PathBuf {
-        let compiled = self.join(&format!("{source}.out"));
+        let name = Path::new(source).file_name().expect("a file");
+        let compiled = self.join(&format!("{}.out", name.display()));
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real");
         let done = Command::new(env::var_os("CC").unwrap_or_else(|| "cc".into()))
             .args([

@@ -13,3 +13,4 @@ mod preloaded;
 mod reader;
 mod server;
 mod transparent;
+mod waits;
