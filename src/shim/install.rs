@@ -50,7 +50,7 @@ pub fn install(folder: &Path) -> io::Result<PathBuf> {
 /// `clock` is the file of its [`ClockFile`](crate::ClockFile); without it, its clocks are those of
 /// the machine. `synced` is the log for [`lose_unsynced`](crate::power::lose_unsynced), which the
 /// process creates or continues; without it, none is written. If the process cannot open a given
-/// file, it ends immediately with exit status 127.
+/// file, it ends immediately with exit status 127, unless [`failures_to`] says what to do instead.
 ///
 /// The libraries in this process's own `LD_PRELOAD` are loaded after this one. All paths are made
 /// absolute, since a server may change its folder. Children of the process inherit all of it.
@@ -81,6 +81,12 @@ pub fn behind_proxy(known: Ipv4Addr, hidden: Ipv4Addr) -> [(OsString, OsString);
 /// come from this one. For IPv4 only.
 pub fn from_address(source: Ipv4Addr) -> (OsString, OsString) {
     ("LOCKLAB_SOURCE".into(), source.to_string().into())
+}
+
+/// The variable, beside those of [`environment`], of a process that is not ours to end: if it cannot suffer a fault, a line
+/// in this file says why, and the process goes on. A file that exists means that its run shows nothing.
+pub fn failures_to(file: &Path) -> (OsString, OsString) {
+    ("LOCKLAB_FAILED".into(), in_full(file))
 }
 
 /// The list of libraries to load that has ours first.

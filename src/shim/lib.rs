@@ -57,5 +57,5 @@ mod synced;
 pub use clock_file::ClockFile;
 pub use clock_reader::ClockReader;
 pub use clock_record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
-pub use install::{behind_proxy, environment, from_address, install};
+pub use install::{behind_proxy, environment, failures_to, from_address, install};
 pub use synced::SyncedLog;

@@ -45,13 +45,13 @@ static struct in_addr known;
 static struct in_addr hidden;
 
 /* By descriptor: the inode of a socket whose connection is not open yet. A descriptor is reused for
- * other sockets, an inode is not. */
-static uint64_t opening[MOST_SOCKETS];
+ * other sockets, an inode is not. Threads that use the same descriptor change it at any time. */
+static _Atomic uint64_t opening[MOST_SOCKETS];
 
 static struct in_addr address(const char *name, const char *text) {
     struct in_addr read;
     if (text == NULL || inet_pton(AF_INET, text, &read) != 1) {
-        shim_give_up("no IPv4 address", name);
+        shim_end("no IPv4 address", name);
     }
     return read;
 }
@@ -91,18 +91,26 @@ OVERRIDE int bind(int socket, const struct sockaddr *to, socklen_t length) {
     return bind_to(socket, to, length);
 }
 
-/* A socket that the process has bound itself is left alone. */
-static void come_from_known_address(int socket) {
+/* A socket that the process has bound itself is left alone. 0, or -1 with errno: the call of the process then fails, and
+ * its run counts for nothing. */
+static int come_from_known_address(int socket) {
     struct sockaddr_in own;
     socklen_t length = sizeof own;
     if (getsockname(socket, (struct sockaddr *)&own, &length) == 0 &&
         is_ipv4((struct sockaddr *)&own, length) && own.sin_addr.s_addr == INADDR_ANY &&
         own.sin_port == 0) {
         own.sin_addr = known;
+        /* The port is chosen when it connects, so that connections to several servers may share it. */
+        int later = 1;
+        setsockopt(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &later, sizeof later);
         if (real_bind(socket, (struct sockaddr *)&own, sizeof own) != 0) {
-            shim_give_up("a socket cannot be bound to the host's address", "LOCKLAB_ADDRESS");
+            int error = errno;
+            shim_give_up("a socket cannot be bound to the host's address", strerror(error));
+            errno = error;
+            return -1;
         }
     }
+    return 0;
 }
 
 /* 0 if it is no socket. */
@@ -115,7 +123,7 @@ static int is_opening(int socket) {
     if (!is_behind_proxy || socket < 0 || socket >= MOST_SOCKETS) {
         return 0;
     }
-    uint64_t awaited = __atomic_load_n(&opening[socket], __ATOMIC_ACQUIRE);
+    uint64_t awaited = opening[socket];
     return awaited != 0 && awaited == inode(socket);
 }
 
@@ -125,7 +133,7 @@ static int await_opening(struct pollfd *socket, int timeout_ms) {
     char byte;
     int ready = shim_poll(&greeting, 1, timeout_ms);
     if (ready > 0) {
-        __atomic_store_n(&opening[socket->fd], 0, __ATOMIC_RELEASE);
+        opening[socket->fd] = 0;
         socket->revents = POLLOUT;
         /* An error is left to be read by the process. */
         if (greeting.revents & (POLLERR | POLLNVAL) ||
@@ -166,19 +174,22 @@ static int is_loopback(const struct sockaddr *to) {
 OVERRIDE int connect(int socket, const struct sockaddr *to, socklen_t length) {
     address_function *connect_to =
         real_connect != NULL ? real_connect : (address_function *)shim_real("connect");
-    if (is_client && is_ipv4(to, length) && is_loopback(to)) {
-        come_from_known_address(socket);
+    if (is_client && is_ipv4(to, length) && is_loopback(to) &&
+        come_from_known_address(socket) != 0) {
+        return -1;
     }
     if (!is_behind_proxy || !is_ipv4(to, length) || socket < 0 || socket >= MOST_SOCKETS) {
         return connect_to(socket, to, length);
     }
-    come_from_known_address(socket);
+    if (come_from_known_address(socket) != 0) {
+        return -1;
+    }
     int flags = fcntl(socket, F_GETFL);
     int result = connect_to(socket, to, length);
     if (result != 0 && errno != EINPROGRESS) {
         return result;
     }
-    __atomic_store_n(&opening[socket], inode(socket), __ATOMIC_RELEASE);
+    opening[socket] = inode(socket);
     if (flags < 0 || !(flags & O_NONBLOCK)) {
         return open_now(socket);
     }

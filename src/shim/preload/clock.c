@@ -50,22 +50,30 @@ static const struct record *record; /* NULL: the clocks are right */
  * variable without an allocation. */
 static __thread int is_preparing __attribute__((tls_model("initial-exec")));
 
+/* The clocks stay right, and the run counts for nothing. */
+static const struct record *fails(const char *what, const char *path) {
+    shim_give_up(what, path);
+    return NULL;
+}
+
 static const struct record *map_record(const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat file;
-    if (fd < 0 || fstat(fd, &file) != 0) {
-        shim_give_up("the clock file cannot be opened", path);
+    if (fd < 0) {
+        return fails("the clock file cannot be opened", path);
     }
-    if (file.st_size < (off_t)sizeof(struct record)) {
-        shim_give_up("the clock file is too short", path);
-    }
-    void *mapped = mmap(NULL, sizeof(struct record), PROT_READ, MAP_SHARED, fd, 0);
+    int is_short = fstat(fd, &file) != 0 || file.st_size < (off_t)sizeof(struct record);
+    void *mapped = is_short ? MAP_FAILED
+                            : mmap(NULL, sizeof(struct record), PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
+    if (is_short) {
+        return fails("the clock file is too short", path);
+    }
     if (mapped == MAP_FAILED) {
-        shim_give_up("the clock file cannot be mapped", path);
+        return fails("the clock file cannot be mapped", path);
     }
     if (memcmp(mapped, MAGIC, sizeof MAGIC) != 0) {
-        shim_give_up("no clock file of this version", path);
+        return fails("no clock file of this version", path);
     }
     return mapped;
 }

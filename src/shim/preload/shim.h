@@ -13,19 +13,15 @@
 /* These functions take the place of those of the C library. */
 #define OVERRIDE __attribute__((visibility("default")))
 
+/* Ends the process: to go on would be to measure something else. syscall.c. */
+void shim_end(const char *what, const char *which) __attribute__((noreturn));
+
 /*
- * Ends the process: it was asked for a fault that it cannot suffer. To go on without the fault
- * would be to measure something else.
+ * Says that the process cannot suffer a fault that it was asked for. If LOCKLAB_FAILED names a file, the process is somebody
+ * else's: the file gets a line, so that its run counts for nothing, and it goes on. Otherwise, or if the file cannot be
+ * written, it ends. syscall.c.
  */
-static inline void shim_give_up(const char *what, const char *which) {
-    const char *parts[] = {"locklab-shim: ", what, ": ", which, "\n"};
-    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0) {
-            break;
-        }
-    }
-    _exit(127);
-}
+void shim_give_up(const char *what, const char *which);
 
 /* Whether this process has been given wrong clocks; clock.c. */
 int shim_is_wrong(void);
@@ -64,7 +60,7 @@ static inline void *shim_next(const char *name) {
 static inline void *shim_real(const char *name) {
     void *found = shim_next(name);
     if (found == NULL) {
-        shim_give_up("the C library lacks a function", name);
+        shim_end("the C library lacks a function", name);
     }
     return found;
 }

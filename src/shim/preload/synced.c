@@ -33,11 +33,36 @@ static sync_function *real_fsync;
 static sync_function *real_fdatasync;
 static int (*real_rename)(const char *, const char *);
 static int (*real_unlink)(const char *);
-static int log_fd = -1;
+/* Whether there is a log; its path; which file it is; and the descriptor that it had last. */
+static int is_noting;
+static const char *log_path;
+static dev_t log_device;
+static ino_t log_inode;
+static int log_fd;
 
-/* Nothing is synced before the constructors have run. The log stays open: at a sync the process
- * may have no descriptor left. Its children inherit it, and their lines do not mix with ours,
- * since each is one write to the end. */
+static int is_log(int fd, struct stat *file) {
+    return fstat(fd, file) == 0 && file->st_dev == log_device && file->st_ino == log_inode;
+}
+
+/* The descriptor of the log. It stays open: at a sync the process may have no descriptor left. But the process may have
+ * closed it, as daemons close all that they know nothing of, and given its number to another file: then the log is opened
+ * anew. */
+static int the_log(void) {
+    struct stat file;
+    int fd = __atomic_load_n(&log_fd, __ATOMIC_RELAXED);
+    if (is_log(fd, &file)) {
+        return fd;
+    }
+    fd = (int)syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0 || !is_log(fd, &file)) {
+        shim_end("the log of syncs cannot be opened again", log_path);
+    }
+    __atomic_store_n(&log_fd, fd, __ATOMIC_RELAXED);
+    return fd;
+}
+
+/* Nothing is synced before the constructors have run. The children of the process inherit the log, and their lines do not
+ * mix with ours, since each is one write to the end. */
 __attribute__((constructor)) static void prepare(void) {
     real_fsync = (sync_function *)shim_real("fsync");
     real_fdatasync = (sync_function *)shim_real("fdatasync");
@@ -47,10 +72,15 @@ __attribute__((constructor)) static void prepare(void) {
     if (path == NULL) {
         return;
     }
+    struct stat file;
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (log_fd < 0) {
-        shim_give_up("the log of syncs cannot be opened", path);
+    log_path = strdup(path); /* the process may change its environment */
+    if (log_fd < 0 || log_path == NULL || fstat(log_fd, &file) != 0) {
+        shim_end("the log of syncs cannot be opened", path);
     }
+    log_device = file.st_dev;
+    log_inode = file.st_ino;
+    is_noting = 1;
 }
 
 /* One line. `most` is "", or "<" if the size is the most that is left of what was on the disk. */
@@ -63,12 +93,13 @@ static void note_size(const struct statx *file, const char *most) {
     int length = snprintf(line, sizeof line, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %s%" PRIu64 "\n",
                           (uint64_t)makedev(file->stx_dev_major, file->stx_dev_minor),
                           (uint64_t)file->stx_ino, birth_ns, most, (uint64_t)file->stx_size);
+    int fd = the_log();
     ssize_t written;
     do {
-        written = write(log_fd, line, length);
+        written = write(fd, line, length);
     } while (written < 0 && errno == EINTR);
     if (written != length) {
-        shim_give_up("a sync cannot be noted", strerror(errno));
+        shim_end("a sync cannot be noted", strerror(errno));
     }
 }
 
@@ -79,7 +110,7 @@ static void note_that_it_goes(int folder, const char *path) {
     struct statx file;
     unsigned wanted = STATX_TYPE | STATX_INO | STATX_BTIME;
     int error = errno;
-    if (log_fd >= 0 && statx(folder, path, AT_SYMLINK_NOFOLLOW, wanted, &file) == 0 &&
+    if (is_noting && statx(folder, path, AT_SYMLINK_NOFOLLOW, wanted, &file) == 0 &&
         S_ISREG(file.stx_mode)) {
         file.stx_size = 0;
         note(&file);
@@ -92,7 +123,7 @@ static void note_that_it_is_empty(int fd) {
     struct statx file;
     unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BTIME;
     int error = errno;
-    if (log_fd >= 0 && statx(fd, "", AT_EMPTY_PATH, wanted, &file) == 0 &&
+    if (is_noting && statx(fd, "", AT_EMPTY_PATH, wanted, &file) == 0 &&
         S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
         file.stx_size = 0;
         note(&file);
@@ -105,7 +136,7 @@ static void note_that_it_is_cut(int folder, const char *path, off_t length) {
     struct statx file;
     unsigned wanted = STATX_TYPE | STATX_NLINK | STATX_INO | STATX_BTIME;
     int error = errno;
-    if (log_fd >= 0 && statx(folder, path, AT_EMPTY_PATH, wanted, &file) == 0 &&
+    if (is_noting && statx(folder, path, AT_EMPTY_PATH, wanted, &file) == 0 &&
         S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
         file.stx_size = (uint64_t)length;
         note_size(&file, "<");
@@ -114,7 +145,7 @@ static void note_that_it_is_cut(int folder, const char *path, off_t length) {
 }
 
 static int sync_and_note(int fd, sync_function *sync) {
-    if (log_fd < 0) {
+    if (!is_noting) {
         return sync(fd);
     }
     struct statx file;
@@ -125,7 +156,7 @@ static int sync_and_note(int fd, sync_function *sync) {
         return result;
     }
     if (!is_known) {
-        shim_give_up("the size of a synced file is not known", strerror(errno));
+        shim_end("the size of a synced file is not known", strerror(errno));
     }
     if (S_ISREG(file.stx_mode) && file.stx_nlink > 0) {
         note(&file);

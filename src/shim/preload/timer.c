@@ -10,7 +10,6 @@
 #define _GNU_SOURCE
 #include "shim.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <sys/syscall.h>
 
@@ -181,10 +180,11 @@ static void wake_thread(void) {
     pthread_attr_t detached;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-    has_thread = pthread_create(&thread, &detached, keep, NULL) == 0;
+    int error = pthread_create(&thread, &detached, keep, NULL);
     pthread_attr_destroy(&detached);
+    has_thread = error == 0;
     if (!has_thread) {
-        shim_give_up("no thread can be started for the timers of a wrong clock", strerror(errno));
+        shim_give_up("no thread can wait for the timers of a wrong clock", strerror(error));
     }
 }
 

@@ -100,3 +100,22 @@ fn connection_that_ends_before_the_greeting_was_refused() {
     }
     assert_eq!(process.finish(), [1, 1]);
 }
+
+/// The run of such a program counts for nothing, and the program is left alone.
+#[test]
+fn connection_that_cannot_come_from_the_address_fails_and_its_process_goes_on() {
+    /// Reserved for documentation: no machine has it.
+    const NOBODYS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+    let folder = Folder::new("nobodys");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
+    let port = listener.local_addr().expect("it is bound").port();
+    let failures = folder.join("failures");
+    let variables = [
+        locklab_shim::from_address(NOBODYS),
+        locklab_shim::failures_to(&failures),
+    ];
+    let process = Preloaded::start_with(&folder, &variables, &format!("connect-in-vain {port}"));
+    assert_eq!(process.finish(), [1, 1]);
+    let said = std::fs::read_to_string(&failures).expect("it was written");
+    assert!(said.contains("cannot be bound"), "{said}");
+}

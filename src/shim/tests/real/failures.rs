@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use locklab_shim::{ClockReader, ClockRecord, Readings};
+use locklab_shim::{ClockReader, ClockRecord, Readings, SyncedLog};
 use locklab_values::units::NS_PER_S;
 
 use crate::folder::Folder;
@@ -33,6 +33,40 @@ fn files_that_cannot_be_used() {
     check(&folder, Some(&clock), None, "too short");
     fs::write(&clock, [0; 56]).unwrap();
     check(&folder, Some(&clock), None, "no clock file");
+}
+
+/// A program of somebody else goes on, and the file says why its run counts for nothing.
+#[test]
+fn a_program_that_is_not_ours_is_not_ended() {
+    let folder = Folder::new("not-ours");
+    let failures = folder.join("failures");
+    let missing = folder.join("missing/file");
+    let mut variables = locklab_shim::environment(&folder.library, Some(&missing), None);
+    variables.push(locklab_shim::failures_to(&failures));
+    let output = Command::new("true").envs(variables).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = fs::read_to_string(&failures).unwrap();
+    assert!(
+        said.contains("cannot be opened") && said.contains("missing/file"),
+        "{said}"
+    );
+}
+
+/// As a daemon does when it starts. Its own files then have the numbers of those that it closed.
+#[test]
+fn a_process_that_closes_every_descriptor_has_no_foreign_lines_in_its_files() {
+    let folder = Folder::new("daemon");
+    let program = folder.compile("daemon.c", &[]);
+    let (data, log) = (folder.join("data"), folder.join("log"));
+    let output = Command::new(program)
+        .arg(&data)
+        .envs(locklab_shim::environment(&folder.library, None, Some(&log)))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(fs::read_to_string(&data).unwrap(), "own");
+    let log = SyncedLog::read(&log).unwrap();
+    assert_eq!(log.durable_bytes(&fs::metadata(&data).unwrap()), 3);
 }
 
 /// Readers do not wait for it without end.

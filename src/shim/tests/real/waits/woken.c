@@ -28,7 +28,7 @@ int main(void) {
         struct timespec deadline;
         pthread_create(&thread, NULL, wake, NULL);
         clock_gettime(CLOCK_REALTIME, &deadline);
-        deadline.tv_sec += 20;
+        deadline.tv_sec += 5;
         pthread_mutex_lock(&mutex);
         int error = 0;
         while (!is_set && error == 0) {
