@@ -123,6 +123,7 @@ pub(super) fn attack(options: &Options, context: &Context) -> anyhow::Result<Exi
         arguments: arguments.to_vec(),
         key: options.key.clone(),
     };
+    attack::check(&program, &scenarios)?;
     let session = options.many.session(context)?;
     let run = Run::plan(scenarios, On::Redis, options.per_run.detail())?;
     conduct(&run.with_clients(Clients::Foreign(program)), &session)

@@ -7,6 +7,9 @@ use anyhow::{bail, ensure};
 use locklab_check::Property;
 use locklab_evidence::Prediction;
 use locklab_model::scenario::{self, Scenario};
+use locklab_real::Program;
+#[cfg(target_os = "linux")]
+use locklab_real::why_untranslated;
 
 use super::scenarios::{Scenarios, blame};
 use super::unshown::is_set;
@@ -84,6 +87,31 @@ fn aimed(mut scenario: Scenario, sets: &[String]) -> Scenario {
         Some(LEASES * lock.get("ttl_ms")?.as_u64()?)
     });
     scenario
+}
+
+/// Checks that the faults of all scenarios can strike a program, as far as its file shows that.
+///
+/// # Errors
+///
+/// The first that cannot, with what to write.
+#[cfg(target_os = "linux")]
+pub fn check(program: &Program, scenarios: &Scenarios) -> anyhow::Result<()> {
+    for (scenario, seeds) in scenarios.scenarios.iter().zip(&scenarios.seeds) {
+        if let Some(error) = why_untranslated(program, scenario, seeds.clone()) {
+            return Err(anyhow::Error::new(error).context(scenario.name.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Checks nothing: elsewhere than on Linux no program is attacked.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(target_os = "linux"))]
+pub fn check(_program: &Program, _scenarios: &Scenarios) -> anyhow::Result<()> {
+    Ok(())
 }
 
 /// Checks that a program can be started.

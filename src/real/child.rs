@@ -156,6 +156,11 @@ impl Child {
         let _ = killpg(self.pid(), signal);
     }
 
+    /// The number of the process, and of its group.
+    pub(super) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     fn pid(&self) -> Pid {
         Pid::from_raw(self.process.id().cast_signed())
     }

@@ -160,6 +160,7 @@ impl Conductor<'_> {
             if stop.load(Ordering::Relaxed) {
                 return Err(ConfirmError::Stopped);
             }
+            self.processes.testbed.check_programs()?;
             let now_ns = self.processes.now_ns();
             if now_ns >= horizon_ns {
                 break;

@@ -37,14 +37,22 @@ impl Disks {
     /// it connects to servers that others tell it. What is linked statically takes no notice of it.
     pub(super) fn of_program(
         &self,
+        client: &Name,
+        folder: &Folder,
         clock: Option<PathBuf>,
         source: IpAddr,
     ) -> Vec<(OsString, OsString)> {
         let mut environment = locklab_shim::environment(&self.library, clock.as_deref(), None);
+        environment.push(locklab_shim::failures_to(&self.failures(client, folder)));
         if let IpAddr::V4(source) = source {
             environment.push(locklab_shim::from_address(source));
         }
         environment
+    }
+
+    /// The file in which a foreign program says why it cannot suffer its faults; it exists only then.
+    pub(super) fn failures(&self, client: &Name, folder: &Folder) -> PathBuf {
+        folder.path().join(format!("{client}.failed"))
     }
 
     /// Declares everything durable that this server has written so far.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use locklab_history::Name;
+use locklab_history::{FaultKind, Name};
 use locklab_redis::Imitated;
 use locklab_values::untrusted;
 
@@ -123,6 +123,32 @@ pub enum ConfirmError {
         /// The fault's name.
         fault: Name,
     },
+    /// The clock of a program cannot be made wrong.
+    #[error(
+        "{bends} cannot bend the clock of `{host}`: {program} {why}; choose faults that leave the \
+         clocks of clients alone, such as{}; docs/attack.md, Clocks, says which programs are reached",
+        other_faults()
+    )]
+    Untranslated {
+        /// The client.
+        host: Name,
+        /// Its program, or one that it has started.
+        program: String,
+        /// Why not.
+        why: &'static str,
+        /// The fault, or the part of the scenario, in words.
+        bends: String,
+    },
+    /// A program could not suffer a fault.
+    #[error(
+        "the run shows nothing, since the process of `{host}` could not suffer its faults: {said}"
+    )]
+    Unsuffered {
+        /// The client.
+        host: Name,
+        /// What the preloaded library says.
+        said: String,
+    },
     /// Nothing can be judged of a program.
     #[error(
         "the program neither used LOCKLAB_RESOURCE nor told when it holds the lock, and the wire shows nothing to \
@@ -193,6 +219,15 @@ fn in_ticks(keys: &[String]) -> String {
         named.push(format!("and {} more", keys.len() - MOST_KEYS));
     }
     named.join(", ")
+}
+
+/// Options of `attack` for the usual faults that bend no clock.
+fn other_faults() -> String {
+    let kinds = FaultKind::ALL.iter();
+    let others = kinds.filter(|kind| kind.is_usual() && !kind.bends_clocks());
+    others
+        .map(|kind| format!(" --fault {}", kind.name()))
+        .collect()
 }
 
 fn in_lines(notes: &[String]) -> String {

@@ -84,6 +84,8 @@ mod zookeeper;
 mod zookeeper_server;
 
 #[cfg(target_os = "linux")]
+use self::foreign::untranslated;
+#[cfg(target_os = "linux")]
 pub use self::replay::why_not_repeated;
 pub use clients::{Clients, Program};
 pub use error::ConfirmError;
@@ -137,6 +139,20 @@ pub fn why_not_with(programs: &Programs, scenario: &Scenario) -> Option<ConfirmE
         version
             .and_then(|version| limits::check_version(scenario, &version))
             .err()
+    })
+}
+
+/// Why a fault of a scenario cannot strike the clock of a program, as far as its file shows that, so that [`run_with`]
+/// would refuse a run with one of these seeds; `None` if it may. See `docs/attack.md`.
+#[cfg(target_os = "linux")]
+pub fn why_untranslated(
+    program: &Program,
+    scenario: &Scenario,
+    mut seeds: std::ops::Range<u64>,
+) -> Option<ConfirmError> {
+    seeds.find_map(|seed| {
+        let Drawn { scenario, schedule } = scenario.drawn(seed);
+        untranslated::check(program, &scenario, &schedule).err()
     })
 }
 
@@ -275,8 +291,9 @@ pub fn run_with(
     limits::check(scenario, schedule)?;
     let version = server_version(&real.programs, scenario)?;
     limits::check_version(scenario, &version)?;
-    if matches!(real.clients, Clients::Foreign(_)) {
+    if let Clients::Foreign(program) = &real.clients {
         limits::check_foreign(scenario, schedule)?;
+        untranslated::check(program, scenario, schedule)?;
     }
     let testbed = testbed::Testbed::start(real, scenario, seed, schedule, keep)?;
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;

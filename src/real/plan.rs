@@ -192,7 +192,8 @@ impl<'a> Plan<'a> {
         let clock = self.clocks.file(name);
         // Sentinels tell addresses that are not the program's gates.
         if clock.is_some() || self.scenario.topology.sentinels > 0 {
-            environment.extend(self.disks.of_program(clock, self.addresses.ip(name)));
+            let source = self.addresses.ip(name);
+            environment.extend(self.disks.of_program(name, &self.folder, clock, source));
         }
         ForeignJob {
             program: program.name.clone(),

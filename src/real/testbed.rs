@@ -4,6 +4,7 @@
 mod finish;
 
 use std::io;
+use std::path::PathBuf;
 use std::process;
 use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
@@ -21,6 +22,7 @@ use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{Command, Job, ServerKind};
 use super::clocks::HostClocks;
 use super::foreign::leftovers;
+use super::foreign::untranslated::{self, Watch, Why};
 use super::heartbeat::Heartbeat;
 use super::monitor::Monitors;
 use super::operator::{Operator, Order};
@@ -72,6 +74,10 @@ pub(super) struct Testbed<'a> {
     notes: Vec<String>,
     /// What the nodes execute, if the contents are kept.
     monitors: Option<Monitors>,
+    /// Looks at the programs whose clocks may be wrong.
+    watch: Watch,
+    /// What makes them wrong, in words.
+    bends: String,
     /// The last one, since its folder goes when all processes have ended.
     plan: Plan<'a>,
 }
@@ -110,7 +116,14 @@ impl<'a> Testbed<'a> {
         let hidden = plan.servers.keys();
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
         let operator = Operator::start(hidden.collect(), plan.seed, sender);
+        let clients = plan.clients.iter();
+        let watched = clients
+            .filter(|it| matches!(plan.are, Clients::Foreign(_)) && plan.clocks.file(it).is_some());
+        let (run, locklab) = (plan.folder.path(), &plan.programs.locklab);
+        let bent = untranslated::bent(plan.scenario, schedule);
         let mut testbed = Self {
+            watch: Watch::start(watched.cloned().collect(), run, locklab),
+            bends: bent.map(|(_, bends)| bends).unwrap_or_default(),
             hosts: VecMap::new(),
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
@@ -310,6 +323,22 @@ impl<'a> Testbed<'a> {
             return Ok(Some((who, ChildEvent::Exited)));
         }
         Ok(Some((who, event)))
+    }
+
+    /// Refuses a program whose clock is not that of its host.
+    pub(super) fn check_programs(&self) -> Result<(), ConfirmError> {
+        self.refuse(self.watch.found())
+    }
+
+    fn refuse(&self, found: Option<(Name, PathBuf, Why)>) -> Result<(), ConfirmError> {
+        found.map_or(Ok(()), |(host, program, why)| {
+            Err(ConfirmError::Untranslated {
+                host,
+                program: program.display().to_string(),
+                why: why.words(),
+                bends: self.bends.clone(),
+            })
+        })
     }
 
     /// Whether the process of a host is a program of somebody else.
@@ -516,6 +545,7 @@ impl<'a> Testbed<'a> {
         if host.pauses > 0 {
             child.stop();
         }
+        self.watch.started(name, child.id());
         host.child = Some(child);
         Ok(who)
     }

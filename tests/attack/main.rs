@@ -5,6 +5,7 @@
 mod again;
 mod bench;
 mod clients;
+mod clocks;
 mod hostile;
 mod mute;
 mod passing;

@@ -72,6 +72,9 @@ struct Lock {
     /// Further options of `locklab attack`.
     #[serde(default)]
     options: Vec<String>,
+    /// The kinds of fault that are drawn, if not all: the clocks of some languages cannot be wrong.
+    #[serde(default)]
+    drawn: Vec<String>,
     /// The command line of the worker.
     run: Vec<String>,
 }
@@ -401,6 +404,10 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
     command.args(["attack", "--scenario", scenario]);
     if lock.nodes > 1 {
         command.args(["--nodes", &lock.nodes.to_string()]);
+    }
+    if scenario == DRAWN && !lock.drawn.is_empty() {
+        let kinds = serde_json::to_string(&lock.drawn)?;
+        command.args(["--set", &format!("campaign.faults={kinds}")]);
     }
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
     quiet(&mut command, &Path::new("target/clients-runs").join(name));

@@ -1,10 +1,13 @@
 //! The end of a run: what its processes recorded and told, and what passed the proxy, become its history.
 
+use std::fs;
+
 use locklab_check::Property;
 use locklab_history::{Contents, Event, History, Message, Name, Record};
 use locklab_proxy::Segment;
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
+use locklab_values::untrusted;
 use locklab_vecmap::{VecMap, VecSet};
 
 use super::Testbed;
@@ -31,9 +34,20 @@ impl Testbed<'_> {
     ///
     /// # Errors
     ///
-    /// If nothing can be judged of a foreign program.
+    /// If nothing can be judged of a foreign program, or it could not suffer its faults.
     pub(crate) fn finish(mut self, end_ns: u64) -> Result<Finished, ConfirmError> {
+        self.refuse(self.watch.look())?;
         self.hosts.clear();
+        for client in &self.plan.clients {
+            let failures = self.plan.disks.failures(client, &self.plan.folder);
+            if let Ok(said) = fs::read_to_string(failures) {
+                let first = said.lines().next().unwrap_or_default();
+                return Err(ConfirmError::Unsuffered {
+                    host: client.clone(),
+                    said: untrusted::line(first).to_string(),
+                });
+            }
+        }
         let monitors = self.monitors.take();
         let origin_ns = self.origin_ns;
         let mut records = std::mem::take(&mut *self.collector.records());
