@@ -19,7 +19,6 @@
 
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
-use std::collections::BTreeSet;
 
 use locklab_vecmap::{VecMap, VecSet};
 
@@ -88,7 +87,6 @@ fn repeated(fault: &str) -> &str {
 fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
     let mut records = timeline.all_records().iter();
     let has_faults = records.any(|record| record.event.is_fault_beginning());
-    let asks_again = asks_again(timeline);
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
     // For each fault that began: the time until which it matters.
@@ -105,7 +103,7 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
             } => client.wants = true,
             Event::Complete {
                 op: Op::Acquire, ..
-            } => client.wants = asks_again.contains(&index),
+            } => client.wants = timeline.asks_again(index),
             event if event.is_reached(Failpoint::GivingUp) => client.wants = false,
             Event::Invoke {
                 op: Op::Release, ..
@@ -188,32 +186,6 @@ struct Client {
     has: bool,
     /// Whether it has requested or held the lock while a fault mattered, and does so since.
     is_struck: bool,
-}
-
-/// The indices of those failures after which a client tries again, or waits for its turn.
-fn asks_again(timeline: &Timeline) -> BTreeSet<usize> {
-    let mut again = BTreeSet::new();
-    let mut will_ask = vec![false; timeline.hosts];
-    let records: Vec<_> = timeline.records().collect();
-    for &(index, host, record) in records.iter().rev() {
-        match &record.event {
-            Event::Invoke {
-                op: Op::Acquire, ..
-            } => will_ask[host] = true,
-            event if event.is_reached(Failpoint::Waiting) => will_ask[host] = true,
-            event if event.is_reached(Failpoint::GivingUp) => will_ask[host] = false,
-            Event::Complete {
-                op: Op::Acquire,
-                outcome,
-                ..
-            } if *outcome != Outcome::Ok && will_ask[host] => {
-                again.insert(index);
-            }
-            event if event.is_death() => will_ask[host] = false,
-            _ => {}
-        }
-    }
-    again
 }
 
 #[cfg(test)]

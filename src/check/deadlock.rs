@@ -5,9 +5,10 @@
 //! - no client held the lock: none believed in it, each to the deadline of its lease (so a
 //!   client that died holds nothing, and one that is partitioned holds the lock no longer than
 //!   its lease; without deadline, to its release);
-//! - one particular client requested it: it called `acquire` repeatedly, each time within the
-//!   bound after the last failure, or is in a call that does not return, or waits for its turn
-//!   (it has reached `waiting` and has not called again);
+//! - one particular client requested it: from its first call of `acquire` until it is granted the lock,
+//!   gives up (it reaches `giving-up`) or dies, however long it waits between two attempts, and
+//!   whatever the bound. A client that is refused and does not ask again in this history has requested
+//!   the lock up to that refusal ([`Timeline::asks_again`]);
 //! - no fault hindered that client.
 //!
 //! A fault hinders a client only if it can cause the wait:
@@ -57,7 +58,7 @@ pub use self::excuse::retransmission_ns;
 use self::excuse::{Obstacle, Silence, kind_of};
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record, Span};
+use locklab_history::{Event, Failpoint, Name, Op, Phase, Record, Span};
 
 pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
     let bounds = Bounds {
@@ -187,10 +188,8 @@ struct Requester<'h> {
     client: Option<&'h Name>,
     /// Since when it has requested the lock unhindered.
     since_ns: Option<u64>,
-    /// Whether it is in a call of `acquire`.
-    in_call: bool,
-    /// When its last call failed.
-    failed_ns: u64,
+    /// Whether it requests the lock, hindered or not.
+    requests: bool,
     /// The number of faults in effect that hinder it.
     hindered: usize,
     /// The time until which faults that have ended still hinder it, in nanoseconds.
@@ -222,8 +221,9 @@ impl<'h> RequestTracker<'h> {
                 watch.wanting[host].client = Some(&record.host);
             }
         }
-        for (_, host, record) in timeline.records() {
-            watch.take(host, record);
+        for (index, host, record) in timeline.records() {
+            let asks_again = || timeline.asks_again(index);
+            watch.take(host, record, asks_again);
         }
         for host in 0..watch.wanting.len() {
             watch.close(host, timeline.end_ns);
@@ -231,35 +231,30 @@ impl<'h> RequestTracker<'h> {
         watch
     }
 
-    fn take(&mut self, host: usize, record: &'h Record) {
+    /// `asks_again` says whether the client goes on requesting the lock after this record.
+    fn take(&mut self, host: usize, record: &'h Record, asks_again: impl Fn() -> bool) {
         let now_ns = record.at_ns;
         match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..
             } => {
-                let wanting = &self.wanting[host];
-                let pause_ns = now_ns.saturating_sub(wanting.failed_ns);
-                if !wanting.in_call && pause_ns >= self.bounds.deadlock_ns {
-                    self.close(host, now_ns);
-                }
-                self.wanting[host].in_call = true;
+                self.wanting[host].requests = true;
                 self.open(host, now_ns);
             }
             Event::Complete {
-                op: Op::Acquire,
-                outcome,
-                ..
-            } => {
-                if *outcome == Outcome::Ok {
-                    self.close(host, now_ns);
-                }
-                self.wanting[host].in_call = false;
-                self.wanting[host].failed_ns = now_ns;
+                op: Op::Acquire, ..
+            } if !asks_again() => {
+                self.close(host, now_ns);
+                self.wanting[host].requests = false;
             }
             // It waits for its turn and does not retry.
             event if event.is_reached(Failpoint::Waiting) => {
-                self.wanting[host].in_call = true;
+                self.wanting[host].requests = true;
                 self.open(host, now_ns);
+            }
+            event if event.is_reached(Failpoint::GivingUp) => {
+                self.close(host, now_ns);
+                self.wanting[host].requests = false;
             }
             Event::Fault {
                 fault,
@@ -272,7 +267,7 @@ impl<'h> RequestTracker<'h> {
                     self.end(fault, host, now_ns);
                 }
                 if record.event.is_death() {
-                    self.wanting[host].in_call = false;
+                    self.wanting[host].requests = false;
                 }
             }
             Event::Fault {
@@ -293,16 +288,11 @@ impl<'h> RequestTracker<'h> {
         }
     }
 
-    /// Ends a stretch: now, or with the last failure if the client did not try again.
-    fn close(&mut self, host: usize, now_ns: u64) {
+    /// Ends a stretch.
+    fn close(&mut self, host: usize, to_ns: u64) {
         let wanting = &mut self.wanting[host];
         let (Some(client), Some(from_ns)) = (wanting.client, wanting.since_ns.take()) else {
             return;
-        };
-        let to_ns = if wanting.in_call {
-            now_ns
-        } else {
-            wanting.failed_ns
         };
         if from_ns < to_ns {
             self.wanted.push(RequestPeriod {

@@ -48,17 +48,17 @@ fn first_overlap(history: &History, end_ns: impl Fn(&Grant) -> u64) -> Option<u6
 
 /// An attempt of a client: how long the client waits before it, how long it takes, and its
 /// result.
-type Attempt = (u64, u64, AttemptResult);
+pub(super) type Attempt = (u64, u64, AttemptResult);
 
 /// The result of an attempt.
 #[derive(Debug, Clone, Copy)]
-enum AttemptResult {
+pub(super) enum AttemptResult {
     Refused,
     /// The lock, which is released after this many milliseconds.
     Granted(u64),
 }
 
-fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
+pub(super) fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
     let came = prop_oneof![
         Just(AttemptResult::Refused),
         Just(AttemptResult::Refused),
@@ -68,7 +68,7 @@ fn attempts() -> impl Strategy<Value = Vec<Attempt>> {
 }
 
 /// The history of clients that make these attempts independently.
-fn asking(clients: &[Vec<Attempt>; 2]) -> HistoryBuilder {
+pub(super) fn asking(clients: &[Vec<Attempt>; 2]) -> HistoryBuilder {
     let mut steps = Vec::new();
     for (attempts, client) in clients.iter().zip(CLIENTS) {
         let mut now_ms = 0;
@@ -110,11 +110,10 @@ fn first_wait_in_vain(clients: &[Vec<Attempt>; 2]) -> Option<u64> {
     let mut wanted = [held.clone(), held.clone()];
     for (attempts, wanted) in clients.iter().zip(&mut wanted) {
         let mut now_ms = 0;
-        // Whether the last attempt was refused, so that the next one may continue the same
-        // wait.
+        // Whether the last attempt was refused, so that the next one continues the same wait.
         let mut refused = false;
         for &(pause_ms, takes_ms, came) in attempts {
-            if refused && pause_ms < bound_ms {
+            if refused {
                 wanted[now_ms as usize..(now_ms + pause_ms) as usize].fill(true);
             }
             now_ms += pause_ms;

@@ -31,6 +31,8 @@ mod recovery;
 mod resource;
 mod situation;
 mod stale_write;
+#[cfg(test)]
+mod strictness;
 mod token_regression;
 mod writes;
 

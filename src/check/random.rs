@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::history_builder::{HistoryBuilder, MS};
 use super::{Bounds, ResourceRole};
-use locklab_history::{ClockKind, History, Outcome};
+use locklab_history::{ClockKind, History, Outcome, PacketFault};
 
 /// The bounds that [`histories`] are judged by.
 pub const BOUNDS: Bounds = Bounds {
@@ -41,6 +41,11 @@ const MEMBERS: [(&str, u32); 13] = [
 /// One event of a random history: its kind, its client, and the time since the last event.
 type Step = (u8, usize, u64);
 
+fn slow_by(ms: u64) -> PacketFault {
+    let extra_ns = ms * MS;
+    PacketFault::Slow { extra_ns }
+}
+
 /// A history of clients that do anything at any time, and of faults that affect them.
 fn build(steps: &[Step]) -> HistoryBuilder {
     let mut now_ms = 0;
@@ -74,6 +79,13 @@ fn build(steps: &[Step]) -> HistoryBuilder {
             19 => builder.adds(now_ms, client, Outcome::Ok),
             20 => builder.members(now_ms, client, &MEMBERS[..after_ms as usize]),
             21 => builder.granted_to_read(now_ms, client),
+            22 => builder.gives_up(now_ms, client),
+            23 => builder.fault_begins(now_ms, "n1", "crash"),
+            24 => builder.fault_ends(now_ms, "n1", "crash"),
+            25 => builder.links_fail(now_ms, "slow", [client, "n1"], slow_by(after_ms)),
+            26 => builder.links_heal(now_ms, "slow", [client, "n1"], slow_by(after_ms)),
+            27 => builder.fault_begins(now_ms, "resource", "pause"),
+            28 => builder.fault_ends(now_ms, "resource", "pause"),
             _ => builder.fault_ends(now_ms, client, "pause"),
         };
     }
@@ -82,5 +94,5 @@ fn build(steps: &[Step]) -> HistoryBuilder {
 
 /// Any history of such clients.
 pub fn histories() -> impl Strategy<Value = History> {
-    vec((0..23_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| build(&steps).history())
+    vec((0..30_u8, 0..CLIENTS.len(), 0..13_u64), 0..40).prop_map(|steps| build(&steps).history())
 }

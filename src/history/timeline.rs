@@ -4,9 +4,11 @@
 //! The pass also numbers the hosts, so that a check compares numbers, not names. A history may
 //! come from a file, so nothing here assumes that it is well formed.
 
+use std::cell::OnceCell;
+
 use locklab_vecmap::VecMap;
 
-use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record};
+use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Outcome, Record};
 
 /// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
@@ -27,6 +29,7 @@ pub struct Timeline<'h> {
     /// from entry to entry, so a binary search finds the few grants that may be believed at a
     /// record.
     spans_of: Vec<Vec<(usize, usize)>>,
+    asks_again: OnceCell<Vec<bool>>,
 }
 
 /// One stretch of a client's belief that it holds the lock.
@@ -140,6 +143,35 @@ impl<'h> Timeline<'h> {
             .filter(move |grant| grant.is_believed_at(index))
     }
 
+    /// Whether the record at this index is a failed attempt after which its client goes on requesting the
+    /// lock: it tries again, or waits for its turn, and has neither given up nor died by then.
+    pub fn asks_again(&self, index: usize) -> bool {
+        self.asks_again.get_or_init(|| self.find_asks_again())[index]
+    }
+
+    fn find_asks_again(&self) -> Vec<bool> {
+        let mut again = vec![false; self.records.len()];
+        let mut will_ask = vec![false; self.hosts];
+        for (index, record) in self.records.iter().enumerate().rev() {
+            let host = self.host_of[index];
+            match &record.event {
+                Event::Invoke {
+                    op: Op::Acquire, ..
+                } => will_ask[host] = true,
+                event if event.is_reached(Failpoint::Waiting) => will_ask[host] = true,
+                event if event.is_reached(Failpoint::GivingUp) => will_ask[host] = false,
+                Event::Complete {
+                    op: Op::Acquire,
+                    outcome,
+                    ..
+                } => again[index] = *outcome != Outcome::Ok && will_ask[host],
+                event if event.is_death() => will_ask[host] = false,
+                _ => {}
+            }
+        }
+        again
+    }
+
     /// The clients of two grants, the earlier holder first; only one if they are the same.
     pub fn clients(&self, holders: [Holder; 2]) -> Vec<Name> {
         let mut holders = holders;
@@ -190,6 +222,7 @@ impl<'h> Builder<'h> {
                 numbers: VecMap::new(),
                 grants_of: Vec::new(),
                 spans_of: Vec::new(),
+                asks_again: OnceCell::new(),
             },
             states: Vec::new(),
         }

@@ -6,7 +6,8 @@
 //! whom the nodes hold the lock. Otherwise the key is held by nobody alive: for a client that died,
 //! forgot it, or is past its deadline, for several of which none has enough nodes, or for nobody at
 //! all. The lock is *stuck* over a period longer than the bound in which it has no rightful holder
-//! and one client asks for it all the time.
+//! and one client requests it all the time: from its first call of `acquire` until it is granted the
+//! lock, gives up or dies, as in the check.
 //!
 //! What must agree:
 //!
@@ -22,7 +23,7 @@
 
 use locklab_check::{Bounds, Ms, Verdict};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Name, Op, Outcome, Phase, Symptom};
+use locklab_history::{Event, Failpoint, Name, Op, Phase, Symptom};
 
 use crate::holdings::{Holdings, is_client};
 
@@ -96,7 +97,7 @@ fn rightful<'h>(timeline: &Timeline<'h>, holdings: &Holdings) -> Vec<Period<'h>>
 
 /// The first period in which the lock is stuck without any excuse.
 fn stuck<'h>(timeline: &Timeline<'h>, rightful: &[Period], bounds: &Bounds) -> Option<Period<'h>> {
-    asked(timeline, bounds).into_iter().find_map(|asked| {
+    asked(timeline).into_iter().find_map(|asked| {
         let mut from_ns = asked
             .from_ns
             .max(healed_ns(timeline, asked.client, bounds)?);
@@ -117,56 +118,38 @@ fn stuck<'h>(timeline: &Timeline<'h>, rightful: &[Period], bounds: &Bounds) -> O
     })
 }
 
-/// The calls of `acquire`, from each to its return; those that follow each other within the bound
-/// without success are one. A call that does not return lasts to the client's death or the end.
-fn asked<'h>(timeline: &Timeline<'h>, bounds: &Bounds) -> Vec<Period<'h>> {
+/// When each client requested the lock: from its first call of `acquire` until it was granted the lock, gave
+/// up or died; if it was refused and did not ask again, until then.
+fn asked<'h>(timeline: &Timeline<'h>) -> Vec<Period<'h>> {
     let mut all: Vec<Period> = Vec::new();
-    // Per host: the period that its calls belong to, and whether it is in a call.
-    let mut open: Vec<Option<(usize, bool)>> = vec![None; timeline.hosts];
-    for (_, host, record) in timeline.records() {
+    // Per host: the period in which it requests the lock.
+    let mut open: Vec<Option<usize>> = vec![None; timeline.hosts];
+    for (index, host, record) in timeline.records() {
         let at_ns = record.at_ns;
-        match &record.event {
+        let is_over = match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..
-            } => match open[host] {
-                Some((place, _)) if at_ns < all[place].to_ns + bounds.deadlock_ns => {
-                    open[host] = Some((place, true));
-                }
-                _ => {
-                    open[host] = Some((all.len(), true));
+            } => {
+                open[host].get_or_insert_with(|| {
                     all.push(Period {
                         client: &record.host,
                         from_ns: at_ns,
-                        to_ns: at_ns,
+                        to_ns: timeline.end_ns,
                     });
-                }
-            },
+                    all.len() - 1
+                });
+                false
+            }
             Event::Complete {
-                op: Op::Acquire,
-                outcome,
-                ..
-            } => {
-                if let Some((place, _)) = open[host] {
-                    all[place].to_ns = at_ns;
-                    open[host] = (*outcome != Outcome::Ok).then_some((place, false));
-                }
-            }
+                op: Op::Acquire, ..
+            } => !timeline.asks_again(index),
             // It was granted the lock.
-            Event::BeliefBegins { .. } => {
-                if let Some((place, _)) = open[host].take() {
-                    all[place].to_ns = at_ns;
-                }
-            }
-            event if event.is_death() => {
-                if let Some((place, true)) = open[host].take() {
-                    all[place].to_ns = at_ns;
-                }
-            }
-            _ => {}
+            Event::BeliefBegins { .. } => true,
+            event => event.is_reached(Failpoint::GivingUp) || event.is_death(),
+        };
+        if is_over && let Some(place) = open[host].take() {
+            all[place].to_ns = at_ns;
         }
-    }
-    for (place, _) in open.into_iter().flatten().filter(|(_, in_call)| *in_call) {
-        all[place].to_ns = timeline.end_ns;
     }
     all
 }

@@ -276,7 +276,7 @@ fn check_stuck(history: &HistoryBuilder, expected: Option<&str>) {
 }
 
 #[test]
-fn a_client_that_asks_again_within_the_bound_asks_all_the_time() {
+fn a_client_asks_all_the_time_until_it_gives_up() {
     let asks = || {
         HistoryBuilder::default()
             .deadlock_after(1000)
@@ -294,8 +294,17 @@ fn a_client_that_asks_again_within_the_bound_asks_all_the_time() {
     let missed = "violated: c2 asked for the lock from 110.0 ms to 3500.0 ms, and the nodes held \
                   it for nobody that relied on it";
     check_stuck(&again, Some(missed));
-    let late = asks().tries(1900, "c2").fails(2800, "c2").ends(4000);
-    check_stuck(&late, None);
+    // However long it waits between two attempts.
+    let late = || asks().tries(2500, "c2").fails(2800, "c2").ends(4000);
+    let missed = "violated: c2 asked for the lock from 110.0 ms to 2800.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&late(), Some(missed));
+    let gives_up = asks().gives_up(900, "c2").tries(1000, "c2");
+    check_stuck(&gives_up.fails(1800, "c2").ends(4000), None);
+    let waits = asks().waits(950, "c2").gives_up(1000, "c2");
+    check_stuck(&waits.ends(4000), None);
+    // Refused for the last time.
+    check_stuck(&asks().ends(4000), None);
 }
 
 #[test]

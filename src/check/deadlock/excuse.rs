@@ -144,8 +144,8 @@ impl<'h> RequestTracker<'h> {
         });
     }
 
-    /// Ends a fault. The clients that it hindered and that are still in their calls request the
-    /// lock again as soon as the delayed packets have arrived.
+    /// Ends a fault. The clients that it hindered and that still request the lock do so unhindered as soon
+    /// as the delayed packets have arrived.
     pub(super) fn end(&mut self, fault: &Name, host: usize, now_ns: u64) {
         let over = |obstacle: &Obstacle| {
             obstacle.fault == fault && obstacle.host.is_none_or(|struck| struck == host)
@@ -168,7 +168,7 @@ impl<'h> RequestTracker<'h> {
                 Effect::Cuts => wanting.silence.end(now_ns) + time_outs_ns,
             };
             wanting.hindered_until_ns = wanting.hindered_until_ns.max(until_ns);
-            if wanting.in_call {
+            if wanting.requests {
                 self.open(client, now_ns);
             }
         }

@@ -90,8 +90,31 @@ fn wait_of_exactly_the_bound_holds() {
 
 #[test]
 fn giving_up_and_coming_back_later_starts_afresh() {
-    let builder = tries_on(builder(), 0, 800);
-    tries_on(builder, 1_810, 2_610).expect_inconclusive(Deadlock, TOO_SHORT);
+    let builder = tries_on(builder(), 0, 800).gives_up(810, "c2");
+    tries_on(builder, 820, 1_620).expect_inconclusive(Deadlock, TOO_SHORT);
+}
+
+/// A bound shorter than the wait between two attempts ends no request.
+#[test]
+fn a_client_requests_the_lock_between_its_attempts() {
+    let polls = || builder().tries(0, "c2").fails(10, "c2").tries(1_500, "c2");
+    for bound_ms in [50, 100, 1_000, 1_499] {
+        let polls = polls().deadlock_after(bound_ms).fails(1_510, "c2");
+        polls.expect_violation_at(Deadlock, bound_ms);
+    }
+    // Nor does a fault of its server that is over before the next attempt.
+    let paused = builder().tries(0, "c2").fails(10, "c2");
+    let paused = paused
+        .fault_begins(20, "n1", "pause")
+        .fault_ends(30, "n1", "pause")
+        .tries(1_500, "c2");
+    paused.expect_violation_at(Deadlock, 1_030);
+    let dead = polls().fails(1_510, "c2").fault_begins(1_520, "c2", "kill");
+    dead.tries(2_500, "c2").fails(2_510, "c2").expect_violated(
+        Deadlock,
+        (1_000, 1_510),
+        "c2 tried in vain to acquire the lock from 0.0 ms to 1510.0 ms although no client held it",
+    );
 }
 
 #[test]
@@ -264,8 +287,8 @@ fn slow_link_extends_the_bound_of_affected_clients_by_its_delay() {
         .ends(9_000)
         .expect_violation_at(Deadlock, 1_070);
     // A later request of c2 is not late.
-    let asks_anew = lifted.fails(80, "c2").tries(1_080, "c2").ends(9_000);
-    asks_anew.expect_violation_at(Deadlock, 2_080);
+    let asks_anew = lifted.fails(80, "c2").gives_up(80, "c2").tries(90, "c2");
+    asks_anew.ends(9_000).expect_violation_at(Deadlock, 1_090);
 }
 
 #[test]
@@ -466,7 +489,14 @@ fn client_waiting_for_its_turn_keeps_requesting_without_attempts() {
     let refused = || builder().holds(10, "c1").tries(20, "c2").fails(30, "c2");
     let waits = refused().waits(40, "c2").releases(50, "c1").ends(9_000);
     waits.expect_violation_at(Deadlock, 1_050);
-    // A client that does not wait no longer requests the lock.
+    // A client that gives up, or does not wait, no longer requests the lock.
+    let gives_up = refused()
+        .waits(40, "c2")
+        .releases(50, "c1")
+        .gives_up(60, "c2");
+    gives_up
+        .ends(9_000)
+        .expect_inconclusive(Deadlock, TOO_SHORT);
     let leaves = refused().releases(50, "c1").ends(9_000);
     leaves.expect_inconclusive(Deadlock, TOO_SHORT);
 }

@@ -398,6 +398,27 @@ proptest! {
         }
     }
 
+    /// Fewer permits and fewer servers forbid more, and a larger budget decides more.
+    #[test]
+    fn a_stricter_parameter_never_gives_fewer_violations(drawn in drawn(), has_leases: bool, budget in 1..40_u64) {
+        for model in ModelName::ALL {
+            let violated = |permits, servers, budget| {
+                let mut history = history(&drawn, model, has_leases);
+                (history.header.permits, history.header.servers) = (permits, servers);
+                let key = history.keys.first()?;
+                let verdicts = judge_key(&history, key, budget).verdicts.into_iter();
+                let violated = verdicts.filter(|(_, verdict)| matches!(verdict, Verdict::Violated(_)));
+                Some(violated.map(|(criterion, _)| criterion).collect::<Vec<_>>())
+            };
+            let strict = violated(2, 1, BUDGET).unwrap_or_default();
+            for loose in [violated(3, 1, BUDGET), violated(2, 2, BUDGET), violated(2, 1, budget)] {
+                for criterion in loose.unwrap_or_default() {
+                    prop_assert!(strict.contains(&criterion), "{}: {}", model, criterion);
+                }
+            }
+        }
+    }
+
     /// Any lines that are read are judged: with the largest times, permits and tokens, clocks that are
     /// set back, and returns that come late.
     #[test]
