@@ -89,6 +89,7 @@ fn agrees(name: &str) {
         criteria,
         jitter: Jitter::default(),
         longest_stall_ns: LONGEST_STALL_NS,
+        made_by: "a test",
         stop: &stop,
         finished: &|_, confirmed| {
             let (scenario, simulation) = &scenarios[0];

@@ -21,11 +21,15 @@ Examples:
 
 Each scenario runs in the simulator and on real Redis. Two rates are equivalent
 if the 95 % interval of their difference lies within the bound (two one-sided
-tests). Runs of one seed share their faults and are compared in pairs, where
-the outcome follows from the faults. What the first look at --runs runs leaves
-open is looked at once more after --max-runs; for a scenario that violates
-something in 5 to 95 % of its simulated runs, the first look is at half of
---max-runs. Durations, such as the time to a grant or a failover, are compared
+tests). They differ if the interval lies outside of it, at the level at which
+the intervals of all rates hold together with 95 %. Otherwise it is unclear,
+and the number of runs that would decide is printed. Runs of one seed share
+their faults and are compared in pairs, where the outcome follows from the
+faults. The first look at --runs runs ends it where all is equivalent; the rest
+is looked at once more after --max-runs, and only then it differs. (For a
+scenario that violates something in 5 to 95 % of its simulated runs, the first
+look is at half of --max-runs.) A --max-runs with which no rates could differ
+is refused. Durations, such as the time to a grant or a failover, are compared
 as well. A run in which the machine stalled, or a process began late, by more
 than 50 ms is discarded.
 
@@ -36,8 +40,8 @@ this machine's jitter, which is measured at the start.
 Results are saved as they are made. After Ctrl-C, run the same command again to
 resume.
 
-Exit codes: 0 equivalent; 1 usage; 2 rates or durations differ; 3 unclear, or a
-run failed; 130 interrupted.";
+Exit codes: 0 equivalent, or no bound is asked for; 1 usage; 2 rates or
+durations differ; 3 unclear, or a run failed; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

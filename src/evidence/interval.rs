@@ -1,12 +1,67 @@
-//! Confidence intervals at 95 %.
+//! Confidence intervals, at 95 % unless a [`Level`] is given.
 
 use std::ops::RangeInclusive;
+
+use locklab_values::normal::upper_quantile;
+use serde::Serialize;
+
+use super::words::{decimals, percent};
 
 /// The 97.5 % quantile of the normal distribution: 95 % lie within ± this.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// The 99.95 % quantile: 99.9 % lie within ± this.
 const Z_STRICT: f64 = 3.290_526_731_491_896;
+
+/// The probability that an interval at 95 % misses the true value.
+const MISSES: f64 = 0.05;
+
+/// How sure an interval is: the share of such intervals that contain the true value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "f64")]
+pub struct Level {
+    /// The probability that the interval misses.
+    misses: f64,
+    /// The interval ends where a standard normal variable would be this far from its mean.
+    z: f64,
+}
+
+impl Level {
+    /// 95 %, for an interval by itself.
+    pub const SINGLE: Level = Level {
+        misses: MISSES,
+        z: Z,
+    };
+
+    /// So sure that this many intervals all contain their true values with 95 %, however they depend on
+    /// each other: the probability to miss is divided among them (Bonferroni).
+    pub fn joint(intervals: usize) -> Level {
+        let misses = MISSES / intervals.max(1) as f64;
+        Level {
+            misses,
+            z: upper_quantile(misses / 2.0).max(Z),
+        }
+    }
+
+    /// The quantile of the normal distribution that belongs to it.
+    pub(super) fn z(self) -> f64 {
+        self.z
+    }
+}
+
+impl From<Level> for f64 {
+    fn from(level: Level) -> f64 {
+        1.0 - level.misses
+    }
+}
+
+/// As a percentage: `95 %`, `99.989 %`.
+impl std::fmt::Display for Level {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let decimals = decimals(2.0 * self.misses);
+        write!(formatter, "{} %", percent(1.0 - self.misses, decimals))
+    }
+}
 
 /// The bounds of the true value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,7 +105,8 @@ pub(super) fn strict(successes: u64, trials: u64) -> Interval {
     score(successes, trials, Z_STRICT)
 }
 
-fn score(successes: u64, trials: u64, z: f64) -> Interval {
+/// The Wilson score interval that ends `z` standard errors away.
+pub(super) fn score(successes: u64, trials: u64, z: f64) -> Interval {
     if trials == 0 {
         return Interval::OF_A_SHARE;
     }
@@ -176,6 +232,22 @@ mod tests {
     fn impossible_counts_give_a_sound_interval() {
         assert_eq!(wilson(0, 0), Interval::OF_A_SHARE);
         assert_eq!(wilson(9, 3), wilson(3, 3));
+    }
+
+    /// By another implementation: `statistics.NormalDist().inv_cdf(1 - 0.05 / (2 * n))` of Python.
+    #[test]
+    fn many_intervals_together_are_as_sure_as_one() {
+        for (intervals, z, text) in [
+            (0, 1.959_964, "95 %"),
+            (1, 1.959_964, "95 %"),
+            (3, 2.393_980, "98.3 %"),
+            (469, 3.875_034, "99.989 %"),
+        ] {
+            let level = Level::joint(intervals);
+            assert!((level.z() - z).abs() < 1e-6, "{intervals}: {}", level.z());
+            assert_eq!(level.to_string(), text);
+        }
+        assert_eq!(Level::joint(1), Level::SINGLE);
     }
 
     #[test]

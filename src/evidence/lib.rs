@@ -35,7 +35,7 @@ mod weighted;
 mod words;
 
 pub use basis::Basis;
-pub use interval::{Interval, bootstrap, of_mean, of_quantity, wilson};
+pub use interval::{Interval, Level, bootstrap, of_mean, of_quantity, wilson};
 pub use mean::Mean;
 pub use pairs::{Pairs, difference, heads};
 pub use prediction::{DEFAULT_AT_MOST, Expected, Finding, Judgement, Prediction};

@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Interval, Rate, wilson};
-
-/// The 97.5 % quantile of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+use super::interval::score;
+use super::{Interval, Level, Rate};
 
 /// How often the bounds are halved: more than the bits of a number.
 const HALVINGS: u32 = 60;
@@ -54,11 +52,12 @@ impl Pairs {
         (2.0 * heads(more, self.discordant())).min(1.0)
     }
 
-    /// The 95 % interval of the second rate minus the first, from -1 to 1: T. Tango, "Equivalence
+    /// The interval of the second rate minus the first, from -1 to 1: T. Tango, "Equivalence
     /// test and confidence interval for the difference in proportions for the paired-sample
     /// design", Statistics in Medicine 17 (1998). It is sound without any discordant pair, where
     /// its bounds are ± z² / (n + z²). -1 to 1 without pairs.
-    pub fn difference(&self) -> Interval {
+    pub fn difference(&self, level: Level) -> Interval {
+        let z = level.z();
         let n = self.count() as f64;
         if n == 0.0 {
             return WHOLE;
@@ -80,8 +79,8 @@ impl Pairs {
         };
         let observed = (gained - lost) / n;
         Interval {
-            low: boundary(-1.0, observed, |difference| score(difference) > Z),
-            high: boundary(1.0, observed, |difference| score(difference) < -Z),
+            low: boundary(-1.0, observed, |difference| score(difference) > z),
+            high: boundary(1.0, observed, |difference| score(difference) < -z),
         }
     }
 }
@@ -121,16 +120,16 @@ fn boundary(mut outside: f64, mut inside: f64, is_excluded: impl Fn(f64) -> bool
     inside
 }
 
-/// The 95 % interval of the second rate minus the first, of two samples that share nothing:
+/// The interval of the second rate minus the first, of two samples that share nothing:
 /// R. G. Newcombe, "Interval estimation for the difference between independent proportions",
 /// Statistics in Medicine 17 (1998), method 10, which joins two Wilson intervals. -1 to 1 if one of
 /// them has no runs.
-pub fn difference(first: Rate, second: Rate) -> Interval {
+pub fn difference(first: Rate, second: Rate, level: Level) -> Interval {
     let (Some(one), Some(two)) = (first.share(), second.share()) else {
         return WHOLE;
     };
-    let of_one = wilson(first.violated, first.runs);
-    let of_two = wilson(second.violated, second.runs);
+    let of_one = score(first.violated, first.runs, level.z());
+    let of_two = score(second.violated, second.runs, level.z());
     Interval {
         low: two - one - (two - of_two.low).hypot(of_one.high - one),
         high: two - one + (of_two.high - two).hypot(one - of_one.low),
@@ -140,6 +139,9 @@ pub fn difference(first: Rate, second: Rate) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The 97.5 % quantile of the normal distribution.
+    const Z: f64 = 1.959_963_984_540_054;
 
     fn pairs([both, only_first, only_second, neither]: [u64; 4]) -> Pairs {
         Pairs {
@@ -166,10 +168,10 @@ mod tests {
     #[test]
     fn paired_results_match_those_published() {
         let airways = pairs([1, 7, 1, 12]);
-        check(airways.difference(), -0.517, -0.026, 3);
+        check(airways.difference(Level::SINGLE), -0.517, -0.026, 3);
         assert!((airways.same_rate() - 0.0703).abs() < 5e-5);
         let mirrored = pairs([1, 1, 7, 12]);
-        check(mirrored.difference(), 0.026, 0.517, 3);
+        check(mirrored.difference(Level::SINGLE), 0.026, 0.517, 3);
         assert_eq!(mirrored.same_rate(), airways.same_rate());
     }
 
@@ -177,16 +179,26 @@ mod tests {
     fn pairs_that_all_agree_leave_room_for_the_closed_form() {
         for count in [1, 20, 60, 1_000] {
             let bound = Z * Z / (count as f64 + Z * Z);
-            check(pairs([0, 0, 0, count]).difference(), -bound, bound, 9);
-            check(pairs([count, 0, 0, 0]).difference(), -bound, bound, 9);
+            check(
+                pairs([0, 0, 0, count]).difference(Level::SINGLE),
+                -bound,
+                bound,
+                9,
+            );
+            check(
+                pairs([count, 0, 0, 0]).difference(Level::SINGLE),
+                -bound,
+                bound,
+                9,
+            );
         }
-        let sixty = pairs([30, 0, 0, 30]).difference();
+        let sixty = pairs([30, 0, 0, 30]).difference(Level::SINGLE);
         check(sixty, -0.060, 0.060, 3);
     }
 
     #[test]
     fn nothing_is_known_without_pairs() {
-        assert_eq!(pairs([0; 4]).difference(), WHOLE);
+        assert_eq!(pairs([0; 4]).difference(Level::SINGLE), WHOLE);
         assert_eq!(pairs([0; 4]).same_rate(), 1.0);
         assert_eq!(pairs([9, 0, 0, 9]).same_rate(), 1.0);
     }
@@ -207,10 +219,10 @@ mod tests {
     #[test]
     fn pairs_that_all_disagree_are_far_apart() {
         let far = pairs([0, 0, 20, 0]);
-        assert_eq!(far.difference().high, 1.0);
+        assert_eq!(far.difference(Level::SINGLE).high, 1.0);
         // As many heads of 20 throws: the Wilson bound of their share, doubled, less one.
         let bound = (20.0 - Z * Z) / (20.0 + Z * Z);
-        check(far.difference(), bound, 1.0, 9);
+        check(far.difference(Level::SINGLE), bound, 1.0, 9);
         assert_eq!(far.same_rate(), 2.0 * 0.5_f64.powi(20));
     }
 
@@ -230,7 +242,7 @@ mod tests {
                 for first in 0..=12 - both {
                     for second in 0..=12 - both - first {
                         let counts = [both, first, second, 12 - both - first - second];
-                        let Interval { low, high } = pairs(counts).difference();
+                        let Interval { low, high } = pairs(counts).difference(Level::SINGLE);
                         if (low..=high).contains(&truth) {
                             covered += probability(counts, shares);
                         }
@@ -259,7 +271,7 @@ mod tests {
     fn unpaired_results_match_those_published() {
         let of = |(one, runs_one), (two, runs_two)| {
             let rate = |violated, runs| Rate { violated, runs };
-            difference(rate(two, runs_two), rate(one, runs_one))
+            difference(rate(two, runs_two), rate(one, runs_one), Level::SINGLE)
         };
         check(of((56, 70), (48, 80)), 0.0524, 0.3339, 4);
         check(of((9, 10), (3, 10)), 0.1705, 0.8090, 4);

@@ -17,6 +17,7 @@ mod outcome;
 use self::how::How;
 use self::line::Line;
 use super::bug::Bug;
+use super::made_by::made_by;
 use super::output::status;
 use super::parts::{By, Rounds, Stage};
 use super::report::Report;
@@ -69,7 +70,8 @@ impl Confirm {
     ///
     /// # Errors
     ///
-    /// If a scenario that was named cannot run on real Redis, none can, or there is no server.
+    /// If a scenario that was named cannot run on real Redis, none can, or there is no server; or if so
+    /// few runs could not show a difference.
     pub fn plan(options: Options) -> anyhow::Result<Confirm> {
         let begun = Instant::now();
         let programs = Programs::find()?;
@@ -89,6 +91,15 @@ impl Confirm {
                 Err(why) => leave_out(&options, scenario, why, &mut refused)?,
             }
         }
+        let criteria = Criteria::of(scenarios.iter(), options.within);
+        let (fewest, most) = (criteria.fewest_runs(), options.runs.most);
+        ensure!(
+            most >= fewest,
+            "--max-runs {most}: of {} rates none could be found to differ by more than {:.0} points with so few \
+             runs; write {fewest} or more",
+            criteria.rates,
+            100.0 * criteria.within,
+        );
         Ok(Confirm {
             options,
             begun,
@@ -112,7 +123,7 @@ impl Confirm {
         }
         let Options { runs, sets, .. } = &self.options;
         let full = prompt(work, "full length", &self.full, *runs, sets)?;
-        let seeds = 0..SIMULATED_RUNS.max(runs.most);
+        let seeds = 0..SIMULATED_RUNS.max(2 * runs.most);
         let late = on_simulator(
             work,
             "with jitter",
@@ -135,8 +146,8 @@ impl Confirm {
     }
 }
 
-/// At least so many runs of each scenario are made in the simulator: their chance is then small
-/// beside that of the real runs.
+/// At least so many runs of each scenario are made in the simulator, and twice as many as real ones: their
+/// chance is then small beside that of the real runs.
 const SIMULATED_RUNS: u64 = 200;
 
 /// At least so many where a rate that is not nearly 100 % is predicted, whose chance is the largest.
@@ -214,7 +225,7 @@ fn prompt(
 ) -> anyhow::Result<Vec<Made<Simulated>>> {
     let seeds = |scenario: &Scenario| {
         let usual = scenario.usual_seeds();
-        0..usual.max(simulated_runs(scenario)).max(runs.most)
+        0..usual.max(simulated_runs(scenario)).max(2 * runs.most)
     };
     on_simulator(
         work,
@@ -319,6 +330,7 @@ impl Experiment for Confirm {
                 criteria,
                 jitter,
                 longest_stall_ns: self.options.scale.of_ns(LONGEST_STALL_NS),
+                made_by: &made_by(),
                 at_once,
                 can_run: &|place| left_out[place].is_none(),
                 line: &|place, confirmed| {
@@ -350,14 +362,20 @@ impl Experiment for Confirm {
             subject: format!("{} scenarios", compared.real.len()),
             overrides: self.options.sets.clone(),
             seeds: format!(
-                "seeds from 0 on: in the world {SIMULATED_RUNS}, {SIMULATED_RUNS_OF_A_RATE} where a rate is \
-                 predicted, or as many as the predictions need, on Redis {least} or {most}",
+                "seeds from 0 on: in the world {}, {SIMULATED_RUNS_OF_A_RATE} where a rate is predicted, or as \
+                 many as the predictions need, on Redis {least} or {most}",
+                SIMULATED_RUNS.max(2 * most),
             ),
             environment: format!("simulated world and {}", server_name(&self.version)),
         };
         let how = How {
             criteria: compared.criteria,
             version: &self.version,
+            made_by: compared
+                .real
+                .values()
+                .flat_map(|it| it.made_by.clone())
+                .collect(),
             scale: self.options.scale,
             seconds: self.begun.elapsed().as_secs(),
             provenance,
@@ -399,6 +417,8 @@ pub(crate) struct OnRedis<'a> {
     pub(crate) criteria: Criteria,
     pub(crate) jitter: Jitter,
     pub(crate) longest_stall_ns: u64,
+    /// Which Locklab makes the runs, on which machine.
+    pub(crate) made_by: &'a str,
     /// How many runs at the same time.
     pub(crate) at_once: usize,
     /// Whether the scenario at this place is run.
@@ -450,6 +470,7 @@ pub(crate) fn on_redis(
             criteria: redis.criteria,
             jitter: redis.jitter,
             longest_stall_ns: redis.longest_stall_ns,
+            made_by: redis.made_by,
             stop,
             finished: &finished,
         };

@@ -24,6 +24,7 @@ mod export;
 mod format;
 pub mod layout;
 pub mod ledger;
+mod made_by;
 pub mod matrix;
 pub mod museum;
 pub mod mutants;

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use super::bug::Bug;
 use super::confirm::{OnRedis, measure, on_redis, simulate};
+use super::made_by::made_by;
 use super::parts::{By, Rounds, Stage};
 use super::place::{self, Faults, Place};
 use super::report::Report;
@@ -39,7 +40,8 @@ use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare, worst};
 
 /// Runs of each scenario on real Redis, and of one that they do not decide.
-const REAL_RUNS: Runs = Runs { least: 8, most: 20 };
+/// After 32 a difference can be found among the rates of all claims; a test says so.
+const REAL_RUNS: Runs = Runs { least: 8, most: 32 };
 
 /// Rates are equivalent within this: eight pairs that all agree show no more.
 const WITHIN: f64 = 0.35;
@@ -202,6 +204,7 @@ impl Reproduce {
             criteria,
             jitter,
             longest_stall_ns: LONGEST_STALL_NS,
+            made_by: &made_by(),
             at_once,
             can_run: &|place| locklab_real::why_left_out(programs, &scenarios[place].0).is_none(),
             line: &|place, _| format!("{} on real Redis", scenarios[place].0.name),

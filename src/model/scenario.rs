@@ -140,13 +140,17 @@ impl Scenario {
     }
 }
 
-/// Where a scenario's rates or durations differ on real Redis, and why.
+/// Where a scenario's rates or durations differ on real Redis, or depend on the machine, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OnRedis {
     /// The properties whose rates differ.
     #[serde(default)]
     pub differs: Vec<Property>,
+    /// The properties whose rates depend on the machine, within milliseconds: they are shown beside
+    /// those of the simulator, and no bound is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unbounded: Vec<Property>,
     /// The durations that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub durations: Vec<Observable>,

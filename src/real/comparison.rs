@@ -1,9 +1,17 @@
 //! Whether a scenario's runs on real Redis are like those in the simulator.
 //!
 //! A significance test that finds no difference shows nothing: with few runs it never finds one.
-//! So a rate is shown to be *equivalent*: the 95 % interval of the difference of both rates lies
-//! within bounds. That is two one-sided tests (D. J. Schuirmann, 1987), each at 2.5 %: there are
-//! two looks at the runs ([`Runs`]), and 5 % are divided among them.
+//! So rates are compared by an interval of their difference, and with a bound. The interval lies
+//! within the bound: they are *equivalent*. It lies outside: they *differ*. Otherwise it is unclear,
+//! and the number of runs is told that would decide ([`difference`]).
+//!
+//! - *Equivalent* is said of one rate by itself: the interval is that at 95 %. That is two one-sided
+//!   tests (D. J. Schuirmann, 1987), each at 2.5 %: there are two looks at the runs ([`Runs`]), and
+//!   5 % are divided among them.
+//! - That something *differs* is said of a table of many rates, and one false difference spoils it. So
+//!   the interval is wider, that of [`Criteria::joint`]: the intervals of all rates together contain the
+//!   true differences with 95 %. It is looked at once, after all runs. [`Criteria::fewest_runs`] says
+//!   after how many it can lie outside the bound; a comparison with less at most is refused.
 //!
 //! A simulated and a real run of the same seed draw the same faults. Where the outcome follows from
 //! what is drawn, they are compared in pairs, since then the two runs of a pair seldom differ;
@@ -20,20 +28,24 @@ use std::collections::BTreeMap;
 
 use locklab_check::Property;
 use locklab_evidence::{
-    Interval, Pairs, Prediction, Rate, Tally, difference, heads, same_rate, smaller,
+    Interval, Level, Pairs, Prediction, Rate, Tally, heads, same_rate, smaller,
 };
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Observable, Sketch};
 use locklab_runner::batch::Part;
 use locklab_values::units::NS_PER_MS;
+use locklab_vecmap::VecSet;
 use serde::{Deserialize, Serialize};
 
+mod difference;
+
+use self::difference::Difference;
 use super::simulated::{Simulated, Simulation};
 
 /// Two rates are equivalent if they are less than this apart, unless asked otherwise.
 pub const WITHIN: f64 = 0.2;
 
-/// The probability that a comparison of everything finds a difference where there is none.
+/// The probability that a comparison of everything finds a duration that differs where there is none.
 const FALSE_ALARM: f64 = 0.01;
 
 /// Between this rate and its complement few runs show little, and the first look comes later.
@@ -56,9 +68,10 @@ fn durations_ns(runs: &BTreeMap<u64, Sketch>, observable: Observable) -> Vec<u64
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Runs {
     /// After these the first look is taken; after half of the most where the simulator violates
-    /// something in neither nearly none nor nearly all of its runs.
+    /// something in neither nearly none nor nearly all of its runs. It ends a comparison in which
+    /// all is equivalent.
     pub least: u64,
-    /// If it does not decide, so many runs are made, and a second look is the last.
+    /// Otherwise so many runs are made, and a second look is the last. Only then something differs.
     pub most: u64,
 }
 
@@ -75,6 +88,9 @@ pub struct Confirmed {
     pub discarded: u64,
     /// Why runs failed, if some did: the first reason.
     pub failure: Option<String>,
+    /// Which Locklab made the runs, on which machine; several if they were resumed or joined.
+    #[serde(default)]
+    pub made_by: VecSet<String>,
     /// The time that its runs took together, in seconds.
     pub seconds: f64,
 }
@@ -86,6 +102,7 @@ impl Part for Confirmed {
         self.late.join(other.late);
         self.discarded += other.discarded;
         self.failure = self.failure.take().or(other.failure);
+        self.made_by.extend(other.made_by);
         self.seconds += other.seconds;
     }
 }
@@ -174,22 +191,30 @@ impl Method {
 pub struct Criteria {
     /// Rates are equivalent within this, from 0 to 1.
     pub within: f64,
-    /// Below this p-value they differ.
+    /// The rates that are compared together.
+    pub rates: usize,
+    /// How sure it is of each of them that it differs.
+    pub joint: Level,
+    /// Below this p-value durations differ.
     pub different: f64,
 }
 
 impl Criteria {
-    /// For a comparison of these scenarios: of all that is compared, in both looks, something is
-    /// found by chance in one of a hundred comparisons (Bonferroni).
+    /// For a comparison of these scenarios: of all rates, some of which differ by no more than the
+    /// bound, one is found to differ in one of twenty comparisons at most; of all durations by chance
+    /// one in a hundred (Bonferroni).
     pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>, within: f64) -> Criteria {
-        const LOOKS: usize = 2;
         const OF_A_DURATION: usize = 3;
-        let durations = OF_A_DURATION * Observable::ALL.len();
-        let tests = scenarios.map(|scenario| scenario.expect.len() + durations);
-        let tests = LOOKS * tests.sum::<usize>().max(1);
+        let (mut rates, mut durations) = (0, 0);
+        for scenario in scenarios {
+            rates += scenario.expect.len();
+            durations += OF_A_DURATION * Observable::ALL.len();
+        }
         Criteria {
             within,
-            different: FALSE_ALARM / tests as f64,
+            rates,
+            joint: Level::joint(rates),
+            different: FALSE_ALARM / durations.max(1) as f64,
         }
     }
 }
@@ -200,6 +225,9 @@ impl Criteria {
 pub enum Finding {
     /// They are not further apart than was asked for.
     Equivalent,
+    /// The scenario says that its rate depends on the machine, so that none is asked for; see
+    /// [`OnRedis`](locklab_model::scenario::OnRedis).
+    Unbounded,
     /// They are, or may be, and the scenario says why; see
     /// [`OnRedis`](locklab_model::scenario::OnRedis).
     Explained,
@@ -214,6 +242,7 @@ impl Finding {
     pub fn name(self) -> &'static str {
         match self {
             Finding::Equivalent => "equivalent",
+            Finding::Unbounded => "unbounded",
             Finding::Explained => "explained",
             Finding::Unclear => "unclear",
             Finding::Differ => "differ",
@@ -236,20 +265,46 @@ pub struct RateRow {
     pub pairs: Pairs,
     /// How the rates are compared.
     pub method: Method,
-    /// The lower bound of the difference, real less simulated, from -1 to 1.
+    /// The lower bound of the difference, real less simulated, from -1 to 1, at 95 %.
     pub low: f64,
     /// The upper bound.
     pub high: f64,
-    /// The p-value of equal rates.
+    /// The lower bound at the level of all rates together.
+    pub joint_low: f64,
+    /// The upper bound at that level.
+    pub joint_high: f64,
+    /// The p-value of equal rates. Nothing is decided by it.
     pub p: f64,
     /// The finding.
     pub finding: Finding,
+    /// If it is unclear, how many real runs would decide it if their results were like these; `None`
+    /// also if more would be needed than a comparison makes.
+    pub deciding_runs: Option<u64>,
 }
 
 impl RateRow {
+    /// The interval by which the finding is made, and whether it is that of all rates together.
+    pub fn decisive(&self) -> (Interval, bool) {
+        let (single, joint) = (
+            Interval {
+                low: self.low,
+                high: self.high,
+            },
+            Interval {
+                low: self.joint_low,
+                high: self.joint_high,
+            },
+        );
+        match self.finding {
+            Finding::Equivalent | Finding::Unbounded => (single, false),
+            Finding::Explained | Finding::Unclear | Finding::Differ => (joint, true),
+        }
+    }
+
     /// How far apart the rates may be, from 0 to 1.
     pub fn apart(&self) -> f64 {
-        self.high.max(-self.low)
+        let (Interval { low, high }, _) = self.decisive();
+        high.max(-low)
     }
 }
 
@@ -353,11 +408,17 @@ impl Comparison {
         rates.chain(durations).max().unwrap_or(Finding::Unclear)
     }
 
-    /// Why they differ, if they do and the scenario says why.
+    /// Whether more runs may change what is found.
+    pub fn is_open(&self) -> bool {
+        matches!(self.finding(), Finding::Unclear | Finding::Differ)
+    }
+
+    /// Why they differ, if they do and the scenario says why; or why there is no bound.
     pub fn explanation<'s>(&self, scenario: &'s Scenario) -> Option<&'s str> {
         let rates = self.rates.iter().map(|row| row.finding);
         let mut all = rates.chain(self.durations.iter().filter_map(|row| row.finding));
-        let is_explained = all.any(|finding| finding == Finding::Explained);
+        let is_explained =
+            all.any(|finding| matches!(finding, Finding::Explained | Finding::Unbounded));
         is_explained.then_some(scenario.on_redis.as_ref()?.why.trim())
     }
 }
@@ -389,19 +450,31 @@ impl Sides<'_> {
             }
         }
         let method = world.method(property, real.runs().max(1));
-        let (Interval { low, high }, p) = match method {
-            Method::Paired => (pairs.difference(), pairs.same_rate()),
-            Method::Separate => {
-                let rest = Rate {
+        let difference = match method {
+            Method::Paired => Difference::Paired(pairs),
+            Method::Separate => Difference::Separate {
+                world: Rate {
                     violated: all.violated - (pairs.both + pairs.only_first),
                     runs: all.runs() - pairs.count(),
-                };
-                (difference(rest, real.rate()), same_rate(rest, real.rate()))
-            }
+                },
+                real: real.rate(),
+            },
         };
+        let found = difference.finding(criteria);
         let known = scenario.on_redis.as_ref();
-        let is_known = known.is_some_and(|known| known.differs.contains(&property));
-        let is_equivalent = high.max(-low) <= criteria.within;
+        let is_in = |list: &[Property]| list.contains(&property);
+        let finding = match known {
+            _ if real.runs() == 0 => Finding::Unclear,
+            Some(known) if is_in(&known.unbounded) => Finding::Unbounded,
+            Some(known) if is_in(&known.differs) && found != Finding::Equivalent => {
+                Finding::Explained
+            }
+            _ => found,
+        };
+        let (single, joint) = (
+            difference.interval(Level::SINGLE),
+            difference.interval(criteria.joint),
+        );
         RateRow {
             property,
             predicted,
@@ -409,15 +482,15 @@ impl Sides<'_> {
             real,
             pairs,
             method,
-            low,
-            high,
-            p,
-            finding: match () {
-                () if real.runs() == 0 => Finding::Unclear,
-                () if p < criteria.different && !is_known => Finding::Differ,
-                () if is_equivalent => Finding::Equivalent,
-                () if is_known => Finding::Explained,
-                () => Finding::Unclear,
+            low: single.low,
+            high: single.high,
+            joint_low: joint.low,
+            joint_high: joint.high,
+            p: difference.same_rate(),
+            finding,
+            deciding_runs: match finding {
+                Finding::Unclear => difference.deciding_runs(criteria),
+                _ => None,
             },
         }
     }

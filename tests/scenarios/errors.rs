@@ -110,6 +110,8 @@ fn impossible_values() {
     assert_snapshot!(told("name = \"redlock\"\nttl_ms = 1000\nquorum = 3", "name = \"set-nx-px\"\nttl_ms = 1000"), @r#"scenarios/x.toml:4:9: "set-nx-px" locks on one node, not on 5"#);
     assert_snapshot!(told("hold_ms = 20", "hold_ms = 20\n[resource]\nfencing = \"writes\""), @r#"scenarios/x.toml:15:11: a fenced resource needs a lock whose grants carry a token, such as "set-nx-px" with "fencing_token = true""#);
     assert_snapshot!(told("lease = \"holds\"", "resource = \"holds\"\nlost-update = \"violated\""), @r#"scenarios/x.toml:25:12: "resource" cannot hold when "lost-update" is violated, which is part of it"#);
+    assert_snapshot!(told("lease = \"holds\"", "lease = \"holds\"\n[on-redis]\nwhy = \"a race\"\nunbounded = [\"fifo\"]"), @r#"scenarios/x.toml:28:13: "fifo" has no prediction in [expect], so it is not compared"#);
+    assert_snapshot!(told("lease = \"holds\"", "lease = \"holds\"\n[on-redis]\nwhy = \"a race\"\ndiffers = [\"lease\"]\nunbounded = [\"lease\"]"), @r#"scenarios/x.toml:29:13: "lease" is in "differs" too; a rate that is asked for no bound cannot differ"#);
     assert_snapshot!(told("lease = \"holds\"", "[sweep]\nvary = [\"lock.ttl_ms=1..2\"]"), @"scenarios/x.toml:26:8: lock.ttl_ms=1..2: a range is written from..to/steps, such as 0..2000/20");
 }
 

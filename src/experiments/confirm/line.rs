@@ -1,6 +1,6 @@
 //! What the comparison of a scenario came to.
 
-use locklab_evidence::p_equals;
+use locklab_evidence::{Interval, p_equals, thousands};
 use locklab_model::scenario::Scenario;
 use locklab_real::comparison::{
     Comparison, Confirmed, Criteria, DurationRow, Durations, Finding, RateRow,
@@ -47,16 +47,25 @@ impl<'a> Line<'a> {
     }
 
     pub(super) fn finding(&self) -> Finding {
-        match self.confirmed.failure {
-            None => self.comparison.finding(),
-            Some(_) => self.comparison.finding().max(Finding::Unclear),
-        }
+        self.comparison.finding()
     }
 
-    /// Why they differ, where the scenario says so and they do.
+    /// Why they differ, where the scenario says so and they do, or why there is no bound.
     pub(super) fn known(&self) -> Option<String> {
         let why = self.comparison.explanation(self.scenario)?;
         Some(format!("{}: {why}", self.scenario.name))
+    }
+
+    /// What is unclear, and after how many runs it would not be; and why a run failed.
+    pub(super) fn unfinished(&self) -> Vec<String> {
+        let name = &self.scenario.name;
+        let unclear = { self.comparison.rates.iter() }
+            .filter(|row| row.finding == Finding::Unclear)
+            .map(|row| format!("{name}, {}: {}.", row.property.name(), unclear(row)));
+        let failed = self.confirmed.failure.iter();
+        unclear
+            .chain(failed.map(|why| format!("{name}: a run failed: {why}")))
+            .collect()
     }
 
     pub(super) fn sentence(&self) -> String {
@@ -72,9 +81,10 @@ impl<'a> Line<'a> {
                 row.real.runs(),
                 match row.finding {
                     Finding::Equivalent => format!("equivalent {}", within(row)),
-                    Finding::Explained => format!("they differ as known, {}", p_equals(row.p)),
-                    Finding::Unclear => format!("unclear, {}", within(row)),
-                    Finding::Differ => format!("they DIFFER, {}", p_equals(row.p)),
+                    Finding::Unbounded => format!("no bound is asked for, {}", points(row)),
+                    Finding::Explained => format!("they differ as known, {}", points(row)),
+                    Finding::Unclear => unclear(row),
+                    Finding::Differ => format!("they DIFFER, {}", points(row)),
                 }
             ),
         };
@@ -97,6 +107,22 @@ impl<'a> Line<'a> {
 /// How far apart two rates may be: `within ±6 points`.
 fn within(row: &RateRow) -> String {
     format!("within ±{:.0} points", 100.0 * row.apart())
+}
+
+/// The interval by which it is judged: `-91 to -49 points`.
+pub(super) fn points(row: &RateRow) -> String {
+    let (Interval { low, high }, _) = row.decisive();
+    format!("{:+.0} to {:+.0} points", 100.0 * low, 100.0 * high)
+}
+
+/// An unclear difference, and how many runs would decide.
+fn unclear(row: &RateRow) -> String {
+    let more = match row.deciding_runs {
+        Some(runs) => format!("about {} runs would decide", thousands(runs)),
+        None if row.real.runs() == 0 => "no run counts".into(),
+        None => "so near to the bound that more runs than a comparison makes would decide".into(),
+    };
+    format!("unclear, {}; {more}", points(row))
 }
 
 /// A duration in some runs: its median, and how many have it if not all do.

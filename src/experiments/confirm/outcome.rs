@@ -8,11 +8,11 @@ use serde_json::json;
 use super::Refused;
 use super::durations;
 use super::how::{How, legend, look_of, plain, title};
-use super::line::Line;
+use super::line::{Line, points};
 use crate::report::Report;
 use crate::section::Section;
 use crate::{Exit, Program, Store, data};
-use locklab_evidence::{Pairs, Tally};
+use locklab_evidence::{Interval, Level, Pairs, Tally};
 use locklab_model::scenario::Scenario;
 use locklab_real::comparison::{Confirmed, DurationRow, Finding, Method, RateRow};
 use locklab_real::series::LONGEST_STALL_NS;
@@ -73,7 +73,7 @@ pub(super) fn report(
     ];
     let exit = match () {
         () if count(&lines, Finding::Differ) > 0 => Exit::Differs,
-        () if count(&lines, Finding::Unclear) > 0 => Exit::Inconclusive,
+        () if count(&lines, Finding::Unclear) > 0 || failed(&lines) > 0 => Exit::Inconclusive,
         () => Exit::AsPredicted,
     };
     Report {
@@ -112,6 +112,14 @@ fn count(lines: &[Line<'_>], finding: Finding) -> usize {
     lines.filter(|line| line.finding() == finding).count()
 }
 
+/// How many scenarios have runs that failed.
+fn failed(lines: &[Line<'_>]) -> usize {
+    let lines = lines.iter().filter(|line| !line.is_repeated);
+    lines
+        .filter(|line| line.confirmed.failure.is_some())
+        .count()
+}
+
 fn document(how: &How<'_>, lines: &[Line<'_>], refused: &Refused) -> serde_json::Value {
     let entry = |line: &Line<'_>| {
         json!(Entry {
@@ -131,6 +139,7 @@ fn document(how: &How<'_>, lines: &[Line<'_>], refused: &Refused) -> serde_json:
         "confirm",
         json!({
             "redis": how.version,
+            "made_by": how.made_by,
             "scale": how.scale,
             "criteria": how.criteria,
             "seconds": how.seconds,
@@ -145,25 +154,31 @@ fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
     let discarded: u64 = lines.iter().map(|line| line.confirmed.discarded).sum();
     let mut notes = vec![
         format!(
-            "{counted} scenarios: {} equivalent, {} differ for a known reason, {} unclear, {} differ. \
-             {} more have the same runs as one of them, {left_out} are left out.",
+            "{counted} scenarios: {} equivalent, {} differ for a known reason, {} without a bound, {} unclear, \
+             {} differ. {} more have the same runs as one of them, {left_out} are left out. Of {} a run failed.",
             count(lines, Finding::Equivalent),
             count(lines, Finding::Explained),
+            count(lines, Finding::Unbounded),
             count(lines, Finding::Unclear),
             count(lines, Finding::Differ),
             lines.len() - counted,
+            failed(lines),
         ),
         format!(
-            "Equivalent: the 95 % interval of the difference of the rates lies within ±{:.0} points. \
-             Differ: p < {:.1e}, so that a comparison of equals finds a difference once in a hundred.",
-            100.0 * how.criteria.within,
-            how.criteria.different,
+            "Equivalent: the 95 % interval of the difference of the rates lies within ±{bound:.0} points; of such \
+             intervals about one in twenty misses. In the other rows is the interval at {joint}, at which those of all \
+             {rates} rates together hold with 95 %: if none of them differs by more than ±{bound:.0} points, one is found to differ \
+             in at most one of twenty such tables. Differ: this interval lies outside of ±{bound:.0} points, after as many \
+             runs as are made at most. Unclear: neither.",
+            bound = 100.0 * how.criteria.within,
+            joint = how.criteria.joint,
+            rates = how.criteria.rates,
         ),
         "Of each scenario the property that is furthest from equivalent, or its headline; the \
          scenario's finding is that of all its properties and durations."
             .into(),
-        "Pairs share their faults (McNemar, Tango). Where the outcome does not follow from the faults, \
-         real runs are compared with simulated runs of other seeds (Fisher, Newcombe)."
+        "Pairs share their faults (Tango's interval). Where the outcome does not follow from the faults, \
+         real runs are compared with simulated runs of other seeds (Newcombe's)."
             .into(),
         format!(
             "{discarded} runs were discarded: the machine stood still, or a process began late, by more \
@@ -171,10 +186,11 @@ fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
             how.scale.of_ns(LONGEST_STALL_NS) / NS_PER_MS
         ),
     ];
+    notes.extend(lines.iter().flat_map(Line::unfinished));
     notes.extend(lines.iter().filter_map(Line::known));
     let rows = lines
         .iter()
-        .filter_map(|line| Some(rate_row(line, line.shown()?)));
+        .filter_map(|line| Some(rate_row(line, line.shown()?, how.criteria.joint)));
     let columns = [
         "property",
         "predicted",
@@ -212,7 +228,10 @@ fn rates_list(version: &str, lines: &[Line<'_>]) -> Csv {
         "neither",
         "low",
         "high",
+        "joint_low",
+        "joint_high",
         "p",
+        "deciding_runs",
         "discarded",
     ];
     let after = after.map(String::from);
@@ -237,7 +256,14 @@ fn rates_list(version: &str, lines: &[Line<'_>]) -> Csv {
             } = rates.pairs;
             row.push(rates.method.name().to_owned());
             row.extend([both, only_first, only_second, neither].map(|count| count.to_string()));
-            row.extend([rates.low, rates.high, rates.p].map(|value| csv::number(Some(value))));
+            let intervals = [rates.low, rates.high, rates.joint_low, rates.joint_high];
+            row.extend(intervals.map(|bound| csv::number(Some(bound))));
+            row.push(csv::number(Some(rates.p)));
+            row.push(
+                rates
+                    .deciding_runs
+                    .map_or(String::new(), |runs| runs.to_string()),
+            );
             row.push(line.confirmed.discarded.to_string());
             list.push(row);
         }
@@ -258,16 +284,21 @@ fn predicted(rates: &RateRow) -> Field {
     }
 }
 
-fn rate_row(line: &Line<'_>, rates: &RateRow) -> TableRow {
+fn rate_row(line: &Line<'_>, rates: &RateRow, joint: Level) -> TableRow {
     let counts = |tally: &Tally| Field {
         text: format!("{}/{}", tally.violated, tally.runs()),
         detail: tally.describe(),
         look: Look::Silent,
     };
-    let points = |share: f64| format!("{:+.0}", 100.0 * share);
+    let (Interval { low, high }, is_joint) = rates.decisive();
+    let level = if is_joint { joint } else { Level::SINGLE };
     let difference = Field {
-        text: format!("{} to {}", points(rates.low), points(rates.high)),
-        detail: format!("{} to {} points", points(rates.low), points(rates.high)),
+        text: format!("{:+.0} to {:+.0}", 100.0 * low, 100.0 * high),
+        detail: match rates.finding {
+            Finding::Equivalent => points(rates),
+            Finding::Unbounded => format!("no bound; {}", points(rates)),
+            finding => format!("{}: {} at {level}", finding.name(), points(rates)),
+        },
         look: look_of(rates.finding),
     };
     let of = match rates.method {

@@ -11,7 +11,7 @@ use crate::{Stop, execute};
 #[test]
 fn a_comparison_without_real_runs_is_not_whole() {
     static STOPPED: AtomicBool = AtomicBool::new(true);
-    let runs = Runs { least: 2, most: 2 };
+    let runs = Runs { least: 8, most: 8 };
     let confirm = Confirm::plan(Options {
         scenarios: vec!["kleppmann/k1".into()],
         sets: vec![],
@@ -35,7 +35,34 @@ fn a_comparison_without_real_runs_is_not_whole() {
         panic!("{ended:?}");
     };
     assert!(
-        advice.starts_with("stopped after 402 of 404 runs"),
+        advice.starts_with("stopped after 402 of 410 runs"),
         "{advice}"
     );
+}
+
+/// A fully opposite outcome could not be told from chance.
+#[test]
+fn so_few_runs_that_nothing_could_differ_are_refused() {
+    let plan = |most, within| {
+        let named = ["kleppmann/k1", "redis-docs/r5"].map(String::from);
+        Confirm::plan(Options {
+            scenarios: named.into(),
+            sets: vec![],
+            runs: Runs { least: 2, most },
+            within,
+            scale: Scale::FULL,
+            at_once: 1,
+        })
+        .map(drop)
+    };
+    let refused = plan(11, 0.2).expect_err("eleven are too few").to_string();
+    assert!(
+        refused.starts_with(
+            "--max-runs 11: of 8 rates none could be found to differ by more than 20 points"
+        ),
+        "{refused}"
+    );
+    assert!(refused.ends_with("write 12 or more"), "{refused}");
+    assert!(plan(12, 0.2).is_ok());
+    assert!(plan(12, 0.5).is_err());
 }

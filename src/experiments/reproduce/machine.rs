@@ -1,10 +1,9 @@
 //! How and on what a page was made.
 
-use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 use super::{On, Options, REAL_RUNS};
+use crate::made_by;
 use locklab_real::comparison::Runs;
 use locklab_report::PRODUCER;
 use locklab_results::recording::server_name;
@@ -34,7 +33,7 @@ pub(super) fn how(
     took: Duration,
 ) -> Vec<(&'static str, String)> {
     let mut how = vec![("Program", PRODUCER.to_owned())];
-    how.extend(commit().map(|commit| ("Commit", commit)));
+    how.extend(made_by::commit().map(|commit| ("Commit", commit)));
     how.push((
         "Command",
         format!("{command}; locklab stands for “cargo run --release --” in a clone"),
@@ -55,26 +54,9 @@ pub(super) fn how(
             None => "none in this run; reports/confirm compares the simulation with Redis".into(),
         },
     ));
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let (system, processor) = (std::env::consts::OS, std::env::consts::ARCH);
-    how.push((
-        "Machine",
-        format!("{cores} cores, {processor}, {system} {}", kernel.trim()),
-    ));
+    how.push(("Machine", made_by::machine()));
     how.push(("Time", format!("{} s", took.as_secs())));
     how
-}
-
-/// The commit of the clone that this was run in, if it was run in one.
-fn commit() -> Option<String> {
-    let output = Command::new("git")
-        .args(["describe", "--always", "--dirty", "--abbrev=12"])
-        .output()
-        .ok()?;
-    let commit = String::from_utf8(output.stdout).ok()?;
-    let commit = commit.trim();
-    (output.status.success() && !commit.is_empty()).then(|| commit.into())
 }
 
 #[cfg(test)]

@@ -54,6 +54,14 @@ fn locks_are_compared_only_with_the_whole_debate() {
     assert!(!places(Options { only, ..WHOLE }).expect("it is a claim"));
 }
 
+#[test]
+fn rates_of_all_claims_can_be_found_to_differ_on_real_redis() {
+    let plan = Reproduce::plan(&WHOLE).expect("it ships");
+    let criteria = Criteria::of(plan.scenarios.iter(), WITHIN);
+    let fewest = criteria.fewest_runs();
+    assert!(fewest <= REAL_RUNS.most, "{criteria:?}: {fewest}");
+}
+
 /// The comparison of these locks, and no claim.
 fn compared(locks: &[&str]) -> Reproduce {
     let locks: Vec<String> = locks.iter().map(|&lock| lock.into()).collect();

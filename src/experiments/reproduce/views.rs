@@ -5,7 +5,7 @@ use crate::{describe, pictures, sweep};
 use locklab_check::Property;
 use locklab_critique::page::{ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView};
 use locklab_critique::{Claim, Critique};
-use locklab_evidence::{Finding as Found, Judgement, Tally};
+use locklab_evidence::{Finding as Found, Interval, Judgement, Tally};
 use locklab_real::comparison::{Finding, RateRow};
 use locklab_report::chart::{self, ChartOptions};
 use locklab_report::{Error, Sheet, svg};
@@ -191,11 +191,13 @@ fn known(shown: &Shown) -> Option<String> {
         return None;
     };
     let known = shown.scenario.on_redis.as_ref()?;
-    let so_few = match real.comparison.explanation(&shown.scenario) {
-        Some(_) => "",
-        None => "these runs are too few to show it, but ",
+    let has_only_no_bound = known.differs.is_empty() && known.durations.is_empty();
+    let differs = match real.comparison.explanation(&shown.scenario) {
+        _ if has_only_no_bound => "no bound is asked of real Redis.",
+        Some(_) => "real Redis differs.",
+        None => "these runs are too few to show it, but real Redis differs.",
     };
-    Some(format!("{so_few}real Redis differs. {}", known.why.trim()))
+    Some(format!("{differs} {}", known.why.trim()))
 }
 
 fn row(comparison: &Comparison, shown: &Shown) -> Row {
@@ -239,17 +241,18 @@ fn on_redis(property: Property, real: &Real) -> Mark {
 
 /// How far apart the rates may be.
 fn said(row: &RateRow) -> String {
+    let (Interval { low, high }, _) = row.decisive();
     format!(
         "Real Redis less the simulator: {:+.0} to {:+.0} points.",
-        100.0 * row.low,
-        100.0 * row.high
+        100.0 * low,
+        100.0 * high
     )
 }
 
 fn look_of(finding: Finding) -> &'static str {
     match finding {
         Finding::Equivalent => "good",
-        Finding::Explained => "open",
+        Finding::Unbounded | Finding::Explained => "open",
         Finding::Unclear => "open",
         Finding::Differ => "bad",
     }
@@ -265,13 +268,15 @@ fn on_real_redis(claim: &Claim, observed: &Observed) -> Mark {
     let (mut worst, mut apart) = (None, 0.0_f64);
     for comparison in compared {
         worst = worst.max(Some(comparison.finding()));
-        apart = { comparison.rates.iter() }.fold(apart, |apart, row| apart.max(row.apart()));
+        let bounded = { comparison.rates.iter() }.filter(|row| row.finding != Finding::Unbounded);
+        apart = bounded.fold(apart, |apart, row| apart.max(row.apart()));
     }
     let Some(worst) = worst else {
         return plain("–");
     };
     let text = match worst {
         Finding::Equivalent => format!("equivalent within ±{:.0} points", 100.0 * apart),
+        Finding::Unbounded => "equivalent, but for a rate without a bound".into(),
         Finding::Explained => "differs, as explained in the scenario".into(),
         Finding::Unclear => format!("unclear: within ±{:.0} points", 100.0 * apart),
         Finding::Differ => "DIFFERS".into(),

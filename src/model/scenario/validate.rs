@@ -235,15 +235,28 @@ fn drift(ppm: i64, path: &[&str]) -> Result<(), Problem> {
     )
 }
 
-/// Real Redis is compared in what is predicted.
+/// Real Redis is compared in what is predicted, and a rate without a bound cannot differ.
 fn on_redis(scenario: &Scenario) -> Result<(), Problem> {
-    let differs = scenario.on_redis.iter().flat_map(|known| &known.differs);
-    differs.into_iter().try_for_each(|property| {
-        require(
-            scenario.expect.contains_key(property),
-            &["on-redis", "differs"],
-            format!("\"{property}\" has no prediction in [expect], so it is not compared"),
-        )
+    let Some(known) = &scenario.on_redis else {
+        return Ok(());
+    };
+    for (key, properties) in [("differs", &known.differs), ("unbounded", &known.unbounded)] {
+        for property in properties {
+            require(
+                scenario.expect.contains_key(property),
+                &["on-redis", key],
+                format!("\"{property}\" has no prediction in [expect], so it is not compared"),
+            )?;
+        }
+    }
+    let both = { known.unbounded.iter() }.find(|property| known.differs.contains(property));
+    both.map_or(Ok(()), |property| {
+        Err(Problem::at(
+            &["on-redis", "unbounded"],
+            format!(
+                "\"{property}\" is in \"differs\" too; a rate that is asked for no bound cannot differ"
+            ),
+        ))
     })
 }
 
