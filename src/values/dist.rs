@@ -9,6 +9,7 @@ mod form;
 mod measured;
 mod mixture;
 mod quantiles;
+mod signed;
 
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use super::normal::upper_quantile;
 use super::random::{Rng, unit_f64};
 use super::units::ns_from_fractional_ms;
 pub use quantiles::Quantiles;
+pub use signed::Signed;
 
 /// A distribution of durations in milliseconds, never negative.
 ///
@@ -56,7 +58,13 @@ impl Dist {
     /// otherwise one. A value that no scenario could have given (negative, not finite) counts
     /// as 0.
     pub fn sample_ns(&self, rng: &mut impl Rng) -> u64 {
-        let ms = match *self {
+        // The cast saturates: negative values and NaN become 0.
+        ns_from_fractional_ms(self.sample_ms(rng)) as u64
+    }
+
+    /// Draws a value in milliseconds.
+    fn sample_ms(&self, rng: &mut impl Rng) -> f64 {
+        match *self {
             Dist::Constant(value) => value,
             Dist::Uniform(low, high) => low + (high - low) * unit_f64(rng),
             Dist::Exponential(mean) => mean * exponential(rng),
@@ -64,9 +72,7 @@ impl Dist {
             Dist::Quantiles(_) | Dist::Mixture(_) | Dist::Values(_) => {
                 self.at_tail_ms(1.0 - unit_f64(rng))
             }
-        };
-        // The cast saturates: negative values and NaN become 0.
-        ns_from_fractional_ms(ms) as u64
+        }
     }
 
     /// The distribution with a mean (of a log-normal one: a median) that is longer by this many
@@ -108,6 +114,9 @@ impl Dist {
     ///
     /// If the probability is drawn uniformly, the value has this distribution.
     pub fn at_tail_ms(&self, tail: f64) -> f64 {
+        if let Some(mirrored) = self.mirrored() {
+            return -mirrored.at_tail_ms((1.0 - tail).max(f64::MIN_POSITIVE));
+        }
         match *self {
             Dist::Constant(value) => value,
             Dist::Uniform(low, high) => high - (high - low) * tail,
@@ -123,10 +132,15 @@ impl Dist {
 
     /// The probability that this many milliseconds are exceeded.
     pub fn tail_at(&self, ms: f64) -> f64 {
+        if let Some(mirrored) = self.mirrored() {
+            return 1.0 - mirrored.tail_at(-ms);
+        }
         match *self {
             Dist::Constant(value) => f64::from(u8::from(ms < value)),
             Dist::Uniform(low, high) if low < high => ((high - ms) / (high - low)).clamp(0.0, 1.0),
             Dist::Uniform(low, _) => Dist::Constant(low).tail_at(ms),
+            Dist::Mixture(ref parts) => mixture::tail_at(parts, ms),
+            Dist::Values(ref values) => measured::tail_at(values, ms),
             _ if ms < 0.0 => 1.0,
             Dist::Exponential(0.0) => 0.0,
             Dist::Exponential(mean) => libm::exp(-ms / mean),
@@ -136,8 +150,19 @@ impl Dist {
             }
             Dist::LogNormal { median, .. } => Dist::Constant(median).tail_at(ms),
             Dist::Quantiles(ref quantiles) => quantiles.tail_at(ms),
-            Dist::Mixture(ref parts) => mixture::tail_at(parts, ms),
-            Dist::Values(ref values) => measured::tail_at(values, ms),
+        }
+    }
+
+    /// The distribution of which this one has the negative values, if it has only those and its
+    /// formulas are of the others.
+    fn mirrored(&self) -> Option<Dist> {
+        match *self {
+            Dist::Exponential(mean) if mean < 0.0 => Some(Dist::Exponential(-mean)),
+            Dist::LogNormal { median, sigma } if median < 0.0 => Some(Dist::LogNormal {
+                median: -median,
+                sigma,
+            }),
+            _ => None,
         }
     }
 
@@ -152,8 +177,8 @@ impl Dist {
         match *self {
             Dist::Constant(_) => false,
             Dist::Uniform(low, high) => low < high,
-            Dist::Exponential(mean) => mean > 0.0,
-            Dist::LogNormal { median, sigma } => median > 0.0 && sigma > 0.0,
+            Dist::Exponential(mean) => mean != 0.0,
+            Dist::LogNormal { median, sigma } => median != 0.0 && sigma > 0.0,
             Dist::Quantiles(ref quantiles) => quantiles.is_random(),
             Dist::Mixture(ref parts) => {
                 parts.len() > 1 || parts.iter().any(|(_, it)| it.is_random())
@@ -169,19 +194,30 @@ impl Dist {
 
     /// Why this is not a valid distribution of durations, if it is not.
     pub fn problem(&self) -> Option<String> {
+        self.problem_of(Sign::Positive)
+    }
+
+    /// Why this is not a valid distribution of values with these signs, if it is not.
+    fn problem_of(&self, sign: Sign) -> Option<String> {
         let (what, values) = match *self {
-            Dist::Constant(value) => ("duration", vec![value]),
+            Dist::Constant(value) => (sign.noun(), vec![value]),
             Dist::Uniform(low, high) => ("bound", vec![low, high]),
             Dist::Exponential(mean) => ("mean", vec![mean]),
-            Dist::LogNormal { median, sigma } => ("median or sigma", vec![median, sigma]),
+            Dist::LogNormal { median, .. } => ("median or sigma", vec![median]),
             Dist::Quantiles(ref quantiles) => return quantiles.problem(),
-            Dist::Mixture(ref parts) => return mixture::problem(parts),
-            Dist::Values(ref values) => return measured::problem(values),
+            Dist::Mixture(ref parts) => return mixture::problem(parts, sign),
+            Dist::Values(ref values) => return measured::problem(values, sign),
         };
-        if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+        let sigma = match *self {
+            Dist::LogNormal { sigma, .. } => Some(sigma),
+            _ => None,
+        };
+        let all = values.iter().chain(&sigma);
+        if let Some(value) = { all }.find(|value| !value.is_finite()) {
             return Some(format!("a {what} must be finite, not {value}"));
         }
-        if let Some(value) = values.iter().find(|value| **value < 0.0) {
+        let unsigned = values.iter().filter(|_| sign == Sign::Positive);
+        if let Some(value) = { unsigned.chain(&sigma) }.find(|value| **value < 0.0) {
             return Some(format!("a {what} cannot be negative: {value}"));
         }
         match *self {
@@ -189,6 +225,24 @@ impl Dist {
                 "the lower bound {low} is above the upper bound {high}"
             )),
             _ => None,
+        }
+    }
+}
+
+/// Which values a distribution may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// Durations: 0 and above.
+    Positive,
+    /// Amounts: also those below 0.
+    Any,
+}
+
+impl Sign {
+    fn noun(self) -> &'static str {
+        match self {
+            Sign::Positive => "duration",
+            Sign::Any => "value",
         }
     }
 }

@@ -83,6 +83,51 @@ fn try_acquire_tries_until_the_end_of_its_wait() {
     });
 }
 
+/// The first attempt meets the holder, and the next one would be after ten seconds.
+#[test]
+fn one_last_attempt_is_made_when_the_patience_ends() {
+    on_nodes(1, 0, async |env, nodes| {
+        let holder = locker(&env, &nodes, &Notes::default());
+        let held = holder.acquire(Owner::ONLY).await;
+        let parameters = "name = \"set-nx-px\"\nttl_ms = 500\nretry_delay_ms = 10_000";
+        let notes = Notes::default();
+        let waiter = Locker::new(env.clone(), lock(&env, &nodes, parameters), notes.clone());
+        let attempts = || {
+            let of_acquire = |event: &Event| {
+                matches!(
+                    event,
+                    Event::Invoke {
+                        op: Op::Acquire,
+                        ..
+                    }
+                )
+            };
+            notes
+                .0
+                .take()
+                .iter()
+                .filter(|event| of_acquire(event))
+                .count()
+        };
+        // The lease of 500 ms ends after this patience, and within the next.
+        let refused = waiter.try_acquire(Owner::ONLY, Duration::from_millis(300));
+        assert!(refused.await.is_err());
+        assert_eq!(attempts(), 2);
+        let guard = waiter.try_acquire(Owner::ONLY, Duration::from_millis(300));
+        guard
+            .await
+            .expect("the lease is over")
+            .release()
+            .await
+            .expect("it is ours");
+        assert_eq!(attempts(), 2);
+        let once = waiter.try_acquire(Owner::ONLY, Duration::ZERO).await;
+        drop(once.expect("the lock is free"));
+        assert_eq!(attempts(), 1);
+        drop(held);
+    });
+}
+
 #[test]
 fn a_guard_that_is_dropped_is_seen_and_leaves_the_lock_taken() {
     on_nodes(1, 0, async |env, nodes| {

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use locklab_values::dist::Dist;
+use locklab_values::dist::{Dist, Signed};
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_MS, ns_from_fractional_ms};
 use locklab_vecmap::VecMap;
@@ -102,7 +102,7 @@ fn effect(described: &Described, stream: &mut Stream) -> Effect {
     let mut draw = Draw(stream);
     match described {
         Effect::Hosts { fault, hosts } => {
-            let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate);
+            let Ok(fault) = fault.clone().convert(&mut draw, Draw::step, Draw::rate);
             let hosts = hosts.clone();
             Effect::Hosts { fault, hosts }
         }
@@ -126,12 +126,13 @@ impl Draw<'_> {
         Ok(probability)
     }
 
-    fn step(&mut self, step_ms: f64) -> Result<i64, Infallible> {
-        Ok(ns_from_fractional_ms(step_ms) as i64)
+    fn step(&mut self, step_ms: Signed) -> Result<i64, Infallible> {
+        Ok(ns_from_fractional_ms(step_ms.sample(self.0)) as i64)
     }
 
-    fn rate(&mut self, drift_ppm: i64) -> Result<i64, Infallible> {
-        Ok(drift_ppm)
+    /// To the nearest part per million.
+    fn rate(&mut self, drift_ppm: Signed) -> Result<i64, Infallible> {
+        Ok(drift_ppm.sample(self.0).round() as i64)
     }
 }
 
@@ -242,6 +243,59 @@ mod tests {
         assert_eq!(loss.effect, of_c1_and_n1(expected));
         let rate = only("[r]\nkind = \"clock-rate\"\non = \"n1\"\ndrift_ppm = -7\nat_ms = 0");
         assert_eq!(rate.effect, of_n1(HostFault::ClockRate { drift_ppm: -7 }));
+    }
+
+    /// The amounts are drawn after the duration, from the stream of the fault; a constant draws nothing.
+    #[test]
+    fn steps_and_rates_are_drawn_like_other_amounts() {
+        const STEP: &str = "kind = \"clock-step\"\non = \"n1\"\nat_ms = { uniform = [0, 9] }";
+        const RATE: &str = "kind = \"clock-rate\"\non = \"n1\"\nat_ms = { uniform = [0, 9] }\n\
+                            duration_ms = { uniform = [1, 9] }";
+        let (mut backwards, mut slow) = (0, 0);
+        for seed in 0..200 {
+            let faults = format!(
+                "[a]\n{STEP}\nstep_ms = {{ uniform = [-300, 100] }}\n\
+                 [b]\n{RATE}\ndrift_ppm = {{ uniform = [-500, 500] }}\n"
+            );
+            let faults = schedule(&faults, seed).faults;
+            let constant = format!("[a]\n{STEP}\nstep_ms = -7\n[b]\n{RATE}\ndrift_ppm = -7\n");
+            for (fault, constant) in faults.iter().zip(schedule(&constant, seed).faults) {
+                assert_eq!(
+                    (&fault.start, fault.duration_ns),
+                    (&constant.start, constant.duration_ns)
+                );
+            }
+            let [a, b] = &faults[..] else {
+                panic!("{faults:?}")
+            };
+            let (Effect::Hosts { fault: step, .. }, Effect::Hosts { fault: rate, .. }) =
+                (&a.effect, &b.effect)
+            else {
+                panic!("{faults:?}")
+            };
+            match (step, rate) {
+                (HostFault::ClockStep { step }, HostFault::ClockRate { drift_ppm }) => {
+                    assert!((-300_000_000..=100_000_000).contains(step), "{step}");
+                    assert!((-500..=500).contains(drift_ppm), "{drift_ppm}");
+                    backwards += u32::from(*step < 0);
+                    slow += u32::from(*drift_ppm < 0);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!((125..175).contains(&backwards), "{backwards}");
+        assert!((70..130).contains(&slow), "{slow}");
+    }
+
+    #[test]
+    fn each_time_of_a_repeated_fault_has_its_own_step() {
+        let faults = "[s]\nkind = \"clock-step\"\non = \"n1\"\nevery_ms = 10\nuntil_ms = 100\n\
+                      step_ms = { values = [-3, 8] }";
+        let effects: Vec<Effect> = { schedule(faults, 1).faults.into_iter() }
+            .map(|fault| fault.effect)
+            .collect();
+        assert_eq!(effects.len(), 9);
+        assert!(effects.iter().any(|effect| *effect != effects[0]));
     }
 
     #[test]

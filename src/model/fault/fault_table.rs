@@ -7,7 +7,7 @@ use std::convert::Infallible;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use locklab_values::dist::Dist;
+use locklab_values::dist::{Dist, Signed};
 
 use super::spec::{Described, FaultSpec, Placement};
 use super::trigger::Trigger;
@@ -33,8 +33,20 @@ struct FaultTable {
     duration_ms: Option<Dist>,
     extra_ms: Option<Dist>,
     probability: Option<f64>,
-    step_ms: Option<f64>,
-    drift_ppm: Option<i64>,
+    step_ms: Option<Signed>,
+    #[serde(serialize_with = "whole")]
+    drift_ppm: Option<Signed>,
+}
+
+/// Writes a constant rate as the whole number that it is.
+fn whole<S: Serializer>(ppm: &Option<Signed>, serializer: S) -> Result<S::Ok, S::Error> {
+    match ppm {
+        None => serializer.serialize_none(),
+        Some(ppm) => match ppm.as_constant() {
+            Some(ppm) => serializer.serialize_some(&(ppm as i64)),
+            None => serializer.serialize_some(ppm),
+        },
+    }
 }
 
 /// Which direction of a link a fault affects.
@@ -106,16 +118,21 @@ impl FaultTable {
         (self.probability.take()).ok_or_else(|| self.missing_key_error("probability"))
     }
 
-    fn take_step(&mut self, (): ()) -> Result<f64, String> {
+    fn take_step(&mut self, (): ()) -> Result<Signed, String> {
         self.step_ms
             .take()
             .ok_or_else(|| self.missing_key_error("step_ms"))
     }
 
-    fn take_rate(&mut self, (): ()) -> Result<i64, String> {
-        self.drift_ppm
-            .take()
-            .ok_or_else(|| self.missing_key_error("drift_ppm"))
+    fn take_rate(&mut self, (): ()) -> Result<Signed, String> {
+        let drift_ppm = self.drift_ppm.take();
+        let drift_ppm = drift_ppm.ok_or_else(|| self.missing_key_error("drift_ppm"))?;
+        match drift_ppm.as_constant() {
+            Some(ppm) if ppm.fract() != 0.0 => Err(format!(
+                "`drift_ppm` is a whole number of parts per million, not {ppm}"
+            )),
+            _ => Ok(drift_ppm),
+        }
     }
 }
 
@@ -280,12 +297,12 @@ impl FaultTable {
         Ok(())
     }
 
-    fn put_step(&mut self, step_ms: f64) -> Result<(), Infallible> {
+    fn put_step(&mut self, step_ms: Signed) -> Result<(), Infallible> {
         self.step_ms = Some(step_ms);
         Ok(())
     }
 
-    fn put_rate(&mut self, drift_ppm: i64) -> Result<(), Infallible> {
+    fn put_rate(&mut self, drift_ppm: Signed) -> Result<(), Infallible> {
         self.drift_ppm = Some(drift_ppm);
         Ok(())
     }
@@ -416,6 +433,8 @@ mod tests {
         j = { kind = "failover", on = "s1", after = "c1 acquired", delay_ms = 5 }
         k = { kind = "kill", on = "n1", at_step = "c1 SET #2 reply leaves n1", delay_ms = 5 }
         l = { kind = "pause", on = "c1", at_step = "c1 timer #3" }
+        m = { kind = "clock-step", on = "n1", at_ms = 0, step_ms = { uniform = [-300, -10] } }
+        n = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = { values = [-500, 500] } }
     "#;
 
     #[test]
@@ -424,6 +443,15 @@ mod tests {
         let specs: VecMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
         let written = toml::to_string(&specs).expect("faults are TOML");
         assert_eq!(toml::from_str(&written), Ok(specs), "{written}");
+    }
+
+    /// As recordings have it since there are any.
+    #[test]
+    fn constant_drift_is_written_as_a_whole_number() {
+        let table = "kind = 'clock-rate'\non = 'n1'\nat_ms = 0\ndrift_ppm = -500";
+        let spec: FaultSpec = toml::from_str(table).expect("a fault");
+        let written = toml::to_string(&spec).expect("it is TOML");
+        assert!(written.contains("drift_ppm = -500\n"), "{written}");
     }
 
     #[test]

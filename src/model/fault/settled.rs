@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use locklab_history::{Effect, Fault, Moment, Start};
-use locklab_values::dist::Dist;
+use locklab_values::dist::{Dist, Signed};
 use locklab_values::units::{NS_PER_MS, fractional_ms_from_ns};
 
 use super::spec::{Described, FaultSpec, Placement};
@@ -44,8 +44,9 @@ fn placement(start: &Start) -> Placement {
 fn described(effect: &Effect) -> Described {
     match effect {
         Effect::Hosts { fault, hosts } => {
-            let step = |(): &mut (), ns: i64| Ok(ns as f64 / NS_PER_MS as f64);
-            let Ok(fault) = fault.convert(&mut (), step, |(), rate| Ok::<_, Infallible>(rate));
+            let step = |(): &mut (), ns: i64| Ok(Signed::constant(ns as f64 / NS_PER_MS as f64));
+            let rate = |(): &mut (), ppm: i64| Ok::<_, Infallible>(Signed::constant(ppm as f64));
+            let Ok(fault) = fault.convert(&mut (), step, rate);
             let hosts = hosts.clone();
             Effect::Hosts { fault, hosts }
         }

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::convert::Infallible;
 
-use locklab_values::dist::Dist;
+use locklab_values::dist::{Dist, Signed};
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use locklab_vecmap::VecMap;
@@ -327,18 +327,19 @@ impl Draw<'_> {
         Ok((self.0.loss * self.1.uniform_f64() * 100.0).round() / 100.0)
     }
 
-    fn step(&mut self, (): ()) -> Result<f64, Infallible> {
+    fn step(&mut self, (): ()) -> Result<Signed, Infallible> {
         let step_ms = (self.0.step_ms.sample_ns(self.1) / NS_PER_MS) as f64;
-        Ok(if self.1.chance(0.5) {
+        Ok(Signed::constant(if self.1.chance(0.5) {
             step_ms
         } else {
             -step_ms
-        })
+        }))
     }
 
-    fn rate(&mut self, (): ()) -> Result<i64, Infallible> {
+    fn rate(&mut self, (): ()) -> Result<Signed, Infallible> {
         let most = i64::from(self.0.drift_ppm);
-        Ok(self.1.below(2 * most as u64 + 1) as i64 - most)
+        let drift_ppm = self.1.below(2 * most as u64 + 1) as i64 - most;
+        Ok(Signed::constant(drift_ppm as f64))
     }
 }
 

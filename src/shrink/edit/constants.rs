@@ -51,10 +51,16 @@ fn in_turn(scenario: &Scenario) -> Vec<Scenario> {
 fn collect(value: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, Vec<Value>)>) {
     let Value::Object(table) = value else { return };
     if let Some(constants) = constants(value) {
-        let is_latency = path.iter().any(|key| key == "latency_ms");
-        let least = if is_latency { LEAST_LATENCY_MS } else { 0.0 };
-        let constants = constants.into_iter().filter(|ms| *ms >= least);
-        found.push((path.clone(), constants.map(|ms| json!(ms)).collect()));
+        let is_of = |wanted: &str| path.iter().any(|key| key == wanted);
+        let least = match () {
+            () if is_of("latency_ms") => LEAST_LATENCY_MS,
+            () if is_of("step_ms") || is_of("drift_ppm") => f64::MIN,
+            () => 0.0,
+        };
+        let is_whole = is_of("drift_ppm");
+        let constants = constants.into_iter().filter(|value| *value >= least);
+        let constants = constants.map(|value| if is_whole { value.round() } else { value });
+        found.push((path.clone(), constants.map(|value| json!(value)).collect()));
         return;
     }
     for (key, value) in table {
@@ -101,6 +107,8 @@ fn constants(value: &Value) -> Option<[f64; 4]> {
 mod tests {
     use super::*;
     use locklab_model::scenario::load;
+    use locklab_runner::judged;
+    use locklab_runner::simulate::Keep;
 
     #[test]
     fn every_random_part_of_a_scenario_is_found() {
@@ -121,5 +129,31 @@ mod tests {
             ]
         );
         assert_eq!(found[1].1, [3.0, 1.0, 5.0].map(|ms| json!(ms)));
+    }
+
+    #[test]
+    fn constants_of_steps_and_rates_may_be_negative() {
+        let sets = [
+            "fault.jump.step_ms={ uniform = [-900, -300] }",
+            "fault.rate={ kind = \"clock-rate\", on = \"n1\", at_ms = 0, drift_ppm = { uniform = [-5, 2] } }",
+        ];
+        let scenario = load("kleppmann/k10", &sets.map(String::from)).expect("it is valid");
+        let run = judged::run(&scenario, 0, Keep::default()).expect("it ends");
+        let best = Best {
+            scenario,
+            seed: 0,
+            run,
+        };
+        let value = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+        for (fault, key, expected) in [
+            ("jump", "step_ms", ["-600.0", "0.0", "-900.0", "-300.0"]),
+            ("rate", "drift_ppm", ["-2", "0", "-5", "2"]),
+        ] {
+            let is_settled = |it: &Value| it.is_number();
+            let all = settled(&best, Property::Lease).into_iter();
+            let all = all.map(|it| it.to_json()["fault"][fault][key].clone());
+            let found: Vec<Value> = all.filter(is_settled).collect();
+            assert_eq!(found, expected.map(value), "{fault}");
+        }
     }
 }

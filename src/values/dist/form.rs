@@ -8,11 +8,11 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Dist, Quantiles};
+use super::{Dist, Quantiles, Signed};
 
 impl<'de> Deserialize<'de> for Dist {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let dist = deserializer.deserialize_any(DistVisitor)?;
+        let dist = deserializer.deserialize_any(DistVisitor("milliseconds as a number"))?;
         match dist.problem() {
             None => Ok(dist),
             Some(problem) => Err(D::Error::custom(problem)),
@@ -20,15 +20,33 @@ impl<'de> Deserialize<'de> for Dist {
     }
 }
 
-/// Reads a number as a constant, and a table as [`Table`].
-struct DistVisitor;
+impl<'de> Deserialize<'de> for Signed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Unchecked(dist) = Unchecked::deserialize(deserializer)?;
+        Signed::new(dist).map_err(D::Error::custom)
+    }
+}
+
+/// A distribution whose values were not looked at.
+struct Unchecked(Dist);
+
+impl<'de> Deserialize<'de> for Unchecked {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let dist = deserializer.deserialize_any(DistVisitor("a number"))?;
+        Ok(Unchecked(dist))
+    }
+}
+
+/// Reads a number as a constant, which is described so, and a table as [`Table`].
+struct DistVisitor(&'static str);
 
 impl<'de> Visitor<'de> for DistVisitor {
     type Value = Dist;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0)?;
         formatter.write_str(
-            "milliseconds as a number, or one of { uniform = [low, high] }, \
+            ", or one of { uniform = [low, high] }, \
              { exponential = mean }, { log_normal = { median = …, sigma = … } }, \
              { quantiles = { p50 = …, p99 = …, max = … } }, { mixture = [[weight, …], …] }, \
              { values = […] }, { file = \"…\" }",
@@ -53,7 +71,11 @@ impl<'de> Visitor<'de> for DistVisitor {
             Table::Exponential(mean) => Ok(Dist::Exponential(mean)),
             Table::LogNormal { median, sigma } => Ok(Dist::LogNormal { median, sigma }),
             Table::Quantiles(quantiles) => Ok(Dist::Quantiles(quantiles)),
-            Table::Mixture(parts) => Ok(Dist::Mixture(parts)),
+            Table::Mixture(parts) => {
+                let parts = parts.into_iter();
+                let parts = parts.map(|(weight, Unchecked(dist))| (weight, dist));
+                Ok(Dist::Mixture(parts.collect()))
+            }
             Table::Values(mut values) => {
                 values.sort_by(f64::total_cmp);
                 Ok(Dist::Values(values))
@@ -77,7 +99,7 @@ enum Table {
         sigma: f64,
     },
     Quantiles(Quantiles),
-    Mixture(Vec<(f64, Dist)>),
+    Mixture(Vec<(f64, Unchecked)>),
     Values(Vec<f64>),
     /// What reads a scenario replaces it by the values.
     File(String),

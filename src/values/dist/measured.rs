@@ -1,5 +1,7 @@
 //! The distribution of measured values: each of them is equally likely, and nothing else is drawn.
 
+use super::Sign;
+
 /// The value that is exceeded with this probability; the values ascend.
 pub(super) fn at_tail_ms(values: &[f64], tail: f64) -> f64 {
     let above = (tail * values.len() as f64) as usize;
@@ -13,15 +15,17 @@ pub(super) fn tail_at(values: &[f64], ms: f64) -> f64 {
     (values.len() - below) as f64 / values.len().max(1) as f64
 }
 
-/// Why these are not durations, if they are not.
-pub(super) fn problem(values: &[f64]) -> Option<String> {
+/// Why these are not values with these signs, if they are not.
+pub(super) fn problem(values: &[f64], sign: Sign) -> Option<String> {
     if values.is_empty() {
         return Some("values need at least one, such as [12, 15.5, 300]".into());
     }
-    let wrong = values.iter().find(|it| !it.is_finite() || **it < 0.0)?;
-    Some(format!(
-        "a measured value must be finite and not negative: {wrong}"
-    ))
+    let is_wrong = |it: &&f64| !it.is_finite() || sign == Sign::Positive && **it < 0.0;
+    let wrong = values.iter().find(is_wrong)?;
+    Some(match sign {
+        Sign::Positive => format!("a measured value must be finite and not negative: {wrong}"),
+        Sign::Any => format!("a measured value must be finite: {wrong}"),
+    })
 }
 
 #[cfg(test)]
@@ -47,9 +51,11 @@ mod tests {
 
     #[test]
     fn what_is_no_duration_is_named() {
-        assert_eq!(problem(&[0.0, 3.0]), None);
-        assert!(problem(&[]).is_some() && problem(&[1.0, f64::NAN]).is_some());
-        let wrong = problem(&[1.0, -2.0]).expect("it is negative");
+        assert_eq!(problem(&[0.0, 3.0], Sign::Positive), None);
+        assert!(
+            problem(&[], Sign::Any).is_some() && problem(&[1.0, f64::NAN], Sign::Any).is_some()
+        );
+        let wrong = problem(&[1.0, -2.0], Sign::Positive).expect("it is negative");
         assert!(wrong.ends_with("not negative: -2"), "{wrong}");
     }
 }

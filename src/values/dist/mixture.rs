@@ -1,6 +1,6 @@
 //! A mixture of distributions: each of them is drawn from with its weight.
 
-use super::Dist;
+use super::{Dist, Sign};
 
 /// A distribution, and its weight.
 pub(super) type Part = (f64, Dist);
@@ -12,9 +12,10 @@ const HALVINGS: u32 = 200;
 pub(super) fn at_tail_ms(parts: &[Part], tail: f64) -> f64 {
     let values = parts.iter().map(|(_, dist)| dist.at_tail_ms(tail));
     // At the greatest of these values no part is exceeded more often, and at the least one none is less.
-    let (mut low, mut high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
+    let (mut low, mut high) = values
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        });
     if tail_at(parts, low) <= tail {
         return low;
     }
@@ -38,7 +39,7 @@ pub(super) fn tail_at(parts: &[Part], ms: f64) -> f64 {
 }
 
 /// Why this is not a distribution, if it is not.
-pub(super) fn problem(parts: &[Part]) -> Option<String> {
+pub(super) fn problem(parts: &[Part], sign: Sign) -> Option<String> {
     if parts.is_empty() {
         return Some(
             "a mixture needs parts, such as [[0.9, 5], [0.1, { exponential = 50 }]]".into(),
@@ -54,7 +55,7 @@ pub(super) fn problem(parts: &[Part]) -> Option<String> {
             "the weights of a mixture add up to 1, not to {sum}"
         ));
     }
-    parts.iter().find_map(|(_, dist)| dist.problem())
+    parts.iter().find_map(|(_, dist)| dist.problem_of(sign))
 }
 
 #[cfg(test)]
@@ -91,7 +92,7 @@ mod tests {
     fn weights_add_up_to_one() {
         let of = |weights: &[f64]| {
             let parts = weights.iter().map(|it| (*it, Dist::Constant(1.0)));
-            problem(&parts.collect::<Vec<_>>())
+            problem(&parts.collect::<Vec<_>>(), Sign::Positive)
         };
         assert_eq!(of(&[0.7, 0.2, 0.1]), None);
         let wrong = of(&[0.7, 0.2]).expect("they do not");

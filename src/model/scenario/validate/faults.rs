@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
 use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name, Role, Step};
 use locklab_values::count::times;
-use locklab_values::dist::Dist;
+use locklab_values::dist::{Dist, Signed};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     scenario.fault.iter().try_for_each(|(name, spec)| {
@@ -24,6 +24,7 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
     let mut validate = Validate { fault: name };
     match &spec.effect {
         Effect::Hosts { fault, hosts: on } => {
+            let fault = fault.clone();
             fault.convert(&mut validate, Validate::step, Validate::rate)?;
             hosts(scenario, on, name, "on")?;
             match spec.kind().aim() {
@@ -56,16 +57,19 @@ impl Validate<'_> {
         probability(share, &["fault", self.fault, "probability"])
     }
 
-    fn step(&mut self, step_ms: f64) -> Result<(), Problem> {
-        require(
-            step_ms.is_finite(),
-            &["fault", self.fault, "step_ms"],
-            format!("a step must be finite, not {step_ms}"),
-        )
+    fn step(&mut self, _: Signed) -> Result<(), Problem> {
+        Ok(())
     }
 
-    fn rate(&mut self, drift_ppm: i64) -> Result<(), Problem> {
-        drift(drift_ppm, &["fault", self.fault, "drift_ppm"])
+    fn rate(&mut self, drift_ppm: Signed) -> Result<(), Problem> {
+        let (least, path) = (drift_ppm.least(), ["fault", self.fault, "drift_ppm"]);
+        require(
+            least.is_finite(),
+            &path,
+            "a clock may be slow by less than 1000000 ppm, and this distribution has no lower end; \
+             write { uniform = [-500, 500] } or { values = [-500, 500] }",
+        )?;
+        drift(least.round() as i64, &path)
     }
 }
 
