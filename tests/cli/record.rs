@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use locklab_redis::Server;
-use locklab_testing::until;
+use locklab_testing::{free_ports, until};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -308,6 +308,9 @@ fn a_recorded_file_is_an_environment_for_risk() {
 #[test]
 fn what_cannot_be_measured_is_refused_with_a_remedy() {
     let bench = Bench::new("record-refused");
+    // Nobody listens there: a port that this process has bound and closed.
+    let nobody = format!("redis://127.0.0.1:{}", free_ports::<1>()[0]);
+    let not_connected = format!("cannot connect to {nobody}; is it running");
     bench.write("empty.log", "");
     for (arguments, expected) in [
         (
@@ -318,10 +321,7 @@ fn what_cannot_be_measured_is_refused_with_a_remedy() {
             &["--redis", "localhost"],
             "write redis://user:password@host:port/database",
         ),
-        (
-            &["--redis", "redis://127.0.0.1:1"],
-            "cannot connect to redis://127.0.0.1:1; is it running",
-        ),
+        (&["--redis", &nobody], &not_connected),
         (&["--replica", "redis://r1"], "--redis <URL>"),
         (
             &["--gc-log", "empty.log"],

@@ -113,6 +113,7 @@ fn a_real_server_follows_a_node() {
     );
 }
 
+/// Of a master by its name: needs a machine that knows `localhost`, without a name server.
 #[test]
 fn a_node_follows_a_real_server() {
     let served = Served::new(1, &[]);

@@ -14,9 +14,6 @@ use crate::real::RealClient;
 use crate::versions;
 use crate::wire::{Likeness, alike};
 
-/// Nobody listens there.
-const MASTER: u16 = 1;
-
 /// A real sentinel and a fake one that monitor the same masters.
 struct Sentinels {
     _process: Process,
@@ -24,17 +21,19 @@ struct Sentinels {
     real: RealClient,
     fake: Sentinel,
     conn: ConnId,
+    /// The port of the masters, on which nobody listens: one that this process has bound and closed.
+    master: u16,
 }
 
 impl Sentinels {
     fn start() -> Self {
-        let [port] = free_ports();
+        let [port, master] = free_ports();
         let folder = std::env::temp_dir().join(format!("locklab-s-{}-{port}", std::process::id()));
         fs::create_dir_all(&folder).expect("a temporary folder");
         let file = folder.join("sentinel.conf");
         let text = format!(
-            "port {port}\nbind 127.0.0.1\nsentinel monitor alone 127.0.0.1 {MASTER} 5\n\
-             sentinel monitor mymaster 127.0.0.1 {MASTER} 1\n"
+            "port {port}\nbind 127.0.0.1\nsentinel monitor alone 127.0.0.1 {master} 5\n\
+             sentinel monitor mymaster 127.0.0.1 {master} 1\n"
         );
         fs::write(&file, text).expect("the file can be written");
         let mut started = Command::new(program());
@@ -43,11 +42,11 @@ impl Sentinels {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let stream = until(|| TcpStream::connect(address));
         let monitor = |name, quorum| {
-            let master = Address {
+            let address = Address {
                 host: "127.0.0.1".into(),
-                port: MASTER,
+                port: master,
             };
-            Monitor::new(name, master, quorum)
+            Monitor::new(name, address, quorum)
         };
         let config = SentinelConfig {
             announce: Address {
@@ -66,10 +65,13 @@ impl Sentinels {
             real: RealClient::over(stream),
             conn: fake.accept(),
             fake,
+            master,
         }
     }
 
+    /// The replies to a command, in which `MASTER-PORT` is the masters' port.
     fn replies(&mut self, line: &str) -> (Vec<u8>, Vec<u8>) {
+        let line = line.replace("MASTER-PORT", &self.master.to_string());
         let words: Vec<&[u8]> = line.split_whitespace().map(str::as_bytes).collect();
         let request = command(&words);
         let mut effects = Vec::new();
@@ -211,14 +213,14 @@ fn sentinel_answers_as_redis_does() {
          SENTINEL SET mymaster parallel-syncs 1 quorum
          SENTINEL SET mymaster down-after-milliseconds 0
          SENTINEL SET mymaster failover-timeout -1
-         SENTINEL MONITOR mymaster 127.0.0.1 1 2
-         SENTINEL MONITOR a 127.0.0.1 1 0
-         SENTINEL MONITOR a 127.0.0.1 1 x
+         SENTINEL MONITOR mymaster 127.0.0.1 MASTER-PORT 2
+         SENTINEL MONITOR a 127.0.0.1 MASTER-PORT 0
+         SENTINEL MONITOR a 127.0.0.1 MASTER-PORT x
          SENTINEL MONITOR a 127.0.0.1 x 2
          SENTINEL MONITOR a 127.0.0.1 99999 2
          SENTINEL MONITOR a
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 1 0 *
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 1
+         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 MASTER-PORT 0 *
+         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 MASTER-PORT
          SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 x 0 *
          SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 2 0 *",
     );

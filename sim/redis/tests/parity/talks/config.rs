@@ -125,6 +125,7 @@ fn save_points_and_output_limits() {
     ]);
 }
 
+/// A master is not changed by CONFIG SET, so that nobody connects to port 1.
 #[test]
 fn replica_commands_at_a_master() {
     check(&["CONFIG GET replicaof
