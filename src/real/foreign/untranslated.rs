@@ -270,8 +270,8 @@ struct State {
     found: Option<(Name, PathBuf, Why)>,
 }
 
-/// How often it looks. Each look takes some milliseconds.
-const EVERY: Duration = Duration::from_millis(200);
+/// How often it looks. Each look takes some milliseconds of a processor.
+const EVERY: Duration = Duration::from_millis(500);
 
 impl Watch {
     /// Begins to look, if there are such clients.
@@ -280,7 +280,8 @@ impl Watch {
         let state = Arc::new(Mutex::new(State {
             is_over,
             run: run.into(),
-            locklab: locklab.into(),
+            // As the system names the file of a process.
+            locklab: fs::canonicalize(locklab).unwrap_or_else(|_| locklab.into()),
             groups: hosts.into_iter().map(|host| (host, vec![])).collect(),
             known: BTreeMap::new(),
             found: None,

@@ -1,5 +1,5 @@
 /*
- * Looking functions up by name, as Java 11, ctypes and other bridges do: a lookup in the C library itself would find the
+ * Looking functions up by name, as Python's ctypes and other bridges do: a lookup in the C library itself would find the
  * functions whose place this library takes.
  */
 

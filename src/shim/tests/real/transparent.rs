@@ -141,6 +141,21 @@ fn a_thread_that_arrives_during_the_preparation_reads_the_wrong_clock() {
     assert!((before_s..=after_s).contains(&read_s), "{read_s}");
 }
 
+/// A library that is loaded behind ours and asks for the next function gets the one behind itself, and not its own.
+#[test]
+fn a_library_behind_finds_what_is_next() {
+    let folder = Folder::new("next");
+    let library = folder.compile("next.c", &["-shared", "-fPIC"]);
+    let mut variables = locklab_shim::environment(&folder.library, None, None);
+    let preload = { variables.iter_mut() }.find(|(name, _)| name == "LD_PRELOAD");
+    let preload = &mut preload.unwrap().1;
+    preload.push(":");
+    preload.push(library);
+    let output = Command::new("true").envs(variables).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 call\n");
+}
+
 /// `sync` calls `fsync` for its arguments, or with `-d` `fdatasync`.
 #[test]
 fn only_regular_files_are_logged_as_synced() {
