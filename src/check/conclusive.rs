@@ -1,34 +1,34 @@
 //! Whether a run could have shown a violation at all.
 //!
-//! A run is no evidence if its fault never took effect, if its clients never contended while the
-//! fault mattered, or if its lock lacks an operation that a client requested: such a run could not
+//! A run is no evidence if its fault never took effect or met no client, if its clients never contended while
+//! the fault mattered, or if its lock lacks an operation that a client requested: such a run could not
 //! have violated any property.
 //!
-//! A repeated fault (`NAME#1`, `NAME#2`, …) took effect if one instance did.
+//! A repeated fault (`NAME#1`, `NAME#2`, …) took effect if one instance did. [`Effects`] says whom a fault met,
+//! and until when it mattered.
 //!
 //! Clients contend while one requests the lock and another holds or requests it too. A client
 //! requests the lock from its first attempt until it is granted the lock, gives up or dies, and
 //! holds it until its release has returned. A client that has died still counts, because the lock
 //! it held or requested outlives it.
-//!
-//! In a run with faults they have to contend when a fault could matter: at or after its beginning
-//! and, if it ended, no later than the bound of the lock after its end. By then every lease, wait
-//! and attempt that was in progress at its end is over. For a client that requested or held the
-//! lock during the fault, the fault matters until that request or hold ends. A kill and a crash
-//! matter to the end of the run, because the process's memory is lost for good.
 
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Phase, Record};
+use locklab_history::{Event, Failpoint, History, Op, Outcome, Phase, Record};
 
-use locklab_vecmap::{VecMap, VecSet};
+use locklab_vecmap::VecSet;
+
+use super::effects::Effects;
 
 /// The reason why this history proves nothing about a property that holds in it; `None` if it is
 /// conclusive.
-pub(super) fn doubt(timeline: &Timeline, bound_ns: u64) -> Option<String> {
+pub(super) fn doubt(timeline: &Timeline, effects: &Effects) -> Option<String> {
     missed(timeline)
         .or_else(|| unsupported(timeline))
-        .or_else(|| uncontended(timeline, bound_ns))
+        .or_else(|| effects.is_idle().then(|| IDLE.to_owned()))
+        .or_else(|| uncontended(timeline, effects))
 }
+
+const IDLE: &str = "no fault met a client that used the lock";
 
 /// Whether every fault of the run took effect, each at least once if it repeats.
 pub fn struck(history: &History) -> bool {
@@ -83,14 +83,10 @@ fn repeated(fault: &str) -> &str {
     }
 }
 
-/// The doubt if the clients never contended while a fault could matter.
-fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
-    let mut records = timeline.all_records().iter();
-    let has_faults = records.any(|record| record.event.is_fault_beginning());
+/// The doubt if the clients never contended while a fault mattered.
+fn uncontended(timeline: &Timeline, effects: &Effects) -> Option<String> {
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
-    // For each fault that began: the time until which it matters.
-    let mut matters_ns: VecMap<&Name, u64> = VecMap::new();
     let mut ever = false;
     // How many clients request the lock, and how many request or hold it.
     let (mut wanting, mut active) = (0, 0);
@@ -111,60 +107,25 @@ fn uncontended(timeline: &Timeline, bound_ns: u64) -> Option<String> {
             Event::Complete {
                 op: Op::Release, ..
             } => client.releases = false,
-            Event::Fault {
-                fault,
-                phase: Phase::Begins,
-                ..
-            } => {
-                matters_ns.insert(fault, u64::MAX);
-                if record.event.is_death() {
-                    let had = timeline.believed(host, index).next().is_some();
-                    client.left |= client.wants || client.releases || had;
-                    (client.wants, client.releases) = (false, false);
-                }
+            event if event.is_death() => {
+                let had = timeline.believed(host, index).next().is_some();
+                client.left |= client.wants || client.releases || had;
+                (client.wants, client.releases) = (false, false);
             }
-            Event::Fault {
-                fault,
-                kind,
-                phase: Phase::Ends,
-                ..
-            } if !kind.ends_process() => {
-                matters_ns.insert(fault, record.at_ns.saturating_add(bound_ns));
-            }
-            Event::BeliefBegins { .. } | Event::BeliefEnds { .. } => {}
+            Event::Fault { .. } | Event::BeliefBegins { .. } | Event::BeliefEnds { .. } => {}
             _ => continue,
         }
-        if !has_faults {
-            // Only this client has changed.
-            let believes = timeline.believed(host, index + 1).next().is_some();
-            client.has = client.releases || believes;
-            wanting += usize::from(client.wants);
-            wanting -= usize::from(before.0);
-            active += usize::from(client.wants || client.has);
-            active -= usize::from(before.1);
-            if wanting > 0 && active > 1 {
+        // Only this client has changed.
+        let believes = timeline.believed(host, index + 1).next().is_some();
+        client.has = client.releases || client.left || believes;
+        wanting += usize::from(client.wants);
+        wanting -= usize::from(before.0);
+        active += usize::from(client.wants || client.has);
+        active -= usize::from(before.1);
+        if wanting > 0 && active > 1 {
+            ever = true;
+            if effects.matter_at(index, record.at_ns) {
                 return None;
-            }
-            continue;
-        }
-        let matters = matters_ns
-            .values()
-            .any(|&until_ns| record.at_ns <= until_ns);
-        for (host, client) in clients.iter_mut().enumerate() {
-            let believes = timeline.believed(host, index + 1).next().is_some();
-            client.has = client.releases || client.left || believes;
-            client.is_struck = (client.is_struck || matters) && (client.wants || client.has);
-        }
-        for (host, one) in clients.iter().enumerate().filter(|(_, one)| one.wants) {
-            let others = clients
-                .iter()
-                .enumerate()
-                .filter(|&(other, _)| other != host);
-            for (_, other) in others.filter(|(_, other)| other.wants || other.has) {
-                ever = true;
-                if one.is_struck || other.is_struck {
-                    return None;
-                }
             }
         }
     }
@@ -184,8 +145,6 @@ struct Client {
     left: bool,
     /// Whether it holds the lock, or may have died holding it.
     has: bool,
-    /// Whether it has requested or held the lock while a fault mattered, and does so since.
-    is_struck: bool,
 }
 
 #[cfg(test)]
@@ -195,12 +154,14 @@ mod tests {
     use locklab_history::timeline::Timeline;
 
     const UNCONTENDED: &str = "the lock was never contended";
+    const IDLE: &str = super::IDLE;
     const TOO_EARLY: &str = "the lock was never contended where a fault could matter";
 
     fn check(builder: HistoryBuilder, expected: Option<&str>) {
-        let bound_ns = builder.bounds().deadlock_ns;
+        let bounds = *builder.bounds();
         let history = builder.history();
-        let doubt = super::doubt(&Timeline::of(&history), bound_ns);
+        let timeline = Timeline::of(&history);
+        let doubt = super::doubt(&timeline, &super::Effects::of(&timeline, &bounds));
         assert_eq!(doubt.as_deref(), expected);
     }
 
@@ -270,7 +231,7 @@ mod tests {
         check(then_c2(HistoryBuilder::default().tries(20, "c1")), None);
         let released = HistoryBuilder::default().tries(0, "c1").granted(10, "c1");
         let released = released.releases(15, "c1").released(20, "c1", 1);
-        check(then_c2(released), Some(UNCONTENDED));
+        check(then_c2(released), Some(IDLE));
     }
 
     #[test]
@@ -283,7 +244,9 @@ mod tests {
                 .fails(5, "c2")
         };
         let paused = |at_ms| met().fault_begins(at_ms, "c1", "pause").reads(100, "c1", 0);
-        check(paused(5), Some(TOO_EARLY));
+        check(paused(5), Some(IDLE));
+        let n1 = met().fault_begins(5, "n1", "crash").tries(50, "c1");
+        check(n1.fails(60, "c1"), Some(TOO_EARLY));
         // c2 keeps trying.
         let asks_on = met().tries(6, "c1").tries(6, "c2");
         check(
@@ -330,10 +293,11 @@ mod tests {
             let paused = builder.releases(10, "c1").fault_begins(11, host, "pause");
             paused.released(12, "c1", 1)
         };
-        for host in ["n1", "c2"] {
+        // Only the release is in a call to the server, and only c2 was paused.
+        for (host, alone) in [("n1", TOO_EARLY), ("c2", IDLE)] {
             check(on(host, refused()).tries(20, "c2"), None);
             check(on(host, refused()).waits(20, "c2"), None);
-            check(on(host, refused()), Some(TOO_EARLY));
+            check(on(host, refused()), Some(alone));
             let gave_up = on(host, refused()).gives_up(15, "c2");
             check(gave_up.tries(20, "c2"), Some(TOO_EARLY));
             let gave_up = on(host, refused().waits(9, "c2").gives_up(9, "c2"));
@@ -369,8 +333,11 @@ mod tests {
         let met = |at_ms, kind| {
             HistoryBuilder::default()
                 .deadlock_after(1_000)
+                .tries(5, "c1")
                 .fault_begins(10, "n1", kind)
                 .fault_ends(20, "n1", kind)
+                .fails(30, "c1")
+                .gives_up(30, "c1")
                 .tries(at_ms, "c1")
                 .tries(at_ms, "c2")
                 .reads(at_ms, "c2", 0)

@@ -44,8 +44,8 @@
 //! ended it: the lock was available once the faults were over. Otherwise the cause of the wait is
 //! unknown, and the verdict is inconclusive.
 //!
-//! A run proves nothing in which no client wanted the free lock, after the beginning of a fault if
-//! there is one, for long enough that the wait could have exceeded its bound.
+//! A run proves nothing in which no client wanted the free lock, after a fault met a client if there
+//! are faults ([`Effects`]), for long enough that the wait could have exceeded its bound.
 //!
 //! Availability ([`Excuse::OwnHost`]) counts only faults of the client's own host and of its
 //! links to the servers. Servers that do not answer cost it timeouts, which its bound covers.
@@ -56,11 +56,17 @@ pub(super) use self::excuse::Excuse;
 pub use self::excuse::retransmission_ns;
 
 use self::excuse::{Obstacle, Silence, kind_of};
+use super::effects::Effects;
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Phase, Record, Span};
 
-pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Verdict {
+pub(super) fn check(
+    timeline: &Timeline,
+    bounds: &Bounds,
+    effects: &Effects,
+    excuse: Excuse,
+) -> Verdict {
     let bounds = Bounds {
         deadlock_ns: match excuse {
             Excuse::OwnHost => bounds.deadlock_ns + bounds.time_outs_ns,
@@ -81,7 +87,7 @@ pub(super) fn check(timeline: &Timeline, bounds: &Bounds, excuse: Excuse) -> Ver
             };
         }
     }
-    match excused.is_long_enough(timeline) {
+    match excused.is_long_enough(effects) {
         true => Verdict::Holds,
         false => Verdict::Inconclusive {
             why: "no wait for the free lock began early enough to exceed its bound".into(),
@@ -314,11 +320,11 @@ impl<'h> RequestTracker<'h> {
     /// Whether the run was long enough to show a violation: a client wanted the free lock, from some
     /// time on that is longer than the bound before the end of the run. If the lock was granted then,
     /// the client counts as one that would have gone on to the horizon. In a run with faults, one
-    /// began before that time.
-    fn is_long_enough(&self, timeline: &Timeline) -> bool {
-        let mut records = timeline.all_records().iter();
-        let fault = records.find(|record| record.event.is_fault_beginning());
-        let since_ns = fault.map_or(0, |fault| fault.at_ns);
+    /// mattered before that time.
+    fn is_long_enough(&self, effects: &Effects) -> bool {
+        let Some(since_ns) = effects.first_ns() else {
+            return false;
+        };
         self.waits(since_ns).any(|wait| {
             let to_ns = match wait.is_ended_by_grant {
                 true => self.bounds.horizon_ns.max(self.end_ns),

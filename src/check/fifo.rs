@@ -12,13 +12,14 @@
 //! A holder that takes the lock once more within its lease overtakes no one. An attempt that failed
 //! because no node could be reached counts as a refusal; a history does not distinguish the two. A
 //! run proves nothing in which the lock was never granted to one of two clients, of which one asked
-//! while the other waited, and both still wanted it.
+//! while the other waited, and both still wanted it, while a fault mattered if there was one.
 
+use super::effects::Effects;
 use super::{Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
 use locklab_history::{Event, Failpoint, Name, Op, Outcome};
 
-pub(super) fn check(timeline: &Timeline) -> Verdict {
+pub(super) fn check(timeline: &Timeline, effects: &Effects) -> Verdict {
     let mut clients: Vec<Client> = Vec::new();
     clients.resize_with(timeline.hosts, Client::default);
     let mut first: Option<Violation> = None;
@@ -55,7 +56,8 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     && !is_another
                 {
                     let at_ns = record.at_ns;
-                    had_choice |= has_choice(&clients, asked, refused);
+                    let matters = effects.matter_at(index, at_ns);
+                    had_choice |= matters && has_choice(&clients, asked, refused);
                     for passed in &mut clients {
                         if let Some(passing) = passed.passed_by(&record.host, asked, at_ns) {
                             match passed.in_call {

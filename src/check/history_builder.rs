@@ -76,6 +76,8 @@ impl Default for HistoryBuilder {
                 round_trips: 10,
                 reply_slack_ns: None,
                 resource: ResourceRole::Apart,
+                compares_tokens: true,
+                masters: 1,
                 nodes: 1,
                 settle_ns: None,
                 horizon_ns: u64::MAX,

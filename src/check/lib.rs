@@ -17,6 +17,7 @@ mod acknowledged_lost;
 mod belief;
 mod conclusive;
 mod deadlock;
+mod effects;
 mod fifo;
 mod foreign_release;
 mod lease;
@@ -47,6 +48,7 @@ pub use acknowledged_lost::{Loss, loss};
 pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
+use effects::Effects;
 use opportunity::{Opportunities, Opportunity};
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
@@ -58,8 +60,8 @@ pub use writes::{Writes, writes};
 /// add to a set, [`Property::Recovery`] where the lock has a time to settle, the others always.
 ///
 /// A violation always counts. A property that holds only because the run could not have shown a
-/// violation is inconclusive: a fault never took effect, no clients contended for the lock, or what
-/// this property forbids never had an opportunity.
+/// violation is inconclusive: a fault never took effect, or met no client that used the lock; no clients
+/// contended for the lock; or what this property forbids never had an opportunity while a fault mattered.
 pub fn judge(history: &History, bounds: &Bounds) -> VecMap<Property, Verdict> {
     judge_by(&Timeline::of(history), bounds, &Property::ALL)
 }
@@ -70,9 +72,10 @@ pub fn judge_by(
     bounds: &Bounds,
     properties: &[Property],
 ) -> VecMap<Property, Verdict> {
-    let doubt = conclusive::doubt(timeline, bounds.deadlock_ns);
-    let opportunities = Opportunities::of(timeline);
-    let rules = rules(timeline, bounds);
+    let effects = Effects::of(timeline, bounds);
+    let doubt = conclusive::doubt(timeline, &effects);
+    let opportunities = Opportunities::of(timeline, bounds, &effects);
+    let rules = rules(timeline, bounds, &effects);
     let judged = |property| {
         let (verdict, opportunity) = rules(property)?;
         if verdict != Verdict::Holds {
@@ -95,6 +98,7 @@ pub fn judge_by(
 fn rules<'t>(
     timeline: &'t Timeline,
     bounds: &'t Bounds,
+    effects: &'t Effects,
 ) -> impl Fn(Property) -> Option<(Verdict, Opportunity)> + 't {
     // Each is a part of `resource`.
     let stale_write = LazyCell::new(|| stale_write::check(timeline));
@@ -117,11 +121,11 @@ fn rules<'t>(
                 Opportunity::LateRelease,
             ),
             Property::Deadlock => (
-                deadlock::check(timeline, bounds, Excuse::Servers),
+                deadlock::check(timeline, bounds, effects, Excuse::Servers),
                 Opportunity::JudgedByRule,
             ),
             Property::Availability => (
-                deadlock::check(timeline, bounds, Excuse::OwnHost),
+                deadlock::check(timeline, bounds, effects, Excuse::OwnHost),
                 Opportunity::JudgedByRule,
             ),
             Property::Recovery => (
@@ -132,7 +136,7 @@ fn rules<'t>(
             Property::AcknowledgedLost => {
                 (acknowledged_lost::check(timeline), Opportunity::AddAtRisk)
             }
-            Property::Fifo => (fifo::check(timeline), Opportunity::JudgedByRule),
+            Property::Fifo => (fifo::check(timeline, effects), Opportunity::JudgedByRule),
         })
     }
 }
@@ -154,6 +158,10 @@ pub struct Bounds {
     pub reply_slack_ns: Option<u64>,
     /// The role of the resource for the lock.
     pub resource: ResourceRole,
+    /// Whether the resource compares the tokens that clients show, and may refuse an access.
+    pub compares_tokens: bool,
+    /// How many servers a client requests the lock from: the nodes of a quorum, or the master.
+    pub masters: u32,
     /// On how many servers the lock's key can be stored: the nodes of a quorum, and every
     /// replica that may be promoted. [`Property::ForeignRelease`] can be judged on one only.
     pub nodes: u32,
@@ -183,8 +191,8 @@ pub enum Verdict {
     Holds,
     /// The history contradicts it.
     Violated(Violation),
-    /// The run could not have shown a violation: a fault never took effect, the lock was never
-    /// contended, or the property had no opportunity.
+    /// The run could not have shown a violation: a fault never took effect or met nobody, the lock was
+    /// never contended, or the property had no opportunity while a fault mattered.
     Inconclusive {
         /// The reason, in words.
         why: String,

@@ -4,15 +4,21 @@
 //! A release that finds its key gone is no test of whose key it would have deleted. So each property
 //! has its [`Opportunity`], and without it the verdict is inconclusive. A violation is an opportunity by
 //! itself.
+//!
+//! In a run with faults an opportunity counts only while a fault mattered: it must come after the fault has met a
+//! client, and not too long after the fault's end ([`Effects`]). So what was over before the fault, and what
+//! bystanders do, shows nothing. And a client that faults kept from all servers has asked nobody for the
+//! lock ([`Reach`]).
 
 mod attempts;
 
 use std::cell::OnceCell;
 
 use self::attempts::Attempts;
-use super::recovery;
+use super::Bounds;
+use super::effects::{Effects, Reach};
 use locklab_history::timeline::{Grant, Holder, Timeline};
-use locklab_history::{Access, Event, Failpoint, Op, Outcome, Phase};
+use locklab_history::{Access, Event, Failpoint, Op, Outcome, Record};
 use locklab_vecmap::VecSet;
 
 /// What a run must contain so that it could have violated a property.
@@ -31,29 +37,34 @@ pub(super) enum Opportunity {
     SecondToken,
     /// That of any part of `resource`.
     ContendedUpdateOrSecondToken,
-    /// A client that could rely on the lock accessed a resource that refuses some: the access had a token,
-    /// or the resource refused one in this run.
+    /// A client that could rely on the lock accessed a resource that refuses some: the access had a token and the
+    /// resource compares them, or it refused an access in this run.
     Refusal,
     /// A release was answered, and throughout its call another client could rely on the lock.
     LateRelease,
-    /// An add was acknowledged before the last fault ended.
+    /// An add was acknowledged before the end of the last fault that struck a server, or a link to one, while
+    /// clients added.
     AddAtRisk,
     /// The rule of the property finds it, and is inconclusive without it. For `deadlock` and `availability`:
     /// from some time on a client requested the free lock, and the run lasted longer than the bound from then;
-    /// after the beginning of a fault, if there are any.
+    /// after a fault met a client, if there are any.
     JudgedByRule,
 }
 
 /// The opportunities of a run.
 pub(super) struct Opportunities<'t, 'h> {
     timeline: &'t Timeline<'h>,
+    bounds: &'t Bounds,
+    effects: &'t Effects,
     attempts: OnceCell<Attempts>,
 }
 
 impl<'t, 'h> Opportunities<'t, 'h> {
-    pub(super) fn of(timeline: &'t Timeline<'h>) -> Self {
+    pub(super) fn of(timeline: &'t Timeline<'h>, bounds: &'t Bounds, effects: &'t Effects) -> Self {
         Self {
             timeline,
+            bounds,
+            effects,
             attempts: OnceCell::new(),
         }
     }
@@ -87,7 +98,10 @@ impl<'t, 'h> Opportunities<'t, 'h> {
             ),
             Opportunity::Refusal => (
                 self.can_be_refused(),
-                "no client showed a token, and the resource refused nothing",
+                match self.bounds.compares_tokens {
+                    true => "no client showed a token, and the resource refused nothing",
+                    false => "the resource compares no tokens, and refused nothing",
+                },
             ),
             Opportunity::LateRelease => (
                 self.has_late_release(),
@@ -95,7 +109,7 @@ impl<'t, 'h> Opportunities<'t, 'h> {
             ),
             Opportunity::AddAtRisk => (
                 self.is_add_at_risk(),
-                "no add was acknowledged before the last fault ended",
+                "no add was acknowledged before the end of a fault of its servers",
             ),
             Opportunity::JudgedByRule => return None,
         };
@@ -109,10 +123,16 @@ impl<'t, 'h> Opportunities<'t, 'h> {
         { grants }.any(|grant| self.is_contended(grant, until_ns(grant)))
     }
 
-    /// Whether another client asked for the lock between the beginning of this grant and this time.
+    /// Whether another client asked for the lock between the beginning of this grant and this time, while a
+    /// fault mattered.
     fn is_contended(&self, grant: &Grant, until_ns: u64) -> bool {
-        let attempts = self.attempts.get_or_init(|| Attempts::of(self.timeline));
-        attempts.last_until(until_ns, grant) > grant.begins_ns
+        let of_all = || Attempts::of(self.timeline, &Reach::of(self.timeline, self.bounds));
+        let attempts = self.attempts.get_or_init(of_all);
+        let mut times = self.effects.times();
+        times.any(|(from_ns, to_ns)| {
+            let (from_ns, to_ns) = (from_ns.max(grant.begins_ns), to_ns.min(until_ns));
+            from_ns < to_ns && attempts.last_until(to_ns, grant) > from_ns
+        })
     }
 
     /// Whether a client that may not hold the lock together with this one was granted it later, and
@@ -130,27 +150,34 @@ impl<'t, 'h> Opportunities<'t, 'h> {
             .any(|other| !may_hold_together(other) && !is_same(other))
     }
 
+    /// The records at which a fault mattered: all of them without faults.
+    fn records_that_matter(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
+        let records = self.timeline.records();
+        records.filter(|(index, _, record)| self.effects.matter_at(*index, record.at_ns))
+    }
+
     /// Whether a client wrote, was refused a write, or stopped before it, under a grant for which
     /// `is_risky` with the index and the time of that record.
     fn comes_to_write(&self, is_risky: &dyn Fn(&Grant, usize, u64) -> bool) -> bool {
         let timeline = self.timeline;
-        let mut records = timeline.records();
-        records.any(|(index, host, record)| match &record.event {
-            Event::Access {
-                client,
-                grant,
-                access: Access::Write { .. },
-                ..
-            } => {
-                let under = timeline.grant_of((client, *grant));
-                under.is_some_and(|under| is_risky(&timeline.grants[under], index, record.at_ns))
-            }
-            event if event.is_reached(Failpoint::Stopped) => {
-                let under = timeline.believed(host, index).last();
-                under.is_some_and(|under| is_risky(under, index, record.at_ns))
-            }
-            _ => false,
-        })
+        self.records_that_matter()
+            .any(|(index, host, record)| match &record.event {
+                Event::Access {
+                    client,
+                    grant,
+                    access: Access::Write { .. },
+                    ..
+                } => {
+                    let under = timeline.grant_of((client, *grant));
+                    under
+                        .is_some_and(|under| is_risky(&timeline.grants[under], index, record.at_ns))
+                }
+                event if event.is_reached(Failpoint::Stopped) => {
+                    let under = timeline.believed(host, index).last();
+                    under.is_some_and(|under| is_risky(under, index, record.at_ns))
+                }
+                _ => false,
+            })
     }
 
     fn is_update_contended(&self) -> bool {
@@ -166,7 +193,7 @@ impl<'t, 'h> Opportunities<'t, 'h> {
     fn has_second_token(&self) -> bool {
         let mut first: Option<Holder> = None;
         let mut records = self.timeline.records();
-        records.any(|(_, _, record)| match &record.event {
+        records.any(|(index, _, record)| match &record.event {
             Event::Access {
                 client,
                 grant,
@@ -179,29 +206,29 @@ impl<'t, 'h> Opportunities<'t, 'h> {
                 if *accepted {
                     first.get_or_insert(holder);
                 }
-                is_second
+                is_second && self.effects.matter_at(index, record.at_ns)
             }
             _ => false,
         })
     }
 
     fn can_be_refused(&self) -> bool {
-        let mut records = self.timeline.records();
-        records.any(|(index, _, record)| match &record.event {
-            Event::Access {
-                accepted: false, ..
-            } => true,
-            Event::Access {
-                client,
-                grant,
-                token: Some(_),
-                ..
-            } => {
-                let mut held = self.timeline.stretches((client, *grant));
-                held.any(|held| held.began < index && record.at_ns < held.lapses_ns)
-            }
-            _ => false,
-        })
+        self.records_that_matter()
+            .any(|(index, _, record)| match &record.event {
+                Event::Access {
+                    accepted: false, ..
+                } => true,
+                Event::Access {
+                    client,
+                    grant,
+                    token: Some(_),
+                    ..
+                } if self.bounds.compares_tokens => {
+                    let mut held = self.timeline.stretches((client, *grant));
+                    held.any(|held| held.began < index && record.at_ns < held.lapses_ns)
+                }
+                _ => false,
+            })
     }
 
     fn has_late_release(&self) -> bool {
@@ -234,17 +261,19 @@ impl<'t, 'h> Opportunities<'t, 'h> {
                 } => {
                     let called = called.take();
                     let own = called.and_then(|(grant, _)| timeline.grant(host, grant));
-                    return own.zip(called).is_some_and(|(own, (_, called_ns))| {
-                        let own = &timeline.grants[own];
-                        let mut hosts = believing.iter();
-                        hosts.any(|&host| {
-                            timeline.believed(host, index).any(|other| {
-                                other.excludes(own)
-                                    && other.begins_ns <= called_ns
-                                    && other.lapses_ns >= at_ns
+                    let matters = self.effects.matter_at(index, at_ns);
+                    return matters
+                        && own.zip(called).is_some_and(|(own, (_, called_ns))| {
+                            let own = &timeline.grants[own];
+                            let mut hosts = believing.iter();
+                            hosts.any(|&host| {
+                                timeline.believed(host, index).any(|other| {
+                                    other.excludes(own)
+                                        && other.begins_ns <= called_ns
+                                        && other.lapses_ns >= at_ns
+                                })
                             })
-                        })
-                    });
+                        });
                 }
                 _ => {}
             }
@@ -253,28 +282,19 @@ impl<'t, 'h> Opportunities<'t, 'h> {
     }
 
     fn is_add_at_risk(&self) -> bool {
-        let mut is_acknowledged = false;
-        let mut has_faults = false;
-        for (_, _, record) in self.timeline.records() {
-            match &record.event {
+        let is_acknowledged = |event: &Event| {
+            matches!(
+                event,
                 Event::Complete {
                     op: Op::Add,
                     outcome: Outcome::Ok,
                     ..
-                } => is_acknowledged = true,
-                Event::Fault {
-                    phase: Phase::Begins | Phase::Ends,
-                    ..
-                } => {
-                    has_faults = true;
-                    if is_acknowledged {
-                        return true;
-                    }
                 }
-                _ => {}
-            }
-        }
-        is_acknowledged && (!has_faults || recovery::healed_ns(self.timeline).is_none())
+            )
+        };
+        let last_ns = self.effects.last_of_servers_ns();
+        let mut records = self.timeline.all_records().iter();
+        records.any(|record| is_acknowledged(&record.event) && Some(record.at_ns) <= last_ns)
     }
 }
 
@@ -521,7 +541,7 @@ mod tests {
                 .adds(ms, "c1", Outcome::Ok)
         };
         let read = |builder: HistoryBuilder| builder.members(200, "c1", &[("c1", 1)]);
-        let why = "no add was acknowledged before the last fault ended";
+        let why = "no add was acknowledged before the end of a fault of its servers";
         read(added(150)).expect_inconclusive(AcknowledgedLost, why);
         let during = HistoryBuilder::default()
             .fault_begins(50, "n1", "crash")

@@ -14,6 +14,8 @@ pub const BOUNDS: Bounds = Bounds {
     round_trips: 4,
     reply_slack_ns: None,
     resource: ResourceRole::Apart,
+    compares_tokens: true,
+    masters: 1,
     nodes: 1,
     settle_ns: Some(0),
     horizon_ns: u64::MAX,

@@ -4,11 +4,13 @@
 //! The pass also numbers the hosts, so that a check compares numbers, not names. A history may
 //! come from a file, so nothing here assumes that it is well formed.
 
+mod requests;
+
 use std::cell::OnceCell;
 
 use locklab_vecmap::VecMap;
 
-use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Outcome, Record};
+use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record};
 
 /// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
@@ -99,6 +101,11 @@ impl<'h> Timeline<'h> {
         self.records
     }
 
+    /// The number of the host with this name, if it has a record.
+    pub fn host(&self, name: &str) -> Option<usize> {
+        self.numbers.get(name).copied()
+    }
+
     /// The index in [`Timeline::grants`] of the grant with this number of this client. If it
     /// has several stretches, the first.
     pub fn grant(&self, host: usize, number: u32) -> Option<usize> {
@@ -110,13 +117,13 @@ impl<'h> Timeline<'h> {
 
     /// The grant that the resource identifies this way; see [`Timeline::grant`].
     pub fn grant_of(&self, (client, number): Holder) -> Option<usize> {
-        self.grant(*self.numbers.get(&**client)?, number)
+        self.grant(self.host(client)?, number)
     }
 
     /// The stretches of the grant that the resource identifies this way, in order.
     pub fn stretches(&self, (client, number): Holder) -> impl Iterator<Item = &Grant<'h>> {
-        let host = self.numbers.get(&**client);
-        let grants = host.map_or(&[][..], |&host| &self.grants_of[host]);
+        let host = self.host(client);
+        let grants = host.map_or(&[][..], |host| &self.grants_of[host]);
         let stretches = grants.iter().filter(move |(other, _)| *other == number);
         stretches.map(|&(_, place)| &self.grants[place])
     }
@@ -146,30 +153,8 @@ impl<'h> Timeline<'h> {
     /// Whether the record at this index is a failed attempt after which its client goes on requesting the
     /// lock: it tries again, or waits for its turn, and has neither given up nor died by then.
     pub fn asks_again(&self, index: usize) -> bool {
-        self.asks_again.get_or_init(|| self.find_asks_again())[index]
-    }
-
-    fn find_asks_again(&self) -> Vec<bool> {
-        let mut again = vec![false; self.records.len()];
-        let mut will_ask = vec![false; self.hosts];
-        for (index, record) in self.records.iter().enumerate().rev() {
-            let host = self.host_of[index];
-            match &record.event {
-                Event::Invoke {
-                    op: Op::Acquire, ..
-                } => will_ask[host] = true,
-                event if event.is_reached(Failpoint::Waiting) => will_ask[host] = true,
-                event if event.is_reached(Failpoint::GivingUp) => will_ask[host] = false,
-                Event::Complete {
-                    op: Op::Acquire,
-                    outcome,
-                    ..
-                } => again[index] = *outcome != Outcome::Ok && will_ask[host],
-                event if event.is_death() => will_ask[host] = false,
-                _ => {}
-            }
-        }
-        again
+        let find = || requests::asks_again(self.records, &self.host_of, self.hosts);
+        self.asks_again.get_or_init(find)[index]
     }
 
     /// The clients of two grants, the earlier holder first; only one if they are the same.

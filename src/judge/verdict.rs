@@ -237,6 +237,8 @@ fn bounds(servers: u32) -> Bounds {
         round_trips: 0,
         reply_slack_ns: None,
         resource: ResourceRole::Apart,
+        compares_tokens: true,
+        masters: servers,
         nodes: servers,
         settle_ns: None,
         horizon_ns: u64::MAX,

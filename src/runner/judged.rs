@@ -13,6 +13,7 @@ use locklab_env::redis::SENTINEL_LIMIT;
 use locklab_history::Schedule;
 use locklab_history::{Contents, History};
 use locklab_model::scenario::{Drawn, Network, Scenario};
+use locklab_model::workload::Fencing;
 use locklab_results::Judged;
 use locklab_results::recording::{Environment, FORMAT, Footer, Header, Recording, VERSION};
 use locklab_values::dist::Dist;
@@ -247,6 +248,8 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
             true => ResourceRole::GivesTokens,
             false => ResourceRole::Apart,
         },
+        compares_tokens: scenario.resource.fencing != Fencing::None,
+        masters: topology.nodes,
         nodes: topology.nodes * (1 + topology.replicas),
         settle_ns: scenario.settle_ms.map(ns_from_ms),
         horizon_ns: ns_from_ms(scenario.horizon_ms),

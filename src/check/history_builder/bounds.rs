@@ -33,6 +33,12 @@ impl HistoryBuilder {
         self
     }
 
+    /// Makes the resource accept every access, whatever its token.
+    pub fn compares_no_tokens(mut self) -> Self {
+        self.bounds.compares_tokens = false;
+        self
+    }
+
     /// Sets how long the run could have lasted.
     pub fn until(mut self, horizon_ms: u64) -> Self {
         self.bounds.horizon_ns = horizon_ms * MS;
@@ -41,7 +47,7 @@ impl HistoryBuilder {
 
     /// Sets the number of the lock's nodes.
     pub fn on_nodes(mut self, nodes: u32) -> Self {
-        self.bounds.nodes = nodes;
+        (self.bounds.nodes, self.bounds.masters) = (nodes, nodes);
         self
     }
 

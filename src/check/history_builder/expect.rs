@@ -1,6 +1,7 @@
 //! The expected verdicts of a history under construction.
 
 use super::{HistoryBuilder, MS};
+use crate::effects::Effects;
 use crate::{Property, Verdict, judge, rules};
 use locklab_history::timeline::Timeline;
 
@@ -18,7 +19,8 @@ impl HistoryBuilder {
     #[track_caller]
     pub fn expect_holds(&self, property: Property) {
         let timeline = Timeline::of(&self.history);
-        let (verdict, _) = rules(&timeline, &self.bounds)(property).expect("it applies");
+        let effects = Effects::of(&timeline, &self.bounds);
+        let (verdict, _) = rules(&timeline, &self.bounds, &effects)(property).expect("it applies");
         assert_eq!(verdict, Verdict::Holds);
     }
 

@@ -1,7 +1,8 @@
 //! When clients asked for the lock, so that a binary search finds whether one did during a grant.
 
+use crate::effects::Reach;
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{Event, Failpoint, Op};
+use locklab_history::{Event, Failpoint, Op, Outcome};
 
 /// The attempts in the order of their beginnings, with the one that lasts longest of those so far.
 pub(super) struct Attempts {
@@ -43,8 +44,8 @@ impl Longest {
 }
 
 impl Attempts {
-    pub(super) fn of(timeline: &Timeline) -> Attempts {
-        let attempts = attempts(timeline);
+    pub(super) fn of(timeline: &Timeline, reach: &Reach) -> Attempts {
+        let attempts = attempts(timeline, reach);
         let longest = |counts: fn(&Attempt) -> bool| {
             let so_far = attempts
                 .iter()
@@ -90,12 +91,22 @@ struct Attempt {
     to_ns: u64,
     /// Whether its client only ever reads, and shares the lock with other readers.
     shared: bool,
+    /// Whether it was answered, or is no call.
+    is_answered: bool,
+}
+
+impl Attempt {
+    /// Whether some server could have granted the client the lock.
+    fn is_possible(&self, reach: &Reach) -> bool {
+        let is_unanswered = !self.is_answered && reach.is_left_alone(self.host, self.to_ns);
+        !is_unanswered && !reach.is_cut_off(self.host, (self.from_ns, self.to_ns))
+    }
 }
 
 /// Every call of `acquire`, and every time in which a client listens for its turn (`waiting`) until
 /// it calls again or gives up. What never ends lasts to its client's death or the end of the run. A
-/// grant without a call is one by itself.
-fn attempts(timeline: &Timeline) -> Vec<Attempt> {
+/// grant without a call is one by itself. An attempt that reached no server is none.
+fn attempts(timeline: &Timeline, reach: &Reach) -> Vec<Attempt> {
     let mut attempts: Vec<Attempt> = Vec::new();
     let mut open: Vec<Option<usize>> = vec![None; timeline.hosts];
     for (_, host, record) in timeline.records() {
@@ -122,6 +133,7 @@ fn attempts(timeline: &Timeline) -> Vec<Attempt> {
             && let Some(attempt) = open[host].take()
         {
             attempts[attempt].to_ns = at_ns;
+            attempts[attempt].is_answered |= is_answer(&record.event);
         }
         if is_call || waits || is_instant {
             open[host] = (!is_instant).then_some(attempts.len());
@@ -130,9 +142,11 @@ fn attempts(timeline: &Timeline) -> Vec<Attempt> {
                 from_ns: at_ns,
                 to_ns: if is_instant { at_ns } else { u64::MAX },
                 shared: false,
+                is_answered: !is_call,
             });
         }
     }
+    attempts.retain(|attempt| attempt.is_possible(reach));
     let mut only_reads: Vec<Option<bool>> = vec![None; timeline.hosts];
     for grant in &timeline.grants {
         *only_reads[grant.host].get_or_insert(true) &= grant.shared;
@@ -143,12 +157,24 @@ fn attempts(timeline: &Timeline) -> Vec<Attempt> {
     attempts
 }
 
+/// Whether a call of `acquire` returned with an answer.
+fn is_answer(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Complete {
+            op: Op::Acquire,
+            outcome: Outcome::Ok | Outcome::Failed,
+            ..
+        }
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::histories;
+    use crate::random::{BOUNDS, histories};
 
     proptest! {
         #![proptest_config(ProptestConfig {
@@ -159,8 +185,9 @@ mod tests {
         #[test]
         fn a_grant_is_contended_if_any_attempt_contends(history in histories()) {
             let timeline = Timeline::of(&history);
-            let of_all = Attempts::of(&timeline);
-            let attempts = attempts(&timeline);
+            let reach = Reach::of(&timeline, &BOUNDS);
+            let of_all = Attempts::of(&timeline, &reach);
+            let attempts = attempts(&timeline, &reach);
             let instants = || timeline.all_records().iter().map(|record| record.at_ns);
             for (grant, until_ns) in timeline.grants.iter().flat_map(|grant| instants().map(move |at_ns| (grant, at_ns))) {
                 let contends = attempts.iter().any(|attempt| {
