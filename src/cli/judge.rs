@@ -101,9 +101,12 @@ fn exit(reports: &[KeyReport]) -> Exit {
             matches!(verdict, Verdict::Violated(_)) && report.counts(*criterion)
         })
     };
+    let is_open = |verdict: &Verdict| matches!(verdict, Verdict::Inconclusive { .. });
+    // A lock whose calls could not have contradicted anything leaves the others their verdict.
     let is_unknown = |report: &KeyReport| {
         let searched = report.verdict(Criterion::Linearizable);
-        matches!(searched, Some(Verdict::Inconclusive { .. }))
+        searched.is_some_and(is_open)
+            && !report.verdicts.iter().all(|(_, verdict)| is_open(verdict))
     };
     let excludes = |report: &KeyReport| report.verdict(report.exclusion) == Some(&Verdict::Holds);
     if reports.iter().any(is_violated) {

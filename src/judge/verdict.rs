@@ -86,9 +86,18 @@ impl Verdict {
     }
 }
 
-impl From<Option<Evidence>> for Verdict {
-    fn from(evidence: Option<Evidence>) -> Verdict {
-        evidence.map_or(Verdict::Holds, Verdict::Violated)
+impl Verdict {
+    /// Violated, if there is evidence; otherwise it holds if the history could have contradicted it.
+    fn new(
+        evidence: Option<Evidence>,
+        had_opportunity: impl FnOnce() -> bool,
+        why: &str,
+    ) -> Verdict {
+        match evidence {
+            Some(evidence) => Verdict::Violated(evidence),
+            None if had_opportunity() => Verdict::Holds,
+            None => Verdict::Inconclusive { why: why.into() },
+        }
     }
 }
 
@@ -130,7 +139,18 @@ pub fn judge_key(history: &LockHistory, key: &KeyHistory, budget: u64) -> KeyRep
     let mut verdicts = judge_intervals(history, key);
     let mut not_searched = None;
     match by_search(history, key, budget) {
-        Ok(verdict) => verdicts.push((Criterion::Linearizable, verdict)),
+        Ok(verdict) => {
+            let is_open =
+                |(_, verdict): &(_, Verdict)| matches!(verdict, Verdict::Inconclusive { .. });
+            let verdict = match verdict {
+                // Any calls of one client after the other have an order.
+                Verdict::Holds if verdicts.iter().all(is_open) => Verdict::Inconclusive {
+                    why: "no call could have contradicted the model".into(),
+                },
+                verdict => verdict,
+            };
+            verdicts.push((Criterion::Linearizable, verdict));
+        }
         Err(why) => not_searched = Some(why),
     }
     KeyReport {
@@ -149,11 +169,21 @@ pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterio
     let mut verdicts = by_intervals(history, key, exclusion(history, key));
     if key.calls.iter().any(|call| call.token.is_some()) {
         let regressed = grant_tokens::check(key, &history.names, model);
-        verdicts.push((Criterion::GrantTokens, regressed.into()));
+        let verdict = Verdict::new(
+            regressed,
+            || grant_tokens::had_opportunity(key),
+            "no grant was asked for after another had returned with its token",
+        );
+        verdicts.push((Criterion::GrantTokens, verdict));
     }
     if model.knows_owners() {
         let unheld = unheld_release::check(key, &history.names);
-        verdicts.push((Criterion::UnheldRelease, unheld.into()));
+        let verdict = Verdict::new(
+            unheld,
+            || unheld_release::had_opportunity(key),
+            "no release was answered",
+        );
+        verdicts.push((Criterion::UnheldRelease, verdict));
     }
     verdicts
 }
@@ -183,8 +213,13 @@ fn by_intervals(
     let timeline = Timeline::of(&intervals.history);
     let mut verdicts = Vec::new();
     if exclusion == Criterion::Permits {
-        let exceeded = permits::check(&intervals, &timeline, history.header.permits);
-        verdicts.push((Criterion::Permits, exceeded.into()));
+        let permits = history.header.permits;
+        let verdict = Verdict::new(
+            permits::check(&intervals, &timeline, permits),
+            || permits::had_opportunity(&intervals, &timeline, key, permits),
+            "no client asked for more permits than were left",
+        );
+        verdicts.push((Criterion::Permits, verdict));
     }
     let properties = properties(history, key, exclusion);
     for (property, verdict) in judge_by(&timeline, &bounds(history.header.servers), &properties) {

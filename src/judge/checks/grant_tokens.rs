@@ -39,6 +39,18 @@ pub fn check(key: &KeyHistory, names: &[Name], model: ModelName) -> Option<Evide
     None
 }
 
+/// Whether a grant with a token was asked for after another one had returned.
+pub fn had_opportunity(key: &KeyHistory) -> bool {
+    let tokens = || {
+        key.calls
+            .iter()
+            .filter(|call| is_grant(call) && call.token.is_some())
+    };
+    let returned = tokens().filter_map(|call| Some(call.returned?.0));
+    let first_ns = returned.min();
+    first_ns.is_some_and(|first_ns| tokens().any(|call| call.invoked_ns > first_ns))
+}
+
 fn is_grant(call: &Call) -> bool {
     call.act == Act::Acquire && call.outcome == Outcome::Ok && !call.shared
 }

@@ -11,6 +11,12 @@ use crate::evidence::Evidence;
 use crate::history::{KeyHistory, Outcome, What};
 use crate::models::Act;
 
+/// Whether a release was answered: any of them may have been one too many.
+pub fn had_opportunity(key: &KeyHistory) -> bool {
+    let mut calls = key.calls.iter();
+    calls.any(|call| call.act == Act::Release && call.outcome != Outcome::Unknown)
+}
+
 /// The first release without a grant.
 pub fn check(key: &KeyHistory, names: &[Name]) -> Option<Evidence> {
     let mut had: Vec<u64> = vec![0; names.len()];

@@ -63,6 +63,102 @@ fn a_grant_before_the_deadline_violates_the_lease_and_one_at_the_deadline_does_n
     }
 }
 
+/// What holds and what is inconclusive.
+#[track_caller]
+fn check_shown(report: &KeyReport, holds: &[&str], inconclusive: &[&str]) {
+    let named = |wanted: fn(&Verdict) -> bool| -> Vec<&str> {
+        let verdicts = report
+            .verdicts
+            .iter()
+            .filter(|(_, verdict)| wanted(verdict));
+        verdicts.map(|(criterion, _)| criterion.name()).collect()
+    };
+    assert_eq!(named(|verdict| *verdict == Verdict::Holds), holds);
+    let open = named(|verdict| matches!(verdict, Verdict::Inconclusive { .. }));
+    assert_eq!(open, inconclusive);
+}
+
+#[test]
+fn permits_hold_only_if_somebody_asked_for_more_than_were_left() {
+    let two_of = |permits: u32, more: &[(&str, &str, &str, u32, &str)]| {
+        let two = [
+            ("a", "invoke", "acquire", 0, ""),
+            ("a", "ok", "acquire", 1, ""),
+            ("b", "invoke", "acquire", 2, ""),
+            ("b", "ok", "acquire", 3, ""),
+        ];
+        let header = format!("\"model\":\"semaphore\",\"permits\":{permits}");
+        report(&header, &[&two, more].concat())
+    };
+    let vacuous = ["permits", "unheld-release", "linearizable"];
+    check_shown(&two_of(5, &[]), &[], &vacuous);
+    check_shown(&two_of(2, &[]), &[], &vacuous);
+    let shown = ["permits", "linearizable"];
+    let refused = [
+        ("c", "invoke", "acquire", 4, ""),
+        ("c", "fail", "acquire", 5, ""),
+    ];
+    check_shown(&two_of(2, &refused), &shown, &["unheld-release"]);
+    check_shown(&two_of(3, &refused), &[], &vacuous);
+    // Nobody knows whether it was answered.
+    check_shown(&two_of(2, &refused[..1]), &[], &vacuous);
+    // It asked for two while one was left, and got them when there were two.
+    let waits = [
+        ("c", "invoke", "acquire", 4, ",\"permits\":2"),
+        ("b", "invoke", "release", 5, ""),
+        ("b", "ok", "release", 6, ""),
+        ("c", "ok", "acquire", 7, ""),
+    ];
+    check_shown(
+        &two_of(3, &waits),
+        &["permits", "unheld-release", "linearizable"],
+        &[],
+    );
+    // A permit that is returned before it asks is left.
+    let returned = [
+        ("b", "invoke", "release", 4, ""),
+        ("b", "ok", "release", 5, ""),
+        ("c", "invoke", "acquire", 6, ""),
+        ("c", "ok", "acquire", 7, ""),
+    ];
+    check_shown(
+        &two_of(2, &returned),
+        &["unheld-release", "linearizable"],
+        &["permits"],
+    );
+}
+
+#[test]
+fn tokens_grow_only_if_one_was_asked_for_after_another() {
+    let second = |at_ms: u32| {
+        report(
+            "\"model\":\"fenced\"",
+            &[
+                ("c1", "invoke", "acquire", 0, ""),
+                ("c2", "invoke", "acquire", at_ms, ""),
+                ("c1", "ok", "acquire", at_ms + 1, ",\"token\":1"),
+                ("c1", "invoke", "release", 11, ""),
+                ("c1", "ok", "release", 12, ""),
+                ("c2", "ok", "acquire", 13, ",\"token\":2"),
+            ],
+        )
+    };
+    let verdict = |at_ms| second(at_ms).verdict(Criterion::GrantTokens).cloned();
+    assert!(matches!(verdict(5), Some(Verdict::Inconclusive { .. })));
+    let after = report(
+        "\"model\":\"fenced\"",
+        &[
+            ("c1", "invoke", "acquire", 0, ""),
+            ("c1", "ok", "acquire", 1, ",\"token\":1"),
+            ("c2", "invoke", "acquire", 5, ""),
+            ("c1", "invoke", "release", 11, ""),
+            ("c1", "ok", "release", 12, ""),
+            ("c2", "ok", "acquire", 13, ",\"token\":2"),
+        ],
+    );
+    assert_eq!(after.verdict(Criterion::GrantTokens), Some(&Verdict::Holds));
+}
+
 #[test]
 fn an_extension_lengthens_what_is_surely_held() {
     let report = report(
