@@ -123,6 +123,18 @@ enum Target {
     },
 }
 
+impl Target {
+    fn is_between_servers(&self) -> bool {
+        matches!(
+            self,
+            Target::Links {
+                between_servers: true,
+                ..
+            }
+        )
+    }
+}
+
 /// A fault that has begun.
 struct Struck<'h> {
     name: &'h Name,
@@ -454,7 +466,8 @@ impl<'t, 'h> Pass<'t, 'h> {
             };
             if meets {
                 struck.met = Some((index, at_ns));
-                struck.met_call_of = (struck.is_cut && self.bounds.masters == 1).then_some(host);
+                let is_only_link = self.bounds.masters == 1 && !struck.target.is_between_servers();
+                struck.met_call_of = (struck.is_cut && is_only_link).then_some(host);
             }
         }
     }

@@ -205,4 +205,20 @@ mod tests {
             stopped.expect_inconclusive(Lease, why);
         }
     }
+
+    /// Its servers tell each other nothing, and answer a call nevertheless; or it is answered although its own link
+    /// is cut.
+    #[test]
+    fn an_answer_shows_that_a_cut_link_was_not_used_unless_it_is_between_servers() {
+        let asks = |sides| {
+            let cut = held()
+                .tries(50, "c2")
+                .links_fail(55, "cut", sides, PacketFault::Cut);
+            cut.fails(60, "c2")
+        };
+        asks(["n1", "n1r1"]).expect_shown(Lease);
+        asks(["c2", "n1"]).expect_inconclusive(Lease, "no fault met a client that used the lock");
+        let on_three = asks(["c2", "n1"]).on_nodes(3);
+        on_three.expect_shown(Lease);
+    }
 }
