@@ -27,8 +27,12 @@
 /* The most true time that passes until a wait notices that its clock was changed. */
 static const int64_t SHIM_LOOK_AGAIN_NS = 10000000;
 
-/* Not in the headers of older C libraries. */
+/* Not in the headers of older systems. */
 int epoll_pwait2(int, struct epoll_event *, int, const struct timespec *, const sigset_t *);
+
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
 
 /* Until a time of a clock that the call names, or for a length of time. */
 #define WAITS_OF_EITHER_KIND(each) each(clock_nanosleep)
