@@ -2,6 +2,7 @@
 import json
 import os
 import socket
+import sys
 import time
 
 RELEASE = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end'
@@ -28,6 +29,13 @@ def tell(word, **more):
     os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
 
 
+def nap(seconds):
+    begin = time.monotonic()
+    time.sleep(seconds)
+    if time.monotonic() - begin > 1:
+        sys.exit("slept for longer than the lease")
+
+
 node, resource = connected(os.environ["REDIS_URL"]), connected(os.environ["LOCKLAB_RESOURCE"])
 attempt = 0
 while True:
@@ -38,11 +46,11 @@ while True:
     if call(node, "SET", "lock", me, "NX", "PX", 1000) == "+OK":
         tell("acquired", ttl_ms=1000 - 1000 * (time.monotonic() - asked))
         value = int(call(resource, "GET", "c") or 0)
-        time.sleep(0.1)
+        nap(0.1)
         call(resource, "SET", "c", value + 1)
         tell("releasing")
         call(node, "EVAL", RELEASE, 1, "lock", me)
         tell("released")
     else:
         tell("refused")
-    time.sleep(0.03)
+    nap(0.03)
