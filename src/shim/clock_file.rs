@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::clock_record::{ClockRecord, FASTEST_PPM, SLOWEST_PPM, VERSION_AT, machine_mono_ns};
+use crate::clock_record::{ClockRecord, VERSION_AT, machine_mono_ns};
 
 /// The clocks of one host: a file that its processes read whenever they read a clock. A change
 /// applies to all of them when the function returns.
@@ -46,20 +46,19 @@ impl ClockFile {
     ///
     /// If the file cannot be written.
     pub fn step_wall(&mut self, by_ns: i64) -> io::Result<()> {
-        self.change(|record| {
-            record.wall_offset_ns = record.wall_offset_ns.saturating_add(by_ns);
-        })
+        self.change(|record| record.step_wall(by_ns))
     }
 
     /// Sets the rate error of both clocks from now on, in parts per million: 100 000 is 10 %
-    /// fast. Returns the previous one. Beyond [`SLOWEST_PPM`] and [`FASTEST_PPM`] these hold.
+    /// fast. Returns the previous one. Beyond [`SLOWEST_PPM`](crate::SLOWEST_PPM) and
+    /// [`FASTEST_PPM`](crate::FASTEST_PPM) these hold.
     ///
     /// # Errors
     ///
     /// If the file cannot be written.
     pub fn set_drift_ppm(&mut self, drift_ppm: i64) -> io::Result<i64> {
         let previous_ppm = self.record.drift_ppm;
-        self.change(|record| record.drift_ppm = drift_ppm.clamp(SLOWEST_PPM, FASTEST_PPM))?;
+        self.change(|record| record.set_drift_ppm(drift_ppm))?;
         Ok(previous_ppm)
     }
 
@@ -92,10 +91,7 @@ impl ClockFile {
     /// a rate makes the monotonic clock run backwards.
     fn change(&mut self, change: impl FnOnce(&mut ClockRecord)) -> io::Result<()> {
         self.write_version(self.record.version + 1)?;
-        let mut next = self.record;
-        next.settle(machine_mono_ns());
-        change(&mut next);
-        next.version += 2;
+        let next = self.record.changed(machine_mono_ns(), change);
         let after_version = VERSION_AT + size_of::<u64>();
         let fields = &next.to_bytes()[after_version..];
         self.file.write_all_at(fields, after_version as u64)?;

@@ -134,9 +134,32 @@ impl ClockRecord {
         }
     }
 
+    /// The record after a change when the machine's monotonic clock showed `mono_ns`. What was
+    /// shown before stays.
+    pub(crate) fn changed(
+        mut self,
+        mono_ns: u64,
+        change: impl FnOnce(&mut ClockRecord),
+    ) -> ClockRecord {
+        self.settle(mono_ns);
+        change(&mut self);
+        self.version += 2;
+        self
+    }
+
+    /// See [`ClockFile::step_wall`](crate::ClockFile::step_wall).
+    pub(crate) fn step_wall(&mut self, by_ns: i64) {
+        self.wall_offset_ns = self.wall_offset_ns.saturating_add(by_ns);
+    }
+
+    /// See [`ClockFile::set_drift_ppm`](crate::ClockFile::set_drift_ppm).
+    pub(crate) fn set_drift_ppm(&mut self, drift_ppm: i64) {
+        self.drift_ppm = drift_ppm.clamp(SLOWEST_PPM, FASTEST_PPM);
+    }
+
     /// Moves the base to `mono_ns` of the machine's monotonic clock, without a change of any
     /// later reading: the offsets take in what has added up.
-    pub(crate) fn settle(&mut self, mono_ns: u64) {
+    fn settle(&mut self, mono_ns: u64) {
         let elapsed_ns = i128::from(mono_ns) - i128::from(self.base_mono_ns);
         let drift_ns = elapsed_ns * i128::from(self.drift_ppm) / i128::from(MILLION);
         let mono_ahead_ns = match self.frozen {
@@ -161,6 +184,7 @@ fn sum(offset_ns: i64, more_ns: i128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use locklab_values::random::Stream;
 
     const S: u64 = NS_PER_S;
 
@@ -262,5 +286,47 @@ mod tests {
             ..ClockRecord::default()
         };
         assert_eq!(record.readings(at(0, S)).mono_ns, 1_000);
+    }
+
+    /// Any sequence of changes, each at a whole millisecond, held to an integral in pieces of one: in
+    /// each, a clock advances by a whole number of nanoseconds, so nothing is rounded.
+    #[test]
+    fn clocks_show_the_integral_of_their_rates_whatever_changes() {
+        const MS: u64 = 1_000_000;
+        for seed in 0..300 {
+            let mut random = Stream::new(seed, "changes");
+            let mut right = at(1_700_000_000 * S, 77 * S);
+            let mut record = ClockRecord {
+                base_mono_ns: right.mono_ns,
+                ..ClockRecord::default()
+            };
+            let (mut expected, mut drift_ppm, mut frozen) = (right, 0, false);
+            for _ in 0..100 {
+                if random.below(10) == 0 {
+                    let change = random.below(3);
+                    let amount = random.below(1_999_999) as i64 - 999_999;
+                    record = record.changed(right.mono_ns, |record| match change {
+                        0 => record.step_wall(amount),
+                        1 => record.set_drift_ppm(amount),
+                        _ => record.frozen = !record.frozen,
+                    });
+                    match change {
+                        0 => {
+                            expected.wall_ns = expected
+                                .wall_ns
+                                .checked_add_signed(amount)
+                                .expect("far from 0")
+                        }
+                        1 => drift_ppm = amount,
+                        _ => frozen = !frozen,
+                    }
+                }
+                assert_eq!(record.readings(right), expected, "seed {seed}");
+                right = at(right.wall_ns + MS, right.mono_ns + MS);
+                let piece_ns = MS.checked_add_signed(drift_ppm).expect("it runs");
+                expected.wall_ns += piece_ns;
+                expected.mono_ns += if frozen { 0 } else { piece_ns };
+            }
+        }
     }
 }

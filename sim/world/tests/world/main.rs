@@ -2,6 +2,7 @@
 //! bound is exact: links take 3 ms one way unless a test says otherwise.
 
 mod clocks;
+mod course;
 mod determinism;
 mod links;
 mod processes;
