@@ -235,3 +235,6 @@ fn in_ns(amount: Option<Amount>, unit: Unit, line: u32, name: &str) -> Result<Op
         Bad::at(line, what)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -183,6 +183,29 @@ fn an_extension_lengthens_what_is_surely_held() {
     );
 }
 
+/// A holder that asks again at its deadline holds nothing by the old grant, also where it never released
+/// that.
+#[test]
+fn a_grant_is_over_for_its_own_holder_at_its_deadline() {
+    let asked_again = |at_ms: u32| {
+        report(
+            "\"model\":\"lease\"",
+            &[
+                ("c1", "invoke", "acquire", 0, ",\"validity\":100"),
+                ("c1", "ok", "acquire", 1, ""),
+                ("c1", "invoke", "acquire", at_ms, ",\"validity\":100"),
+                ("c1", "ok", "acquire", 110, ""),
+                ("c1", "invoke", "release", 120, ""),
+                ("c1", "ok", "release", 121, ""),
+                ("c2", "invoke", "acquire", 130, ",\"validity\":100"),
+                ("c2", "ok", "acquire", 131, ""),
+            ],
+        )
+    };
+    assert_eq!(violated(&asked_again(100)), []);
+    assert_eq!(violated(&asked_again(99)), [("belief", &[2, 3, 8, 9][..])]);
+}
+
 #[test]
 fn a_deadline_is_on_the_clock_that_it_names() {
     // c1's wall clock is 5 s ahead, and is set back by 50 ms at 50 ms.
