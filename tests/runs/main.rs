@@ -2,4 +2,6 @@
 
 mod draws;
 mod failover;
+mod fault_times;
+mod schedules;
 mod seeds;
