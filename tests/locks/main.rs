@@ -4,6 +4,7 @@
 mod baselines;
 mod client;
 mod connections;
+mod deadlines;
 mod external;
 mod getset;
 mod held;
