@@ -202,6 +202,14 @@ fn changes() -> impl Strategy<Value = Vec<Struck>> {
             host,
             Change::Rate(ppm)
         )]),
+        // A rate that begins while the machine is suspended.
+        (at_ms(), 0..2_usize, rate(), 1..5_u64).prop_map(|(at_ms, host, ppm, lasts_ms)| {
+            vec![
+                (at_ms, host, Change::Suspend),
+                (at_ms + 1, host, Change::Rate(ppm)),
+                (at_ms + 1 + lasts_ms, host, Change::Wake),
+            ]
+        }),
         lasting(Change::Suspend, Change::Wake),
         lasting(Change::Pause, Change::Resume),
     ];
