@@ -8,13 +8,15 @@ use locklab_history::ClockKind::Wall;
 use locklab_history::Name;
 use locklab_history::leases::End;
 use locklab_history::timeline::Timeline;
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use crate::coverage::{Rule, Shape};
 use crate::holdings::{Holding, Holdings};
 use crate::{deadlock, foreign_release, lease};
 
 static NAMES: LazyLock<Vec<Name>> =
-    LazyLock::new(|| ["c1", "c2", "n1", "n2", "n3"].map(Name::from).into());
+    LazyLock::new(|| ["c1", "c2", "c3", "n1", "n2", "n3"].map(Name::from).into());
 
 fn name(wanted: &str) -> &'static Name {
     NAMES
@@ -193,6 +195,24 @@ fn a_grant_stands_on_the_nodes() {
     check(Property::Lease, &history, &late, None, Some(expected));
 }
 
+/// A node that held the lock twice is one node.
+#[test]
+fn enough_nodes_are_not_one_node_often_enough() {
+    let history = HistoryBuilder::default()
+        .tries(0, "c1")
+        .holds_for(50, "c1", Wall, 100);
+    let held = |second| {
+        holdings(
+            2,
+            [("n1", "c1", 5, 20, None), (second, "c1", 30, 105, None)],
+        )
+    };
+    check(Property::Lease, &history, &held("n2"), None, None);
+    let expected = "c1 was granted the lock at 50.0 ms, and not enough nodes had held it for c1 \
+                    since it asked";
+    check(Property::Lease, &history, &held("n1"), None, Some(expected));
+}
+
 /// c2 is granted the lock while c1 can rely on it.
 fn both_rely() -> HistoryBuilder {
     HistoryBuilder::default()
@@ -217,6 +237,8 @@ fn of_two_that_rely_on_the_lock_the_nodes_hold_it_for_one() {
     lease(&ends(200, None), None, Some(both));
     let given = "c1 had deleted its own lock at 50.0 ms on n1, before 110.0 ms";
     lease(&ends(50, Some("c1")), None, Some(given));
+    // What another client deleted was not given back.
+    lease(&ends(50, Some("c2")), None, None);
     let missed = "violated: at 110.0 ms c1 and c2 both relied on the lock, and the nodes held it \
                   for c2";
     lease(&ends(50, None), Some(Verdict::Holds), Some(missed));
@@ -330,6 +352,24 @@ fn a_fault_of_the_node_excuses_a_wait_and_one_of_another_client_does_not() {
     check_stuck(&pauses("c1"), Some(missed));
 }
 
+/// A fault of two nodes that has ended on one of them is still in effect.
+#[test]
+fn a_fault_excuses_a_wait_until_it_has_ended_on_every_host() {
+    let ends = |on: &[&'static str]| {
+        let both = stuck()
+            .fault_begins(200, "n1", "pause")
+            .fault_begins(200, "n2", "pause");
+        let ended = on
+            .iter()
+            .fold(both, |it, host| it.fault_ends(500, host, "pause"));
+        ended.ends(9000)
+    };
+    check_stuck(&ends(&["n2"]), None);
+    let missed = "violated: c2 asked for the lock from 1800.0 ms to 9000.0 ms, and the nodes held \
+                  it for nobody that relied on it";
+    check_stuck(&ends(&["n1", "n2"]), Some(missed));
+}
+
 #[test]
 fn a_fault_that_ended_excuses_a_wait_for_its_length_and_a_second() {
     let waits = |ms| {
@@ -343,4 +383,107 @@ fn a_fault_that_ended_excuses_a_wait_for_its_length_and_a_second() {
     let missed = "violated: c2 asked for the lock from 1800.0 ms to 2801.0 ms, and the nodes held \
                   it for nobody that relied on it";
     check_stuck(&waits(2801), Some(missed));
+}
+
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
+const CLIENTS: [&str; 3] = ["c1", "c2", "c3"];
+
+/// Who may end a holding: a client, a node that propagates another's deletion, or nobody.
+const ENDERS: [Option<&str>; 5] = [Some("c1"), Some("c2"), Some("c3"), Some("n1"), None];
+
+/// Periods on three nodes for three clients, each ended by anybody; no two end at the same time, and those of
+/// one node for one client do not overlap.
+fn periods() -> impl Strategy<Value = Vec<Told>> {
+    let one = (0..3_usize, 0..3_usize, 0..40_u64, 1..20_u64, 0..5_usize);
+    vec(one, 0..9).prop_map(|drawn| {
+        let mut told: Vec<Told> = Vec::new();
+        for (node, client, from, lasts, by) in drawn {
+            // Ten apart, and the place keeps two from ending together.
+            let (from_ms, place) = (10 * from, told.len() as u64);
+            let until_ms = from_ms + 10 * lasts + place;
+            let meets = |it: &Told| it.2 <= until_ms && from_ms <= it.3;
+            let (node, client) = (NODES[node], CLIENTS[client]);
+            if !told
+                .iter()
+                .any(|it| (it.0, it.1) == (node, client) && meets(it))
+            {
+                told.push((node, client, from_ms, until_ms, ENDERS[by]));
+            }
+        }
+        told
+    })
+}
+
+fn held(need: usize, told: &[Told]) -> Holdings<'static> {
+    let mut holdings = holdings(need, []);
+    for one in told {
+        holdings.all.extend(self::holdings(need, [*one]).all);
+    }
+    holdings
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    /// Two clients release at overlapping times, and anybody deletes anybody's entries meanwhile. What counts for a
+    /// release is what its own client deleted during its call.
+    #[test]
+    fn a_release_is_held_to_its_own_clients_deletions(
+        told in periods(),
+        releases in vec((0..600_u64, 0..80_u64, 0..3_u32), 2),
+    ) {
+        let mut events: Vec<(u64, usize, Option<u32>)> = Vec::new();
+        for (client, &(called_ms, lasts_ms, removed)) in releases.iter().enumerate() {
+            events.push((called_ms, client, None));
+            events.push((called_ms + lasts_ms, client, Some(removed)));
+        }
+        events.sort_by_key(|event| event.0);
+        let mut history = HistoryBuilder::default();
+        for (at_ms, client, removed) in events {
+            history = match removed {
+                None => history.releases(at_ms, CLIENTS[client]),
+                Some(removed) => history.released(at_ms, CLIENTS[client], removed),
+            };
+        }
+        let wrong = releases.iter().zip(CLIENTS).any(|(&(called_ms, lasts_ms, removed), client)| {
+            let during = called_ms..=called_ms + lasts_ms;
+            let own = told.iter().filter(|it| it.4 == Some(client) && during.contains(&it.3));
+            own.count() < removed as usize
+        });
+        let (history, bounds) = (history.clone().history(), *history.bounds());
+        let timeline = Timeline::of(&history);
+        let holds = Verdict::Holds;
+        let found = foreign_release::contradiction(&timeline, &held(2, &told), &holds, &bounds);
+        let found = found.is_some_and(|found| found.contains("was told"));
+        prop_assert_eq!(found, wrong);
+    }
+
+    /// Another client takes the lock from its holder with the deletion after which too few nodes hold it.
+    #[test]
+    fn a_removal_is_anothers_deletion_of_the_entry_that_was_needed(told in periods(), need in 1..4_usize) {
+        let count = |client: &str, at_ms: u64| {
+            let holds = |it: &&Told| it.1 == client && it.2 <= at_ms && at_ms < it.3;
+            told.iter().filter(holds).count()
+        };
+        // What a server deletes later, it deletes because its master did.
+        let copies = |client: &str, at_ms: u64| {
+            let by_server = |it: &&Told| it.4.is_some_and(|by| by.starts_with('n'));
+            let holds = |it: &&Told| it.1 == client && it.2 <= at_ms && at_ms < it.3;
+            told.iter().filter(holds).filter(by_server).count()
+        };
+        let removals = told.iter().filter(|&&(_, client, _, until_ms, by)| {
+            let another = by.filter(|by| by.starts_with('c') && *by != client);
+            let left = count(client, until_ms) - copies(client, until_ms);
+            another.is_some() && count(client, until_ms - 1) >= need && left < need
+        });
+        let expected = removals.min_by_key(|it| it.3);
+        let expected = expected.map(|it| (it.3 * MS, it.4.expect("somebody"), it.1, it.0));
+        let found = foreign_release::first(&held(need, &told));
+        let found = found.as_ref().map(|it| (it.at_ns, &*it.by, &*it.from, &*it.node));
+        prop_assert_eq!(found, expected);
+    }
 }
