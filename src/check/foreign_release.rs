@@ -199,6 +199,24 @@ mod tests {
             .granted(510, "c2")
     }
 
+    /// A later grant that the key may belong to is one of the releaser's own, not one of the client that took
+    /// the lock over, whatever their numbers are.
+    #[test]
+    fn the_grant_of_the_client_that_took_over_excuses_no_release() {
+        HistoryBuilder::default()
+            .tries(0, "c2")
+            .granted(1, "c2")
+            .releases(2, "c2")
+            .released(3, "c2", 1)
+            .tries(4, "c1")
+            .holds_for(10, "c1", Wall, 100)
+            .tries(500, "c2")
+            .granted(510, "c2")
+            .releases(700, "c1")
+            .released(710, "c1", 1)
+            .expect_violation_at(ForeignRelease, 710);
+    }
+
     /// c1 takes the lock again, from a count of its own, after c2 has taken it over.
     #[test]
     fn a_grant_within_another_shows_nothing_of_the_key() {

@@ -443,11 +443,14 @@ pub fn reading(record: &Record, clock: ClockKind) -> u64 {
 }
 
 #[cfg(test)]
+mod stepped;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// A history of events, given as time, host and event. Every clock shows true time.
-    fn history<const N: usize>(events: [(u64, &str, Event); N]) -> History {
+    pub(super) fn history<const N: usize>(events: [(u64, &str, Event); N]) -> History {
         let record = |(at_ns, host, event): (u64, &str, Event)| Record {
             at_ns,
             host: host.into(),
@@ -462,7 +465,7 @@ mod tests {
     }
 
     /// The event of a grant, or of its extension, up to this time.
-    fn begins(grant: u32, until_ns: u64) -> Event {
+    pub(super) fn begins(grant: u32, until_ns: u64) -> Event {
         Event::BeliefBegins {
             grant,
             deadline: Some(Deadline {
@@ -475,7 +478,7 @@ mod tests {
     }
 
     /// The number of each grant, its beginning, its end by the deadline, and its end.
-    fn believed(history: &History) -> Vec<(u32, u64, u64, u64)> {
+    pub(super) fn believed(history: &History) -> Vec<(u32, u64, u64, u64)> {
         let grants = Timeline::of(history).grants.into_iter();
         let outline = |it: Grant| (it.number, it.begins_ns, it.lapses_ns, it.ends_ns);
         grants.map(outline).collect()

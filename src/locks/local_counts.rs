@@ -81,6 +81,9 @@ mod tests {
         assert_eq!(counts.enter_again(Owner(2)), None);
         counts.enter(&grant(2));
         assert_eq!(counts.enter_again(Owner(1)), Some(grant(1)));
+        // The hold of one is no hold of the other, whichever leaves first.
+        assert_eq!(counts.leave(Owner(2)), Remaining::Nothing);
+        counts.enter(&grant(2));
         assert_eq!(counts.leave(Owner(1)), Remaining::Holds);
         assert_eq!(counts.leave(Owner(2)), Remaining::Nothing);
         assert_eq!(counts.leave(Owner(1)), Remaining::Nothing);

@@ -11,6 +11,7 @@ mod held;
 mod lease_guard;
 mod locker;
 mod nonsense;
+mod owners;
 mod parameters;
 mod redisson;
 mod redisson_fair;

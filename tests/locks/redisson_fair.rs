@@ -8,7 +8,7 @@ use locklab_env::Env;
 use locklab_env::observe::NoopObserver;
 use locklab_env::redis::Reply;
 use locklab_history::{ClockKind, Name};
-use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner};
+use locklab_locks::{DynLock, Grant, LockError, Locker, Mode, Owner, Request};
 
 use crate::redisson::{integer, listen};
 use crate::stage::{attempt_in, attempt_of, call, lock, on_both, on_nodes, words};
@@ -36,6 +36,34 @@ fn told_ms(attempt: Result<Grant, LockError>) -> Option<u64> {
 async fn may_wait_ms<E: Env>(env: &E, node: &Name, waiter: &str) -> i64 {
     let score = words(env, node, &["ZSCORE", TIMES, waiter]).await;
     score[0].parse::<i64>().expect("whole milliseconds") - wall_ms(env)
+}
+
+/// Those behind a waiter that gives up are one place nearer, and those before it are not.
+#[test]
+fn a_waiter_that_gives_up_moves_only_those_behind_it() {
+    on_nodes(1, 0, async |env, nodes| {
+        let lock = fair(&env, &nodes, "lease_ms = 20_000\nfair_wait_ms = 60_000");
+        let held = attempt_of(&lock, Owner(1)).await.expect("the lock is free");
+        let uuid = held.token.strip_suffix(":1").expect("uuid:thread-id");
+        let until_ms = async |owner: u32| {
+            let waiter = format!("{uuid}:{owner}");
+            words(&env, &nodes[0], &["ZSCORE", TIMES, &waiter]).await[0]
+                .parse::<i64>()
+                .expect("whole milliseconds")
+        };
+        for owner in [2, 3, 4] {
+            told_ms(attempt_of(&lock, Owner(owner)).await);
+        }
+        let before = [until_ms(2).await, until_ms(4).await];
+        let gives_up = Request {
+            owner: Owner(3),
+            wait: Some(Duration::ZERO),
+            mode: Mode::Exclusive,
+        };
+        lock.give_up(gives_up).await;
+        let after = [until_ms(2).await, until_ms(4).await];
+        assert_eq!(after, [before[0], before[1] - 60_000]);
+    });
 }
 
 async fn queues_and_wakes(env: impl Env, nodes: Vec<Name>) {

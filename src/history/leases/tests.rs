@@ -215,3 +215,25 @@ fn a_value_that_a_client_has_set_stays_its_own() {
         "a of c1 30-1000 Run by nobody",
     ]);
 }
+
+/// A node that goes by its monotonic clock expires the key by that one, whatever its wall clock shows.
+#[test]
+fn a_lease_ends_by_the_clock_that_its_time_to_live_is_on() {
+    for clock in [ClockKind::Wall, ClockKind::Monotonic] {
+        let mut held = run().sets(10, Some("c1"), lives("a", 100));
+        let expires = held.contents.snapshots[0].changed[0].now.as_mut();
+        expires.expect("a value").expires = Some(Deadline {
+            clock,
+            at_ns: 110 * MS,
+        });
+        // At 60 ms the wall clock was set back by 50 ms.
+        let mut later = held.n1(60, Phase::Before).n1(400, Phase::Before);
+        for record in &mut later.history.records {
+            record.wall_ns -= 50 * MS;
+        }
+        match clock {
+            ClockKind::Wall => later.check(&["a of c1 10-160 Expired by nobody"]),
+            ClockKind::Monotonic => later.check(&["a of c1 10-110 Expired by nobody"]),
+        }
+    }
+}

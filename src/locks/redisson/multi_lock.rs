@@ -235,3 +235,47 @@ pub(crate) fn bound(shared: &Shared, nodes: u32) -> Bound {
         ..of_one
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redisson::resend::Resend;
+    use crate::redisson::watchdog::OnError;
+    use locklab_env::noop::NoopEnv;
+
+    /// The shortest and the longest wait of `lock` on this many nodes, in milliseconds.
+    #[track_caller]
+    fn check(lease: Lease, count: usize, expected_ms: [u128; 2]) {
+        let shared = Shared {
+            lease,
+            on_error: OnError::Stop,
+            resend: Resend {
+                times: 0,
+                reply_timeout_ms: 1000,
+                interval_ms: 100,
+            },
+            check_replicas: false,
+        };
+        let drawn_ms = [0, u64::MAX].map(|drawn| {
+            let env = NoopEnv {
+                drawn,
+                ..NoopEnv::default()
+            };
+            let nodes = vec![Name::from("n1"); count];
+            let lock = MultiLock::new(env, &nodes, shared, Kind::All);
+            lock.draw_wait().as_millis()
+        });
+        assert_eq!(drawn_ms, expected_ms);
+    }
+
+    /// `RedissonMultiLock.lock`: from half of the lease to the lease if that is at most 1500 ms for each
+    /// lock; if it is longer, from there to the lease; without a lease 1500 ms for each.
+    #[test]
+    fn the_wait_is_drawn_from_the_lease_and_the_number_of_locks() {
+        check(Lease::Given { ms: 1000 }, 3, [500, 999]);
+        check(Lease::Given { ms: 4500 }, 3, [2250, 4499]);
+        check(Lease::Given { ms: 6500 }, 3, [4500, 6499]);
+        check(Lease::Renewed { ms: 1000 }, 3, [4500, 4500]);
+        check(Lease::Renewed { ms: 1000 }, 5, [7500, 7500]);
+    }
+}
