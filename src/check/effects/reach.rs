@@ -216,7 +216,10 @@ mod tests {
                 .links_fail(55, "cut", sides, PacketFault::Cut);
             cut.fails(60, "c2")
         };
-        asks(["n1", "n1r1"]).expect_shown(Lease);
+        let between = held().tries(50, "c2");
+        let between = between.links_fail(55, "cut", ["n1", "n1r1"], PacketFault::Cut);
+        let between = between.releases(57, "c1").released(58, "c1", 1);
+        between.fails(60, "c2").expect_shown(Lease);
         asks(["c2", "n1"]).expect_inconclusive(Lease, "no fault met a client that used the lock");
         let on_three = asks(["c2", "n1"]).on_nodes(3);
         on_three.expect_shown(Lease);
