@@ -33,6 +33,9 @@ enum Change {
 /// A change, its time in milliseconds, and the host that it strikes.
 type Struck = (u64, usize, Change);
 
+/// What a host's wall clock and its monotonic clock show at every millisecond.
+type Shown = Vec<(u64, u64)>;
+
 /// What one host's clocks show, added up piece by piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Clocks {
@@ -134,7 +137,7 @@ fn simulated(
     configs: &[HostConfig],
     changes: &[Struck],
     sleeps_ns: &[u64],
-) -> (Vec<Vec<(u64, u64)>>, Vec<Vec<u64>>) {
+) -> (Vec<Shown>, Vec<Vec<u64>>) {
     let mut world = World::new(Config::default(), configs);
     let hosts = world.hosts();
     let course = Rc::new(RefCell::new(vec![Vec::new(); hosts.len()]));
