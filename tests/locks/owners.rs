@@ -4,8 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_env::Env;
+use locklab_env::observe::NoopObserver;
 use locklab_history::ClockKind;
-use locklab_locks::{LockError, Mode, Owner};
+use locklab_locks::{LockError, Locker, Mode, Owner};
 
 use crate::parameters::forms;
 use crate::stage::{attempt, attempt_in, attempt_of, lock, on_nodes, on_servers};
@@ -94,6 +95,25 @@ fn a_lock_that_its_holder_measures_is_over_at_its_deadline() {
                 env.sleep(Duration::from_nanos(left_ns)).await;
                 let extended = lock.extend(&grant).await;
                 assert_eq!(extended.is_ok(), extends, "{text}: {extended:?}");
+            });
+        }
+    }
+}
+
+/// A guard is valid until its deadline, and not at it.
+#[test]
+fn a_guard_is_valid_up_to_its_deadline() {
+    for clock in ["wall", "monotonic"] {
+        for (before_ns, valid) in [(1, true), (0, false)] {
+            on_nodes(1, 0, move |env, names| async move {
+                let text = format!("name = \"set-nx-px\"\nttl_ms = 300\nclock = \"{clock}\"");
+                let lock = lock(&env, &names, &text);
+                let locker = Locker::new(env.clone(), lock, NoopObserver);
+                let guard = locker.acquire(Owner::ONLY).await;
+                let deadline = guard.deadline().expect("a lease");
+                let left_ns = deadline.at_ns - env.now_ns(deadline.clock) - before_ns;
+                env.sleep(Duration::from_nanos(left_ns)).await;
+                assert_eq!(guard.is_valid(), valid, "{clock}");
             });
         }
     }
