@@ -80,6 +80,12 @@ fn check_jobs(lock: &str, jobs: &[Job], steps: &[&str], stuck: &[&str]) {
             true => Finding::Violated,
             false => Finding::Holds,
         };
+        // A client that dies before its first request, or when it has released the lock, leaves nothing behind.
+        let is_bystander = ["acquiring", "released"].contains(step);
+        let expected = match expected {
+            Finding::Holds if is_bystander && tally.holds == 0 => Finding::Inconclusive,
+            expected => expected,
+        };
         let finding = Prediction::HOLDS.finding(&tally);
         assert_eq!(finding, expected, "{lock} at {step}: {tally:?}");
     }
