@@ -167,6 +167,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "redisson/redlock-paused",
     "redisson/redlock-prolongs",
     "redisson/reentrant",
+    "redisson/renewed-node-back",
     "redisson/resent-acquire",
     "redisson/resent-release",
     "redisson/resent-release-latched",
