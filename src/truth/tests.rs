@@ -244,6 +244,15 @@ fn of_two_that_rely_on_the_lock_the_nodes_hold_it_for_one() {
     lease(&ends(50, None), Some(Verdict::Holds), Some(missed));
 }
 
+/// A grant within one's own may come from a count in the client, and one within another's may not.
+#[test]
+fn a_grant_within_anothers_stands_on_the_nodes_too() {
+    let nodes = holdings(1, [("n1", "c1", 5, 50, None)]);
+    let expected = "c2 was granted the lock at 110.0 ms, and not enough nodes had held it for c2 \
+                    since it asked";
+    check(Property::Lease, &both_rely(), &nodes, None, Some(expected));
+}
+
 /// c1 holds the lock for ever by the node; c2 asks and asks.
 fn stuck() -> HistoryBuilder {
     HistoryBuilder::default()
