@@ -113,7 +113,7 @@ fn page_compares_locks_as_place_does_also_after_an_interruption() {
     let text: Vec<&str> = section.text.split_whitespace().collect();
     let text = text.join(" ");
     assert!(
-        text.contains("Some placements violate that of `set-nx-px (with token)` (9 of 1,752)."),
+        text.contains("Some placements violate that of `set-nx-px (with token)` (19 of 3,068)."),
         "{text}"
     );
     let files = export::files(section).expect("they can be made");
