@@ -133,6 +133,26 @@ mod tests {
         }
     }
 
+    /// With X = -E and E exponential with mean 100, P(X > x) = 1 - exp(x / 100).
+    #[test]
+    fn tail_of_a_mirrored_distribution_is_that_of_its_negative_values() {
+        for text in [
+            "{ exponential = -100 }",
+            "{ mixture = [[1, { exponential = -100 }]] }",
+        ] {
+            let by = read(text).expect(text);
+            for tail in [0.01_f64, 0.25, 0.9] {
+                let expected = 100.0 * (1.0 - tail).ln();
+                let found = by.0.at_tail_ms(tail);
+                assert!((found - expected).abs() < 1e-6, "{text} at {tail}: {found}");
+                assert!(
+                    (by.0.tail_at(found) - tail).abs() < 1e-9,
+                    "{text} at {found}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn a_constant_draws_nothing_and_another_as_much_as_a_duration_does() {
         for (text, draws) in [
