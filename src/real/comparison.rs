@@ -3,7 +3,7 @@
 //! A significance test that finds no difference shows nothing: with few runs it never finds one.
 //! So rates are compared by an interval of their difference, and with a bound. The interval lies
 //! within the bound: they are *equivalent*. It lies outside: they *differ*. Otherwise it is unclear,
-//! and the number of runs is told that would decide ([`difference`]).
+//! and the number of runs is told that would decide (`difference`).
 //!
 //! - *Equivalent* is said of one rate by itself: the interval is that at 95 %. That is two one-sided
 //!   tests (D. J. Schuirmann, 1987), each at 2.5 %: there are two looks at the runs ([`Runs`]), and

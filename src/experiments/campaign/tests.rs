@@ -159,7 +159,7 @@ fn at_steps(seeds: u64) -> Campaign {
 
 #[test]
 fn parts_join_to_the_counts_of_the_whole() {
-    const SEEDS: u64 = 40;
+    const SEEDS: u64 = 160;
     let campaign = at_steps(SEEDS);
     let rehearsals = Rehearsals::of_threads(1);
     let add = |seed, part: &mut Searched| {
