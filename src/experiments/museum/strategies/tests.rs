@@ -56,13 +56,13 @@ fn an_exhibit_with_a_scenario_is_refused() {
 }
 
 #[test]
-fn a_lock_without_a_lease_is_found_in_every_way() {
+fn an_unconditional_renewal_is_found_in_every_way() {
     for way in Way::ALL {
         let limit = match way {
             Way::Place(Strategy::Steps | Strategy::Mixed) | Way::Late => 80,
             _ => 12,
         };
-        let found = start("no-lease", way, 0..limit);
+        let found = start("unconditional-renewal", way, 0..limit);
         let (violated, shown) = (
             found.violated.expect("violated"),
             found.shown.expect("shown"),
@@ -101,7 +101,7 @@ fn only_messages_are_late() {
         chosen.drawn.schedule.faults
     };
     for seed in 0..20 {
-        let faults = drawn("no-lease", seed);
+        let faults = drawn("unconditional-renewal", seed);
         assert!(!faults.is_empty());
         assert!(faults.iter().all(|it| it.kind() == FaultKind::SlowLink));
         assert_eq!(drawn("node-clock-jump", seed), []);
