@@ -23,6 +23,7 @@ use locklab_runner::judged::JudgedRun;
 use locklab_runner::pool::lock;
 use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
+use locklab_values::units::ns_from_ms;
 
 /// The longest stall of the machine in a run that counts, in nanoseconds, and the longest delay with
 /// which a process began in it. A run with a longer one is discarded, because it may have caused the
@@ -230,7 +231,10 @@ impl Series<'_> {
                     }
                     let run = JudgedRun::of(run, schedule, &scenario);
                     outcome.real.add(seed, &run.judged());
-                    outcome.runs.insert(seed, Sketch::of(&run.judged()));
+                    let horizon_ns = ns_from_ms(scenario.horizon_ms);
+                    outcome
+                        .runs
+                        .insert(seed, Sketch::of(&run.judged(), horizon_ns));
                 }
             }
             Err(error) => outcome.failure = Some(error.to_string()),

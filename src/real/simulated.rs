@@ -8,6 +8,7 @@ use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
+use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::jitter::Jitter;
@@ -57,7 +58,7 @@ impl Simulated {
     /// If it has no result.
     pub fn add(&mut self, scenario: &Scenario, seed: u64) -> Result<(), RunError> {
         let run = judged::run(scenario, seed, Keep::default())?;
-        self.take(seed, &run);
+        self.take(scenario, seed, &run);
         Ok(())
     }
 
@@ -96,12 +97,14 @@ impl Simulated {
     fn add_drawn(&mut self, drawn: Drawn<'_>, seed: u64, own: u64) -> Result<(), RunError> {
         let Drawn { scenario, schedule } = drawn;
         let run = judged::run_schedule(&scenario, own, schedule, Keep::default())?;
-        self.take(seed, &run);
+        self.take(&scenario, seed, &run);
         Ok(())
     }
 
-    fn take(&mut self, seed: u64, run: &JudgedRun) {
+    fn take(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
         self.cell.add(seed, &run.judged());
-        self.runs.insert(seed, Sketch::of(&run.judged()));
+        let horizon_ns = ns_from_ms(scenario.horizon_ms);
+        self.runs
+            .insert(seed, Sketch::of(&run.judged(), horizon_ns));
     }
 }

@@ -58,8 +58,9 @@ impl Observable {
         }
     }
 
-    /// Its value in a run, in nanoseconds of true time; `None` if the run has none.
-    pub fn of(self, history: &History) -> Option<u64> {
+    /// Its value in a run that was cut off at `horizon_ns` if it took so long, in nanoseconds of true time; `None` if
+    /// the run has none.
+    pub fn of(self, history: &History, horizon_ns: u64) -> Option<u64> {
         let records = &history.records[..];
         match self {
             Observable::Grant => between(records, is_request, |_, record| is_grant(record)),
@@ -80,6 +81,8 @@ impl Observable {
                 };
                 matches!(point, Point::Notice(notice) if **notice == *SWITCHED)
             }),
+            // The last call of a run that is cut off shows where in its rounds that was.
+            Observable::Finish if history.end_ns >= horizon_ns => None,
             Observable::Finish if has_open_calls(records) => None,
             Observable::Finish => {
                 let first = records.iter().find(|record| is_request(record))?;
@@ -174,11 +177,11 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Of a run with this history and these verdicts.
-    pub fn of(run: &crate::Judged<'_>) -> Sketch {
+    /// Of a run with this history and these verdicts, which was cut off at `horizon_ns` if it took so long.
+    pub fn of(run: &crate::Judged<'_>, horizon_ns: u64) -> Sketch {
         let is_violated =
             |(_, verdict): &(&Property, &Verdict)| matches!(verdict, Verdict::Violated(_));
-        let duration = |observable: Observable| Some((observable, observable.of(run.history)?));
+        let duration = |it: Observable| Some((it, it.of(run.history, horizon_ns)?));
         Sketch {
             violated: { run.verdicts.iter().filter(is_violated) }
                 .map(|(property, _)| *property)
@@ -248,7 +251,7 @@ mod tests {
             records,
             ..History::default()
         };
-        let of = |observable: Observable| Some((observable, observable.of(&history)?));
+        let of = |observable: Observable| Some((observable, observable.of(&history, 1000)?));
         Observable::ALL.into_iter().filter_map(of).collect()
     }
 
@@ -285,12 +288,23 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_cut_off_within_a_call_has_not_finished() {
+    fn a_run_that_is_cut_off_has_not_finished() {
         let mut records = vec![
             asks(5, "c1", 1, Op::Acquire),
             returns(9, "c1", 1, Op::Acquire, Outcome::Failed),
         ];
         assert_eq!(durations(records.clone()), [(Observable::Finish, 4)]);
+        let cut_off = History {
+            records: records.clone(),
+            end_ns: 1000,
+            ..History::default()
+        };
+        assert_eq!(
+            Observable::Finish.of(&cut_off, 1000),
+            None,
+            "between two calls"
+        );
+        assert_eq!(Observable::Finish.of(&cut_off, 1001), Some(4));
         records.push(asks(10, "c2", 1, Op::Acquire));
         assert_eq!(durations(records.clone()), []);
         records.push(returns(12, "c2", 1, Op::Acquire, Outcome::Failed));

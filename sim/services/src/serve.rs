@@ -24,9 +24,7 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
-use locklab_redis::endpoint::{
-    self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS,
-};
+use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, Limits, Now, TOO_MANY_CLIENTS};
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
 use locklab_world::{Host, HostId, host_of};
 
@@ -140,14 +138,15 @@ async fn refuse(mut stream: TcpStream) {
 /// Sleeps until the wall clock has advanced by this duration. If the clock is stepped during the
 /// sleep, the end shifts too: only this clock measures how long the process was down.
 async fn wait_by_wall_clock(host: &Host, duration: Duration) {
+    // As often as the process that waits before a real server begins.
+    const NAP: Duration = Duration::from_millis(1);
     let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
     loop {
         let left_ns = until_ns.saturating_sub(host.wall_ns());
         if left_ns == 0 {
             return;
         }
-        host.sleep(Duration::from_nanos(left_ns).min(MAX_SLEEP))
-            .await;
+        host.sleep(Duration::from_nanos(left_ns).min(NAP)).await;
     }
 }
 

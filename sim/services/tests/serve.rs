@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use locklab_link::{LinkEffect, LinkRule};
 use locklab_redis::{NodeConfig, Parameters};
+use locklab_services::disk::Disk;
 use locklab_services::serve::{self, Setup};
 use locklab_values::dist::Dist;
 use locklab_world::{Config, Host, HostConfig, HostId, TcpStream, World};
@@ -350,4 +351,42 @@ fn parameter_that_redis_rejects_is_rejected() {
     assert!(refused("maxclients", "0"));
     assert!(refused("no-such-thing", "1"));
     assert!(refused("replicaof", "n1"));
+}
+
+/// A service manager's timer ends when the clock says so, which may be at once. `kleppmann/k12-one-node` runs on real
+/// servers too, where the process that waits looks every millisecond.
+#[test]
+fn setting_the_clock_forward_ends_the_wait_for_a_restart() {
+    let mut world = World::new(Config::default(), &[HostConfig::default(); 2]);
+    let hosts = world.hosts();
+    let (node, own) = (hosts[0], hosts[1]);
+    let disk = Rc::new(RefCell::new(Disk::default()));
+    world.start(node, move |host| {
+        let setup = Setup {
+            disk: disk.clone(),
+            restart_delay: Duration::from_secs(1),
+            ..Setup::default()
+        };
+        serve::run(host, setup, PORT)
+    });
+    world.at(10 * MS, move |world| world.crash(node));
+    world.at(20 * MS, move |world| world.restart(node));
+    world.at(333 * MS, move |world| {
+        world.step_wall(node, 990 * MS as i64)
+    });
+    let log = Log::default();
+    let seen = log.clone();
+    world.start(own, move |host| {
+        let log = seen.clone();
+        async move {
+            host.sleep(Duration::from_millis(100)).await;
+            drop(Client::connect(&host, node).await);
+            note(&log, &host, "connected".into());
+        }
+    });
+    world.run(2_000 * MS);
+    let log = log.borrow();
+    let (at_ms, _) = log.first().expect("the node is back");
+    // A nap, a round trip of its refusal, and one of the connection.
+    assert!((333..=360).contains(at_ms), "{at_ms}");
 }
