@@ -16,10 +16,12 @@ mod determinism;
 mod docs;
 mod format;
 mod fuzz;
+mod golden;
 mod locks;
 mod mutants;
 mod plants;
 mod published;
+mod quick;
 mod redis;
 mod release;
 mod slurm;
@@ -39,6 +41,8 @@ Usage: cargo xtask <chore>
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,
                    a search over all locks, and the build of the other simulators' workloads
+  quick [CRATE…]   The checks of what was changed, or of these crates, in a minute: unit tests, and the
+                   tests that catch mistakes planted in the changed files
   tests [--copy]   The tests in debug, several binaries at a time; --copy: in the copy of the
                    tree with planted mistakes, all of them switched off, as CI does
   tests --release  The tests that simulate much, in release
@@ -53,6 +57,9 @@ Usage: cargo xtask <chore>
   campaign [--minutes N] [--seed S]
                    Search all locks for violations of what no fault may violate: with each strategy
                    for N minutes, from a new seed on
+  golden [--base COMMIT]
+                   Make a little of each kind of result, and compare it with what the last commit (or this
+                   one) makes, line by line: what a change that moves code only must leave as it was
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--minutes N] [SUBJECT…]
@@ -121,6 +128,9 @@ fn main() -> ExitCode {
         ["campaign", "--minutes", minutes] => campaign::run(minutes, None),
         ["campaign", "--seed", seed] => campaign::run(campaign::MINUTES, Some(seed)),
         ["campaign", "--minutes", minutes, "--seed", seed] => campaign::run(minutes, Some(seed)),
+        ["golden"] => golden::run(None),
+        ["golden", "--base", commit] => golden::run(Some(commit)),
+        ["quick", ref names @ ..] => quick::run(names),
         ["published"] => published::run(),
         ["deny"] => deny::run(),
         ["mutants", ref words @ ..] => mutants::run(words),

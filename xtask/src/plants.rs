@@ -20,12 +20,11 @@ mod tree;
 mod trial;
 
 pub use choice::Which;
-use data::Plant;
-pub use data::{Binary, FOLDER};
+pub use data::{Binary, Catcher, FOLDER, Plant, of as all};
 pub use search::Search;
 pub use tree::write as write_tree;
 use trial::{Control, Packages};
-pub use trial::{SCENARIO, executable};
+pub use trial::{SCENARIO, SEEDS, executable};
 
 /// The folder of the copy.
 const TREE: &str = "target/plants/tree";

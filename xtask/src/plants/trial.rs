@@ -19,7 +19,7 @@ use crate::tool::{PRODUCT, cargo_in};
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
 
 /// The environment variable with another number of runs of each scenario.
-const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
+pub const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
 
 /// A trial that takes longer is named with its time.
 const SLOW_S: f64 = 20.0;

@@ -1,0 +1,229 @@
+//! The checks of what was changed, in a minute: the format, the rules of `tidy`, the unit tests of the changed crates,
+//! and the tests that catch the mistakes planted in the changed files. The planted mistakes say which test notices
+//! what, so that no other table has to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use crate::commit::git;
+use crate::plants::{Binary, Catcher, Plant, SCENARIO, SEEDS};
+use crate::source::{self, File};
+use crate::tool::{cargo, perform};
+use crate::{format, plants, tidy};
+
+/// The runs of a scenario, in debug.
+const RUNS: &str = "10";
+
+/// Checks these crates, by folder or name (`locks`, `sim/redis`, `locklab-check`); without one, those that differ from
+/// the last commit, or if none does, those that the last commit changed.
+///
+/// # Errors
+///
+/// If a check fails, or a crate is unknown.
+pub fn run(crates: &[&str]) -> Result<()> {
+    let files = source::files()?;
+    let folders: BTreeSet<&str> = files.iter().filter_map(|file| folder(&file.path)).collect();
+    let changed: Vec<String> = match crates {
+        [] => changed()?,
+        named => {
+            let mut chosen = Vec::new();
+            for name in named {
+                let folder = chosen_by(name, &folders)
+                    .with_context(|| format!("no crate is called {name}: {folders:?}"))?;
+                let within = |path: &&str| belongs(path, folder);
+                let paths = files.iter().map(|file| &*file.path).filter(within);
+                chosen.extend(paths.map(str::to_owned));
+            }
+            chosen
+        }
+    };
+    let all = plants::all(&files)?;
+    let checks = checks(&changed, &files, &all)?;
+    println!("==> format, tidy");
+    format::run(format::Mode::Check)?;
+    tidy::run()?;
+    let mut failed = Vec::new();
+    for (binary, wanted) in &checks {
+        if let Err(error) = perform_one(binary, wanted) {
+            failed.push(format!("{error:#}"));
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    println!("quick: {} binaries of tests pass", checks.len());
+    Ok(())
+}
+
+/// What of a binary is run.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// All of it.
+    whole: bool,
+    /// The tests whose names contain one of these.
+    filters: BTreeSet<String>,
+    scenarios: BTreeSet<String>,
+}
+
+/// The checks of these files: the unit tests of their crates, and whatever catches a mistake in one of them.
+fn checks(
+    changed: &[String],
+    files: &[File],
+    plants: &[Plant],
+) -> Result<BTreeMap<Binary, Wanted>> {
+    let mut checks: BTreeMap<Binary, Wanted> = BTreeMap::new();
+    let crates: BTreeSet<&str> = changed.iter().filter_map(|path| folder(path)).collect();
+    for folder in crates {
+        let package = package_in(folder, files)?;
+        let binary = match &*package {
+            "xtask" => of(&package, Some("xtask")),
+            _ => of(&package, None),
+        };
+        checks.entry(binary).or_default().whole = true;
+    }
+    for test in changed.iter().filter_map(|path| test_of(path, files)) {
+        let binary = of("locklab", Some(test));
+        checks.entry(binary).or_default().whole = true;
+    }
+    for plant in plants.iter().filter(|plant| changed.contains(&plant.file)) {
+        match plant.caught_by()? {
+            Catcher::Scenario(name) => {
+                let runs = checks.entry(of("locklab", Some("plants"))).or_default();
+                runs.scenarios.insert(name);
+            }
+            Catcher::Test(binary, filter) => {
+                checks.entry(binary).or_default().filters.insert(filter);
+            }
+        }
+    }
+    Ok(checks)
+}
+
+fn of(package: &str, test: Option<&str>) -> Binary {
+    Binary {
+        package: package.to_owned(),
+        test: test.map(str::to_owned),
+    }
+}
+
+fn perform_one(binary: &Binary, wanted: &Wanted) -> Result<()> {
+    let target = match &binary.test {
+        Some(test) if *test == binary.package => format!("--bin {test}"),
+        Some(test) => format!("--test {test}"),
+        None => "--lib".to_owned(),
+    };
+    let line = format!("test --quiet --package {} {target}", binary.package);
+    for scenario in &wanted.scenarios {
+        println!("==> {scenario}");
+        let mut command = cargo(&line);
+        command.env(SCENARIO, scenario).env(SEEDS, RUNS);
+        perform(command)?;
+    }
+    if wanted.whole || !wanted.filters.is_empty() {
+        let mut command = cargo(&line);
+        println!("==> cargo {line}");
+        if !wanted.whole {
+            command.arg("--").args(&wanted.filters);
+        }
+        perform(command)?;
+    }
+    Ok(())
+}
+
+/// The files that differ from the last commit, or if none does, those that it changed.
+fn changed() -> Result<Vec<String>> {
+    let lines = |text: String| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let mut paths = lines(git(&["diff", "--name-only", "HEAD"])?);
+    paths.extend(lines(git(&["ls-files", "--others", "--exclude-standard"])?));
+    if paths.is_empty() {
+        paths = lines(git(&["diff", "--name-only", "HEAD~1", "HEAD"])?);
+    }
+    Ok(paths)
+}
+
+/// The folder of the crate of a source file: `src/locks`, `sim/world`, `xtask`.
+fn folder(path: &str) -> Option<&str> {
+    let depth = match path.split('/').next()? {
+        "src" | "sim" => 2,
+        "xtask" => 1,
+        _ => return None,
+    };
+    let (end, _) = path.match_indices('/').nth(depth - 1)?;
+    Some(&path[..end])
+}
+
+fn belongs(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder)
+        .is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn chosen_by<'a>(name: &str, folders: &BTreeSet<&'a str>) -> Option<&'a str> {
+    let name = name.trim_start_matches("locklab-").trim_end_matches('/');
+    let is_it = |folder: &&&str| **folder == name || folder.rsplit('/').next() == Some(name);
+    folders.iter().find(is_it).copied()
+}
+
+/// The name of the package in a folder.
+fn package_in(folder: &str, files: &[File]) -> Result<String> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        package: Package,
+    }
+    #[derive(Deserialize)]
+    struct Package {
+        name: String,
+    }
+    let path = format!("{folder}/Cargo.toml");
+    let manifest = files.iter().find(|file| file.path == path);
+    let manifest = manifest.with_context(|| format!("there is no {path}"))?;
+    let manifest: Manifest = toml::from_str(&manifest.text).context(path)?;
+    Ok(manifest.package.name)
+}
+
+/// The name of the binary of tests that a file belongs to: of `tests/claims.rs`, `tests/paper/retries.rs`.
+fn test_of<'a>(path: &'a str, files: &[File]) -> Option<&'a str> {
+    let inner = path.strip_prefix("tests/")?;
+    let (name, main) = match inner.split_once('/') {
+        Some((name, _)) => (name, format!("tests/{name}/main.rs")),
+        None => (inner.strip_suffix(".rs")?, path.to_owned()),
+    };
+    files.iter().any(|file| file.path == main).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_file_is_checked_by_what_catches_its_mistakes() {
+        let files = source::files_below("..").expect("this is a checkout");
+        let all = plants::all(&files).expect("they are valid");
+        let plant = |name: &str| {
+            all.iter()
+                .find(|plant| plant.name == name)
+                .expect("it is planted")
+        };
+        let file = plant("unique-ignores-index").file.clone();
+        let changed = [file, "tests/claims.rs".to_owned()];
+        let checks = checks(&changed, &files, &all).expect("its crate is known");
+        assert!(checks[&of("locklab", Some("claims"))].whole);
+        assert!(checks[&of("locklab-locks", None)].whole);
+        let Catcher::Test(binary, filter) = plant("unique-ignores-index").caught_by().expect("one")
+        else {
+            panic!("a test catches it");
+        };
+        assert!(checks[&binary].filters.contains(&filter));
+    }
+
+    #[test]
+    fn a_crate_is_a_folder() {
+        assert_eq!(folder("src/locks/redlock.rs"), Some("src/locks"));
+        assert_eq!(folder("xtask/src/main.rs"), Some("xtask"));
+        assert_eq!(folder("docs/faults.md"), None);
+        assert_eq!(folder("src/lib.rs"), None);
+        let folders = BTreeSet::from(["sim/redis", "src/locks"]);
+        assert_eq!(chosen_by("locklab-redis", &folders), Some("sim/redis"));
+        assert_eq!(chosen_by("src/locks/", &folders), Some("src/locks"));
+        assert_eq!(chosen_by("lock", &folders), None);
+    }
+}
