@@ -29,7 +29,7 @@ const WAITING: &[&str] = &[
     "serve",
     "sockets",
     "cli",
-    "view",
+    "page",
 ];
 
 /// The test binaries that run beside the one for each core.

@@ -46,7 +46,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         name: "locks",
         code: &["src/locks/"],
-        tests: &["locklab-locks --lib", "locklab --test locks"],
+        tests: &["locklab-locks --lib", "locklab-locks --test locks"],
         by_scenarios: true,
     },
     Subject {

@@ -83,13 +83,13 @@ const LONG: &[Step] = &[
     .in_real_time(),
     Step::test(
         "a large run in the browser", // where there is a Chromium
-        "cargo test --package locklab --test view measure -- --nocapture",
+        "cargo test --package locklab-view --test page measure -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
     // Where it is installed.
     Step::test(
         "locks on ZooKeeper",
-        "cargo test --package locklab --test locks --test zookeeper -- --nocapture",
+        "cargo test --package locklab --package locklab-locks --test locks --test zookeeper -- --nocapture",
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),

@@ -141,7 +141,7 @@ fn a_latched_release_does_the_same_and_leaves_nothing_behind() {
 /// request.
 async fn answers_again(env: impl Env, nodes: Vec<Name>) {
     let n1 = &nodes[0];
-    let script = include_str!("../../src/locks/scripts/redisson_release_latched.lua");
+    let script = include_str!("../../scripts/redisson_release_latched.lua");
     let release = async |request: &str| {
         let latch = format!("redisson_unlock_latch:{{lock}}:{request}");
         let keys = ["lock", CHANNEL, &latch];
