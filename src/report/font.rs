@@ -5,8 +5,10 @@ use std::sync::LazyLock;
 use ab_glyph::{Font, FontRef, OutlineCurve, Point};
 use tiny_skia::{Path, PathBuilder};
 
-/// A subset of DejaVu Sans; `assets/fonts/README.md` says which.
-pub(super) const BYTES: &[u8] = include_bytes!("../../assets/fonts/DejaVuSans-subset.ttf");
+/// DejaVu Sans, so that a picture has the same bytes on every machine.
+pub(super) fn bytes() -> &'static [u8] {
+    dejavu::sans::regular()
+}
 
 /// The font families that the pictures name; Verdana has the same widths if a viewer has no
 /// DejaVu Sans.
@@ -16,7 +18,7 @@ pub(super) const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 pub(super) const LINE_HEIGHT: f64 = 1.24;
 
 static FONT: LazyLock<FontRef<'static>> =
-    LazyLock::new(|| FontRef::try_from_slice(BYTES).expect("the built-in font is a valid font"));
+    LazyLock::new(|| FontRef::try_from_slice(bytes()).expect("the built-in font is a valid font"));
 
 /// The width of `text` at `size`, in the unit of `size`.
 pub(super) fn width(text: &str, size: f64) -> f64 {
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn font_subset_has_every_glyph_that_pictures_use() {
+    fn font_has_every_glyph_that_pictures_use() {
         assert_eq!(missing("azAZ09äé∞≤≥±−–—×·→…µ%●○✗✓≈"), []);
         assert_eq!(missing("a 中"), ['中']);
     }

@@ -332,8 +332,7 @@ pub(super) mod tests {
         };
         assert!(has("/FontFile2") && has("/Identity-H") && has("/ToUnicode"));
         // The minus sign, of which the drawing has no other letter.
-        let (_, glyph, _) = font::glyphs("−").next().expect("a glyph");
-        assert!(has(&format!("<{glyph:04X}> <2212>")), "{glyph:04X}");
+        assert!(has("<0001> <2212>"), "the first glyph of the file");
         // What has no text has no font.
         let bare = pdf(&Drawing::chart((20, 10))).expect("it is drawn");
         assert!(bare.len() < 2_000, "{}", bare.len());

@@ -21,7 +21,7 @@ const HEADING: u32 = 26;
 
 /// The chart.
 pub(super) fn drawing(plot: &Plot, sheet: &Sheet) -> Result<Drawing, Error> {
-    register_font(font::FAMILY, FontStyle::Normal, font::BYTES)
+    register_font(font::FAMILY, FontStyle::Normal, font::bytes())
         .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
     let width = sheet.width;
     let header = Header::new(plot, sheet);

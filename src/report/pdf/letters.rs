@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
 use pdf_writer::{Filter, Name, Pdf, Rect, Ref, Str};
+use subsetter::GlyphRemapper;
 
 use super::super::font;
 use super::COMPRESSION;
@@ -23,21 +24,27 @@ const GLYPHS: SystemInfo<'_> = SystemInfo {
     supplement: 0,
 };
 
-/// The letters that are used: by glyph, the character and the width in thousandths of the size.
+/// The letters that are used.
 #[derive(Default)]
-pub(super) struct Letters(BTreeMap<u16, (char, f32)>);
+pub(super) struct Letters {
+    /// The number of each glyph in the file.
+    numbers: GlyphRemapper,
+    /// By this number, the character and the width in thousandths of the size.
+    used: BTreeMap<u16, (char, f32)>,
+}
 
 impl Letters {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.used.is_empty()
     }
 
     /// The bytes that show a text.
     pub(super) fn encode(&mut self, text: &str) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (character, glyph, width) in font::glyphs(text) {
-            self.0.insert(glyph, (character, width));
-            bytes.extend(glyph.to_be_bytes());
+            let number = self.numbers.remap(glyph);
+            self.used.insert(number, (character, width));
+            bytes.extend(number.to_be_bytes());
         }
         bytes
     }
@@ -60,8 +67,8 @@ impl Letters {
             .default_width(0.0)
             .cid_to_gid_map_predefined(Name(b"Identity"));
         let mut widths = cid.widths();
-        for (glyph, (_, width)) in &self.0 {
-            widths.same(*glyph, *glyph, *width);
+        for (number, (_, width)) in &self.used {
+            widths.same(*number, *number, *width);
         }
         drop(widths);
         drop(cid);
@@ -76,14 +83,16 @@ impl Letters {
             .cap_height(ascent)
             .stem_v(80.0)
             .font_file2(file);
-        let packed = compress_to_vec_zlib(font::BYTES, COMPRESSION);
+        let part = subsetter::subset(font::bytes(), 0, &self.numbers);
+        let part = part.expect("the built-in font is a valid font");
+        let packed = compress_to_vec_zlib(&part, COMPRESSION);
         let mut stream = pdf.stream(file, &packed);
         stream.filter(Filter::FlateDecode);
-        stream.pair(Name(b"Length1"), font::BYTES.len() as i32);
+        stream.pair(Name(b"Length1"), part.len() as i32);
         drop(stream);
         let mut map = UnicodeCmap::<u16>::new(Name(b"Characters"), GLYPHS);
-        for (glyph, (character, _)) in &self.0 {
-            map.pair(*glyph, *character);
+        for (number, (character, _)) in &self.used {
+            map.pair(*number, *character);
         }
         pdf.cmap(characters, &map.finish());
     }
