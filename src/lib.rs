@@ -60,8 +60,9 @@ pub mod redis {
 pub mod locks {
     #[doc(inline)]
     pub use locklab_locks::{
-        Algorithm, Bound, CatalogueEntry, DynLock, Grant, Guard, InvalidParams, KEY, Lock,
-        LockError, Locker, Mode, Owner, Registration, Request, Retry, Servers,
+        Algorithm, Bound, CatalogueEntry, DynLock, Grant, Guard, Held, InvalidParams, KEY, Keeps,
+        Lock, LockError, Locker, Mode, NotSeen, Owner, Registration, Request, Retry, Servers,
+        Shape,
     };
 }
 

@@ -10,7 +10,8 @@ use locklab_check::Property;
 use locklab_experiments::layout::{self, fold};
 use locklab_experiments::output::{self, print_json};
 use locklab_history::{Failpoint, FaultKind};
-use locklab_locks::catalogue;
+use locklab_locks::{LockSpec, catalogue};
+use locklab_matrix::{Row, rows};
 use locklab_model::fault;
 use locklab_model::scenario::{self, SHIPPED};
 use locklab_real::ZooKeeper;
@@ -73,7 +74,23 @@ fn locks() -> (String, Value) {
         text += &table(parameters);
         text += "\n";
     }
-    (text, json!(catalogue))
+    let data = catalogue.iter().map(|lock| {
+        let mut data = json!(lock);
+        data["keeps"] = rows()
+            .iter()
+            .filter(|row| row.entry == *lock)
+            .filter_map(kept)
+            .collect();
+        data
+    });
+    (text, data.collect())
+}
+
+/// A form of a lock, and the properties that no fault makes it violate.
+fn kept(row: &Row) -> Option<(String, Value)> {
+    let lock: LockSpec = row.table(1000).ok()?.try_into().ok()?;
+    let keeps = lock.keeps();
+    (!keeps.is_empty()).then(|| (row.label.clone(), json!(keeps)))
 }
 
 fn faults() -> (String, Value) {

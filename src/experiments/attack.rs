@@ -82,10 +82,8 @@ fn aimed(mut scenario: Scenario, sets: &[String]) -> Scenario {
     for property in KEPT {
         scenario.expect.entry(property).or_insert(Prediction::HOLDS);
     }
-    scenario.bound_ms = scenario.bound_ms.or_else(|| {
-        let lock = serde_json::to_value(&scenario.lock).ok()?;
-        Some(LEASES * lock.get("ttl_ms")?.as_u64()?)
-    });
+    let of_leases = || Some(LEASES * scenario.lock.lease_ms()?);
+    scenario.bound_ms = scenario.bound_ms.or_else(of_leases);
     scenario
 }
 
@@ -160,6 +158,16 @@ mod tests {
                 assert_eq!(drawn.scenario.topology, scenario.topology);
                 assert!(!drawn.schedule.faults.is_empty());
             }
+        }
+    }
+
+    #[test]
+    fn every_lock_with_a_lease_gives_a_bound() {
+        for (name, bound_ms) in [("redisson/crash", 90_000), ("kleppmann/k1", 3000)] {
+            let all = loaded(&[name], &[]).expect("it is valid");
+            let lock = all.scenarios[0].lock.lease_ms();
+            assert_eq!(lock.map(|ms| LEASES * ms), Some(bound_ms), "{name}");
+            assert_eq!(all.scenarios[0].bound_ms, Some(bound_ms), "{name}");
         }
     }
 

@@ -22,6 +22,24 @@ pub trait Algorithm {
     where
         Self: Sized;
 
+    /// How long a grant lasts without an extension, in milliseconds; `None` for a lock without a lease.
+    fn lease_ms(&self) -> Option<u64>;
+
+    /// Whether its user is told until when a grant lasts, by a clock of the client.
+    fn tells_deadline(&self) -> bool;
+
+    /// Whether a client that is refused listens for its turn (it reaches the point `waiting`).
+    fn listens(&self) -> bool;
+
+    /// How the nodes hold it for a client.
+    ///
+    /// # Errors
+    /// The reason why they do not tell for whom they hold it.
+    fn held(&self, topology: &Topology) -> Result<Held, NotSeen>;
+
+    /// What no fault makes it violate, by its design: `cargo xtask campaign` searches for a run that does.
+    fn keeps(&self) -> Keeps;
+
     /// How long a client that keeps trying may wait for a lock whose last holder is gone, with
     /// or without a release.
     fn bound(&self, topology: &Topology) -> Bound;
@@ -53,6 +71,49 @@ pub trait Algorithm {
     fn asks_resource(&self) -> bool {
         false
     }
+}
+
+/// The names of properties.
+pub type Keeps = &'static [&'static str];
+
+/// Why the nodes do not tell for whom they hold a lock.
+pub type NotSeen = &'static str;
+
+/// How the nodes hold a lock for a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Held {
+    /// The number of servers that must hold the lock for a client.
+    pub need: usize,
+    /// The form of the key.
+    pub shape: Shape,
+}
+
+impl Held {
+    pub(super) fn by(need: usize, shape: Shape) -> Result<Held, NotSeen> {
+        Ok(Held { need, shape })
+    }
+}
+
+/// The form of a lock's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A string: whoever set it is the holder.
+    Text,
+    /// A hash: whoever added a field is a holder for as long as the field exists. The field `mode`
+    /// has no holder.
+    Hash,
+}
+
+/// Why the nodes do not tell who holds a lock whose value every client sets.
+pub(super) const OVERWRITTEN: NotSeen =
+    "a client that fails to get the lock overwrites its holder's value";
+
+/// Why no node of Redis tells who holds a lock.
+pub(super) const NOT_ON_REDIS: NotSeen = "the lock is not on Redis";
+
+/// More than half of the nodes.
+pub(super) fn majority(topology: &Topology) -> usize {
+    topology.nodes as usize / 2 + 1
 }
 
 /// The longest wait for a free lock of a client that keeps trying.
@@ -112,6 +173,8 @@ pub struct CatalogueEntry {
     /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],
+    /// The libraries that have it, each with its name there if that is not the lock's.
+    pub libraries: &'static [&'static str],
     /// The mistakes that its parameters can express, and that a suite of scenarios should notice.
     pub mutants: &'static [Mutant],
 }

@@ -13,7 +13,8 @@
 use std::rc::Rc;
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Held, InvalidParams, Keeps, NOT_ON_REDIS,
+    NotSeen, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::deadline;
@@ -194,6 +195,26 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Err(NOT_ON_REDIS)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release", "resource"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(DatabaseCas {
             database: Client::new(env.clone(), nodes[0].clone(), None),
@@ -234,5 +255,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "texts on distributed locks: a database's optimistic lock",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[],
 };

@@ -10,7 +10,8 @@
 use std::rc::Rc;
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, InvalidParams, Servers,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Held, InvalidParams, Keeps, NOT_ON_REDIS,
+    NotSeen, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::{KEY, random_token};
@@ -115,6 +116,26 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        None
+    }
+
+    fn tells_deadline(&self) -> bool {
+        false
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Err(NOT_ON_REDIS)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["belief", "lease", "resource"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(DatabaseUnique {
             database: Client::new(env.clone(), nodes[0].clone(), None),
@@ -151,5 +172,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "texts on distributed locks that discard databases in favour of Redis",
     parameters: Params::PARAMETERS,
     forms: &[("", "")],
+    libraries: &[],
     mutants: &[],
 };

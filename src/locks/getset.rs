@@ -22,7 +22,9 @@ use locklab_values::units::{ms_from_ns, ns_from_ms};
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, OVERWRITTEN,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost};
 use locklab_env::redis::Reply;
@@ -190,6 +192,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Err(OVERWRITTEN)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(Getset::new(env, &nodes[0], self.clone()))
     }
@@ -245,6 +267,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
     ],
+    libraries: &[],
     mutants: &[
         (
             "takeover=del-setnx",

@@ -21,7 +21,9 @@ use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, OVERWRITTEN,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost};
 use locklab_env::Env;
@@ -148,6 +150,26 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        self.ttl_ms
+    }
+
+    fn tells_deadline(&self) -> bool {
+        self.ttl_ms.is_some()
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Err(OVERWRITTEN)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(GetsetAsListed::new(env, &nodes[0], self.clone()))
     }
@@ -184,5 +206,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"redis实现分布式锁\" (2018), its numbered steps",
     parameters: Params::PARAMETERS,
     forms: &[("", ""), ("with expiry", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[],
 };

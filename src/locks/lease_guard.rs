@@ -23,7 +23,9 @@ use std::rc::Rc;
 
 use locklab_values::units::ns_from_ms;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams, require};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape, require,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost};
 use super::{KEY, random_token, scripts};
@@ -190,6 +192,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(LeaseGuard::new(env, &nodes[0], self.clone()))
     }
@@ -224,6 +246,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "Davis, Demirbas, Deng, \"LeaseGuard: Raft Leases Done Right\" (2025), the end of a lease alone",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[(
         "uncertainty_ms=0",
         "a client takes its clock to be exact, so two that disagree hold the lock at the same time",

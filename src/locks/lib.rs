@@ -40,7 +40,10 @@ pub mod setnx_expire;
 pub mod setnx_expire_lua;
 pub mod setnx_expire_repair;
 
-pub use algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, Mutant, Parameter, Servers};
+pub use algorithm::{
+    Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, Mutant, NotSeen, Parameter,
+    Servers, Shape,
+};
 pub use external::{External, Registration, catalogue, is_registered, register};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
 pub use locker::{Call, Guard, Locker};
@@ -116,12 +119,32 @@ impl LockSpec {
         self.rules().gives_tokens()
     }
 
-    /// How long a grant lasts without an extension, in milliseconds: the parameter that says so, under
-    /// the name that the algorithm has for it. `None` for a lock without a lease.
+    /// See [`Algorithm::lease_ms`].
     pub fn lease_ms(&self) -> Option<u64> {
-        let parameters = serde_json::to_value(self).unwrap_or_default();
-        let names = ["ttl_ms", "lease_ms", "session_ms", "watchdog_ms"];
-        { names.iter() }.find_map(|name| parameters.get(name).and_then(Value::as_u64))
+        self.rules().lease_ms()
+    }
+
+    /// See [`Algorithm::tells_deadline`].
+    pub fn tells_deadline(&self) -> bool {
+        self.rules().tells_deadline()
+    }
+
+    /// See [`Algorithm::listens`].
+    pub fn listens(&self) -> bool {
+        self.rules().listens()
+    }
+
+    /// See [`Algorithm::held`].
+    ///
+    /// # Errors
+    /// The reason why the nodes do not tell.
+    pub fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
+        self.rules().held(topology)
+    }
+
+    /// See [`Algorithm::keeps`].
+    pub fn keeps(&self) -> Keeps {
+        self.rules().keeps()
     }
 }
 

@@ -24,7 +24,9 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams, require};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape, require,
+};
 use super::lock::DynLock;
 use hash_lock::{Acquire, HashLock, Release};
 use locklab_env::{Duration, Env};
@@ -87,6 +89,26 @@ pub enum Wait {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.shared().lease.ms())
+    }
+
+    fn tells_deadline(&self) -> bool {
+        self.shared().lease.is_given()
+    }
+
+    fn listens(&self) -> bool {
+        self.wait != Wait::Spin
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Hash)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         let node = &nodes[0];
         let waiting = match self.wait {
@@ -130,5 +152,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\nlatch = true",
         ),
     ],
+    libraries: &["Redisson: RLock"],
     mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

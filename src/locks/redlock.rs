@@ -20,7 +20,8 @@ use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, InvalidParams, SCRIPT, require,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, Held, InvalidParams, Keeps,
+    NotSeen, SCRIPT, Shape, majority, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::{KEY, random_token, scripts};
@@ -310,6 +311,27 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
+        let quorum = self.quorum.map(|quorum| quorum as usize);
+        Held::by(quorum.unwrap_or(majority(topology)), Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(Redlock::new(env, nodes, self.clone()))
     }
@@ -428,6 +450,14 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("no elapsed check", "ttl_ms = LEASE\nelapsed_check = false"),
         ("monotonic clock", "ttl_ms = LEASE\nclock = \"monotonic\""),
         ("sequential", "ttl_ms = LEASE\norder = \"sequential\""),
+    ],
+    libraries: &[
+        "redlock",
+        "redlock-py",
+        "redsync",
+        "rslock",
+        "pottery: Redlock",
+        "aioredlock",
     ],
     mutants: &[
         ("quorum=1", "a single node is enough"),

@@ -16,7 +16,9 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{Algorithm, Bound, CatalogueEntry, InvalidParams, SCRIPT};
+use super::algorithm::{
+    Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, SCRIPT, Shape, majority,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::redlock::{self, Order, Redlock};
 use super::scripts;
@@ -179,6 +181,26 @@ impl Params {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
+        Held::by(majority(topology), Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     /// As Redlock.
     fn nodes(&self) -> u32 {
         5
@@ -238,6 +260,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "antirez, \"Is Redlock safe?\" (2016); the counters: Kleppmann (2016)",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[(
         "counter=majority",
         "a counter is read from a majority, and its maximum not written back",

@@ -23,7 +23,9 @@ use std::rc::Rc;
 use locklab_values::units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use super::local_counts::{LocalCounts, Remaining};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 pub use super::one_node::{Extend, Release};
@@ -199,6 +201,30 @@ fn is_true(is: &bool) -> bool {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        match self.release {
+            // The node compares and deletes in one step.
+            Release::CompareDel | Release::WatchDel => &["foreign-release"],
+            _ => &[],
+        }
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(SetNxPx::new(env, &nodes[0], self.clone()))
     }
@@ -277,6 +303,15 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ),
         ("with token", "ttl_ms = LEASE\nfencing_token = true"),
         ("reentrant", "ttl_ms = LEASE\nreentrant = \"local\""),
+    ],
+    libraries: &[
+        "redis-py: Lock",
+        "redislock",
+        "python-redis-lock",
+        "Spring Integration: RedisLockRegistry",
+        "ShedLock: RedisLockProvider",
+        "BullMQ: lock of a job",
+        "redis-semaphore: Mutex",
     ],
     mutants: &[
         ("release=del", "a release deletes whoever holds the lock"),

@@ -13,7 +13,9 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{OneNode, lost};
 use super::random_token;
@@ -93,6 +95,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        None
+    }
+
+    fn tells_deadline(&self) -> bool {
+        false
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(Setnx::new(env, &nodes[0], self.clone()))
     }
@@ -116,5 +138,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"redis实现分布式锁\" (2018), the first form",
     parameters: Params::PARAMETERS,
     forms: &[("", "")],
+    libraries: &[],
     mutants: &[],
 };

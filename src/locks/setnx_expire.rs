@@ -14,7 +14,9 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{Extend, OneNode, Release, deadline};
 use super::{KEY, random_token};
@@ -110,6 +112,30 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        match self.release {
+            // The node compares and deletes in one step.
+            Release::CompareDel => &["foreign-release"],
+            _ => &[],
+        }
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(SetnxExpire::new(env, &nodes[0], self.clone()))
     }
@@ -139,6 +165,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "ttl_ms = LEASE\nrelease = \"compare-del\"",
         ),
     ],
+    libraries: &[],
     mutants: &[
         ("release=del", "a release deletes whoever holds the lock"),
         (

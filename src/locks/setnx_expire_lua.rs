@@ -9,7 +9,9 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{Extend, OneNode, Release, deadline};
 use super::{KEY, random_token, scripts};
@@ -95,6 +97,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(SetnxExpireLua::new(env, &nodes[0], self.clone()))
     }
@@ -116,5 +138,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"Redis分布式锁探究与实现\"",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[],
 };

@@ -16,7 +16,9 @@
 
 use std::rc::Rc;
 
-use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use super::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{Extend, OneNode, Release, deadline};
 use super::setnx_expire::expire;
@@ -114,6 +116,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Text)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(SetnxExpireRepair::new(env, &nodes[0], self.clone()))
     }
@@ -144,5 +166,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "blog text \"分析redis锁的实现原理\", after Carlson, \"Redis in Action\", 6.2",
     parameters: Params::PARAMETERS,
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[],
 };

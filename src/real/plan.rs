@@ -178,13 +178,12 @@ impl<'a> Plan<'a> {
             let servers = self.servers_of(is);
             servers.iter().map(gate).collect::<Vec<_>>()
         };
-        let lock = serde_json::to_value(&self.scenario.lock).unwrap_or_default();
         let around = Surroundings {
             host: name,
             nodes: at(|role| *role == locklab_history::Role::Node),
             sentinels: at(|role| *role == locklab_history::Role::Sentinel),
             resource: gate(&RESOURCE.into()),
-            lease_ms: lock.get("ttl_ms").and_then(serde_json::Value::as_u64),
+            lease_ms: self.scenario.lock.lease_ms(),
             seed: self.seed,
             folder: self.folder.path(),
         };

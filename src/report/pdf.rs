@@ -269,7 +269,6 @@ fn matrix(t: Transform) -> [f32; 6] {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::drawing::{Anchor, Look, TextStyle};
-    use super::super::font;
     use super::*;
 
     fn hatched() -> Drawing {

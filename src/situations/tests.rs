@@ -7,7 +7,8 @@ use locklab_check::history_builder::{HistoryBuilder, MS};
 use locklab_history::ClockKind::Wall;
 use locklab_history::leases::End;
 use locklab_history::{Event, History, Name, PacketFault, Point, Record, Topology, Visit};
-use locklab_truth::{Holding, Holdings, Rule, Shape};
+use locklab_locks::Shape;
+use locklab_truth::{Holding, Holdings, Rule};
 
 use crate::Situation::{self, *};
 use crate::met_by;

@@ -6,7 +6,8 @@ use locklab_history::leases::{self, End, Lease};
 use locklab_history::{Contents, History, Name, Topology};
 use locklab_locks::KEY;
 
-use crate::coverage::{Rule, Shape};
+use crate::coverage::Rule;
+use locklab_locks::Shape;
 
 /// A period in which a node held the lock for a client.
 #[derive(Debug, Clone, PartialEq)]

@@ -28,7 +28,7 @@ use locklab_history::timeline::Timeline;
 use locklab_history::{Contents, History, Topology};
 use locklab_vecmap::VecMap;
 
-pub use coverage::{Rule, Shape, rule};
+pub use coverage::{Rule, rule};
 pub use foreign_release::Removal;
 pub use holdings::{Holding, Holdings};
 

@@ -11,9 +11,10 @@ use locklab_history::timeline::Timeline;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::coverage::{Rule, Shape};
+use crate::coverage::Rule;
 use crate::holdings::{Holding, Holdings};
 use crate::{deadlock, foreign_release, lease};
+use locklab_locks::Shape;
 
 static NAMES: LazyLock<Vec<Name>> =
     LazyLock::new(|| ["c1", "c2", "c3", "n1", "n2", "n3"].map(Name::from).into());

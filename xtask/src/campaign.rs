@@ -22,42 +22,8 @@ const STARTS: u64 = 1 << 40;
 /// The runs of each lock that a search has at least: all turns of a mix.
 const LEAST: u64 = 64;
 
-/// What is ruled out: the property, and the forms of locks that keep it whatever happens.
-const RULED_OUT: [(&str, &[&str]); 4] = [
-    // A row without an expiry, in a database that forgets nothing.
-    ("lease", &["database-unique"]),
-    ("belief", &["database-unique"]),
-    // The resource compares tokens, and they come from what forgets nothing.
-    (
-        "resource",
-        &["database-unique", "database-cas", "consensus"],
-    ),
-    // The server compares and deletes in one step, and no other client writes this client's value.
-    (
-        "foreign-release",
-        &[
-            "setnx-expire (release compare-del)",
-            "setnx-expire-lua",
-            "set-nx-px",
-            "set-nx-px (release watch-del)",
-            "set-nx-px (with token)",
-            "set-nx-px (reentrant)",
-            "lease-guard",
-            "redisson",
-            "redisson (lease given)",
-            "redisson (newer release)",
-            "redisson-fenced",
-            "redisson-fenced (lease given)",
-            "redisson-no-publish",
-            "redisson-no-publish (lease given)",
-            "redisson-spin",
-            "redisson-spin (lease given)",
-            "redisson-read-write",
-            "redisson-read-write (lease given)",
-            "database-cas",
-        ],
-    ),
-];
+/// A form of a lock, and a property that its lock says no fault makes it violate.
+type RuledOut = (String, String);
 
 /// Searches with each strategy for this many minutes, from this seed on, or from a new one.
 ///
@@ -73,11 +39,13 @@ pub fn run(minutes: &str, seed: Option<&str>) -> Result<()> {
     };
     println!("from seed {seed} on; to use it again: cargo xtask campaign --seed {seed}");
     perform(cargo("build --release --package locklab --bin locklab"))?;
+    let ruled_out = ruled_out(&locklab(&["list", "locks", "--json"])?);
+    ensure!(!ruled_out.is_empty(), "no lock keeps anything");
     let mut wrong = Vec::new();
     for strategy in STRATEGIES {
         let results = campaign(strategy, minutes, seed)?;
         println!("{strategy}: {}", extent(&results));
-        wrong.extend(violations(&results, strategy, seed));
+        wrong.extend(violations(&results, &ruled_out, strategy, seed));
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -87,23 +55,42 @@ pub fn run(minutes: &str, seed: Option<&str>) -> Result<()> {
 fn campaign(strategy: &str, minutes: &str, seed: u64) -> Result<Vec<Value>> {
     let out = format!("target/campaign/{strategy}");
     let seeds = format!("{seed}..{}", seed + LEAST);
+    let budget = format!("{minutes}m");
+    let words = ["campaign", "--fresh", "--json", "--strategy", strategy];
+    let many = ["--seeds", &seeds, "--budget", &budget, "--out", &out];
+    match locklab(&[&words[..], &many].concat())?["results"].take() {
+        Value::Array(results) => Ok(results),
+        other => bail!("locklab campaign has no list of results, but {other}"),
+    }
+}
+
+/// What locklab prints as JSON.
+fn locklab(words: &[&str]) -> Result<Value> {
     let output = Command::new(Path::new("target/release/locklab"))
-        .args(["campaign", "--fresh", "--json", "--strategy", strategy])
-        .args(["--seeds", &seeds, "--budget", &format!("{minutes}m")])
-        .args(["--out", &out])
+        .args(words)
         .output()
         .context("locklab did not start")?;
     ensure!(
         output.status.success(),
-        "locklab campaign: {}\n{}",
+        "locklab {}: {}\n{}",
+        words.join(" "),
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    let mut printed: Value = serde_json::from_slice(&output.stdout).context("its results")?;
-    match printed["results"].take() {
-        Value::Array(results) => Ok(results),
-        other => bail!("locklab campaign has no list of results, but {other}"),
+    serde_json::from_slice(&output.stdout).context("its results")
+}
+
+/// What the locks say of themselves.
+fn ruled_out(locks: &Value) -> Vec<RuledOut> {
+    let mut found = Vec::new();
+    for lock in locks.as_array().into_iter().flatten() {
+        for (row, properties) in lock["keeps"].as_object().into_iter().flatten() {
+            let names = properties.as_array().into_iter().flatten();
+            let names = names.filter_map(Value::as_str);
+            found.extend(names.map(|property| (row.clone(), property.to_owned())));
+        }
     }
+    found
 }
 
 /// How many locks were run, and how often.
@@ -114,14 +101,11 @@ fn extent(results: &[Value]) -> String {
 }
 
 /// What a campaign shows against what is ruled out: a violation, or that nothing put it to the test.
-fn violations(results: &[Value], strategy: &str, seed: u64) -> Vec<String> {
-    let ruled_out = RULED_OUT
-        .iter()
-        .flat_map(|(property, rows)| rows.iter().map(move |row| (*property, *row)));
-    let wrong = ruled_out.filter_map(|(property, row)| {
+fn violations(results: &[Value], ruled_out: &[RuledOut], strategy: &str, seed: u64) -> Vec<String> {
+    let wrong = ruled_out.iter().filter_map(|(row, property)| {
         let found = results
             .iter()
-            .find(|it| it["measure"] == property && it["row"] == row);
+            .find(|it| it["measure"] == **property && it["row"] == **row);
         let count = |name: &str| found.and_then(|it| it[name].as_u64());
         let (Some(runs), Some(violated)) = (count("runs"), count("violated")) else {
             return Some(format!("{row}: the campaign has no {property}"));
@@ -149,23 +133,29 @@ mod tests {
 
     use super::*;
 
+    fn locks() -> Vec<RuledOut> {
+        ruled_out(&json!([
+            {"name": "setnx", "keeps": {}},
+            {"name": "database-unique", "keeps": {"database-unique": ["lease", "belief"]}},
+        ]))
+    }
+
     /// Every result that is asked for, without a violation.
     fn sound() -> Vec<Value> {
-        let rows = RULED_OUT.iter().flat_map(|(property, rows)| {
-            rows.iter().map(move |row| {
-                json!({"measure": property, "row": row, "runs": 30, "violated": 0, "inconclusive": 29})
-            })
-        });
-        rows.collect()
+        let result = |(row, property): RuledOut| json!({"measure": property, "row": row, "runs": 30, "violated": 0, "inconclusive": 29});
+        locks().into_iter().map(result).collect()
     }
 
     #[test]
     fn a_violation_is_shown_with_the_command_that_repeats_it() {
         let mut results = sound();
-        assert_eq!(violations(&results, "steps", 7), Vec::<String>::new());
+        assert_eq!(
+            violations(&results, &locks(), "steps", 7),
+            Vec::<String>::new()
+        );
         results[0]["violated"] = json!(1);
         assert_eq!(
-            violations(&results, "steps", 7),
+            violations(&results, &locks(), "steps", 7),
             ["database-unique: 1 of 30 runs violate lease; \
               locklab campaign --lock 'database-unique' --strategy steps --seeds 7..37"]
         );
@@ -175,13 +165,13 @@ mod tests {
     fn what_was_not_put_to_the_test_is_not_sound() {
         let mut results = sound();
         results[1]["inconclusive"] = json!(30);
-        let wrong = violations(&results, "swarm", 7);
+        let wrong = violations(&results, &locks(), "swarm", 7);
         assert!(
             wrong[0].contains("no run of 30 could have violated belief"),
             "{wrong:?}"
         );
         results.remove(0);
-        let wrong = violations(&results, "swarm", 7);
+        let wrong = violations(&results, &locks(), "swarm", 7);
         assert_eq!(wrong[0], "database-unique: the campaign has no lease");
     }
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 use locklab::env::Env;
 use locklab::history::{ClockKind, Deadline, Name, Topology};
 use locklab::locks::{
-    Algorithm, Bound, CatalogueEntry, DynLock, Grant, KEY, Lock, LockError, Registration, Request,
+    Algorithm, Bound, CatalogueEntry, DynLock, Grant, Held, KEY, Keeps, Lock, LockError, NotSeen,
+    Registration, Request, Shape,
 };
 use locklab::redis::{Client, Reply, Script};
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,7 @@ const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "ttl_ms = LEASE"),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),
     ],
+    libraries: &[],
     // What `locklab check --mutants` puts in, to see whether a scenario notices.
     mutants: &[("release=del", "a release deletes whoever holds the lock")],
 };
@@ -87,6 +89,30 @@ impl Algorithm for Params {
             time_outs_ms: 0,
             reply_ms: None,
         }
+    }
+
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// Whoever set the key of this lock holds it.
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Ok(Held {
+            need: 1,
+            shape: Shape::Text,
+        })
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::Duration;
 use locklab::env::Env;
 use locklab::history::{Failpoint, Name, Topology};
 use locklab::locks::{
-    Algorithm, Bound, CatalogueEntry, DynLock, Grant, KEY, Lock, LockError, Request,
+    Algorithm, Bound, CatalogueEntry, DynLock, Grant, Held, KEY, Keeps, Lock, LockError, NotSeen,
+    Request, Shape,
 };
 use locklab::redis::{Client, Reply, Script};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ pub(crate) const ENTRY: CatalogueEntry = CatalogueEntry {
     source: "our repository",
     parameters: &[("ttl_ms", "", "the lease, in milliseconds")],
     forms: &[("", "ttl_ms = LEASE")],
+    libraries: &[],
     mutants: &[],
 };
 
@@ -50,6 +52,30 @@ impl Algorithm for Params {
             time_outs_ms: 0,
             reply_ms: None,
         }
+    }
+
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        false
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    /// Whoever set the key of this lock holds it.
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Ok(Held {
+            need: 1,
+            shape: Shape::Text,
+        })
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
     }
 
     fn gives_tokens(&self) -> bool {

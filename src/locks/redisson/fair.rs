@@ -32,7 +32,9 @@ use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params;
 use super::waiting::Waiting;
-use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use crate::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use crate::{KEY, scripts};
 use locklab_env::redis::Reply;
@@ -247,6 +249,26 @@ impl Told {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.shared().lease.ms())
+    }
+
+    fn tells_deadline(&self) -> bool {
+        self.shared().lease.is_given()
+    }
+
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Hash)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(RedissonFair::new(env, &nodes[0], self))
     }
@@ -276,6 +298,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\"",
         ),
     ],
+    libraries: &["Redisson: RFairLock"],
     mutants: &[
         params::WATCHDOG_STOPS,
         params::NO_REPLICA,

@@ -11,7 +11,9 @@ use std::rc::Rc;
 use super::hash_lock::{Acquire, HashLock, Release};
 use super::params::{NO_REPLICA, WATCHDOG_STOPS};
 use super::waiting::Waiting;
-use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -23,6 +25,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.shared().lease.ms())
+    }
+
+    fn tells_deadline(&self) -> bool {
+        self.shared().lease.is_given()
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Hash)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         let scripts = (Acquire::Plain, Release::Silent);
         let (node, shared) = (&nodes[0], self.shared());
@@ -49,5 +71,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
+    libraries: &[],
     mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };

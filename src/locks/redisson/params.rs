@@ -116,6 +116,11 @@ impl Lease {
         ms
     }
 
+    /// Whether its user gave it, and knows when it ends.
+    pub(crate) fn is_given(self) -> bool {
+        matches!(self, Lease::Given { .. })
+    }
+
     /// The deadline of a lease that was requested when the holder's clock showed `started_ns`.
     /// A watchdog gives its user none.
     pub(crate) fn deadline(self, started_ns: u64) -> Option<Deadline> {

@@ -29,7 +29,9 @@ use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params;
 use super::waiting::Waiting;
-use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, InvalidParams};
+use crate::algorithm::{
+    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+};
 use crate::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use crate::{KEY, scripts};
 use locklab_env::{Duration, Env};
@@ -173,6 +175,26 @@ params! {
 }
 
 impl Algorithm for Params {
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.shared().lease.ms())
+    }
+
+    fn tells_deadline(&self) -> bool {
+        self.shared().lease.is_given()
+    }
+
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Held::by(1, Shape::Hash)
+    }
+
+    fn keeps(&self) -> Keeps {
+        &["foreign-release"]
+    }
+
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
         Rc::new(RedissonReadWrite::new(env, &nodes[0], self))
     }
@@ -197,5 +219,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
+    libraries: &["Redisson: RReadWriteLock"],
     mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

@@ -132,6 +132,28 @@ fn definition(lock: &Shipped) -> Option<Definition> {
     })
 }
 
+#[test]
+fn a_lock_says_whether_its_user_is_told_a_deadline() {
+    for entry in CATALOGUE {
+        for (form, parameters) in entry.forms {
+            let parameters = parameters.replace("LEASE", &LEASE_MS.to_string());
+            let lock: LockSpec =
+                toml::from_str(&format!("name = \"{}\"\n{parameters}", entry.name))
+                    .unwrap_or_else(|error| panic!("{} {form}: {error}", entry.name));
+            let LockSpec::Shipped(shipped) = &lock else {
+                panic!("{} is a lock of the catalogue", entry.name)
+            };
+            let told = definition(shipped).is_some();
+            assert_eq!(lock.tells_deadline(), told, "{} {form}", entry.name);
+            assert!(
+                !told || lock.lease_ms() == Some(LEASE_MS),
+                "{} {form}",
+                entry.name
+            );
+        }
+    }
+}
+
 fn redlock_definition(params: &redlock::Params) -> Definition {
     let ttl_ns = params.ttl_ms * NS_PER_MS;
     let allowance_ns = ttl_ns as f64 * params.drift_factor;

@@ -3,8 +3,8 @@
 use locklab_env::Env;
 use locklab_history::{Name, Topology};
 use locklab_locks::{
-    Algorithm, Bound, CatalogueEntry, DynLock, LockSpec, Registration, catalogue, is_registered,
-    register,
+    Algorithm, Bound, CatalogueEntry, DynLock, Held, Keeps, LockSpec, NotSeen, Registration, Shape,
+    catalogue, is_registered, register,
 };
 use serde::{Deserialize, Serialize};
 use std::panic::catch_unwind;
@@ -29,6 +29,29 @@ impl Algorithm for Params {
             reply_ms: None,
         }
     }
+
+    fn lease_ms(&self) -> Option<u64> {
+        Some(self.ttl_ms)
+    }
+
+    fn tells_deadline(&self) -> bool {
+        true
+    }
+
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
+        Ok(Held {
+            need: 1,
+            shape: Shape::Text,
+        })
+    }
+
+    fn keeps(&self) -> Keeps {
+        &[]
+    }
 }
 
 const fn entry(name: &'static str) -> CatalogueEntry {
@@ -38,6 +61,7 @@ const fn entry(name: &'static str) -> CatalogueEntry {
         source: "",
         parameters: &[],
         forms: &[],
+        libraries: &[],
         mutants: &[],
     }
 }
