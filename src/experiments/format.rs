@@ -18,7 +18,7 @@ impl Format {
     pub const ALL: [Format; 3] = [Format::Svg, Format::Png, Format::Pdf];
 
     /// Those that are written unless the user asks for others.
-    pub const DEFAULT: [Format; 2] = [Format::Svg, Format::Png];
+    pub const DEFAULT: [Format; 1] = [Format::Svg];
 
     /// The ending of a file's name.
     pub fn ending(self) -> &'static str {

@@ -32,6 +32,7 @@ fn encode(drawn: Pixmap, description: Option<String>) -> Result<Vec<u8>, png::En
     let mut encoder = png::Encoder::new(&mut file, drawn.width(), drawn.height());
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
     if let Some(text) = description {
         // A keyword that PNG defines.
         encoder.add_itxt_chunk("Description".into(), text)?;

@@ -110,7 +110,7 @@ fn redis_py_lets_two_workers_in_after_a_pause() {
     assert_eq!(code, Some(2), "{told}");
     for expected in [
         "stale-write",
-        "attack-seed-0.png",
+        "attack-seed-0.svg",
         "attack --scenario attack/pause --set horizon_ms=4500 --seed 0 -- ",
     ] {
         assert!(told.contains(expected), "{expected} is not in\n{told}");

@@ -25,10 +25,10 @@ fn a_small_sweep_as_text_and_files() {
     let data = bench.locklab(&[&SMALL[..], &["--json"]].concat());
     assert_eq!(data.out, bench.read(&results) + "\n");
     assert_eq!(data.json()["cells"].as_array().map(Vec::len), Some(4));
-    for ending in [".svg", ".png", ".jsonl", ".csv"] {
+    for ending in [".svg", ".jsonl", ".csv"] {
         only(&bench, ending);
     }
-    assert_eq!(bench.files().len(), 5, "{:?}", bench.files());
+    assert_eq!(bench.files().len(), 4, "{:?}", bench.files());
     assert_eq!(data.json()["format"], 1);
 }
 
@@ -186,7 +186,7 @@ fn an_interrupted_sweep_keeps_what_it_has_and_comes_to_the_same() {
             resumed.err
         );
         assert_eq!(bench.read(&only(&bench, ".json")), expected, "{jobs} jobs");
-        for ending in [".svg", ".png", ".jsonl"] {
+        for ending in [".svg", ".jsonl"] {
             only(&bench, ending);
         }
     }
