@@ -25,7 +25,6 @@ mod errors;
 mod eviction;
 mod execute;
 mod fan_out;
-mod functions;
 mod inspect;
 mod load;
 mod monitor;

@@ -6,7 +6,6 @@
 
 pub(crate) mod changes;
 pub(crate) mod db;
-pub(crate) mod dump;
 pub(crate) mod effects;
 pub(crate) mod keyspace;
 pub(crate) mod memory;

@@ -225,27 +225,6 @@ fn a_server_without_a_configuration_file_has_none_to_rewrite() {
     );
 }
 
-const LIBRARY: &str = "FUNCTION LOAD \"#!lua name=lib\\nredis.register_function('f', function(keys) return redis.call('incr', keys[1]) end)\"";
-
-#[test]
-fn functions_are_there_after_a_restart() {
-    for parameters in [ALWAYS, &[("save", "3600 1")]] {
-        let mut machine = Machine::start(parameters, 10_000);
-        assert_eq!(machine.say(10_000, LIBRARY), "$3\r\nlib\r\n");
-        assert_eq!(machine.say(10_000, "FCALL f 1 a"), ":1\r\n");
-        machine.say(10_000, "SHUTDOWN");
-        machine.restart(11_000);
-        assert_eq!(machine.say(11_000, "FCALL f 1 a"), ":2\r\n");
-        machine.say(11_000, "FUNCTION DELETE lib");
-        machine.say(11_000, "SHUTDOWN");
-        machine.restart(12_000);
-        assert_eq!(
-            machine.say(12_000, "FCALL f 1 a"),
-            "-ERR Function not found\r\n"
-        );
-    }
-}
-
 #[test]
 fn a_script_chooses_what_is_written_to_the_file() {
     let mut machine = Machine::start(ALWAYS, 10_000);

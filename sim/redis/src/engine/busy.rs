@@ -1,4 +1,4 @@
-//! Long-running scripts: BUSY, SCRIPT KILL and FUNCTION KILL (`src/script.c`).
+//! Long-running scripts: BUSY and SCRIPT KILL (`src/script.c`).
 //!
 //! No time passes within one call of a node, so a script runs to its end immediately. But it
 //! *takes* time, a microsecond for every ten instructions (a command counts as a hundred), and if
@@ -16,16 +16,20 @@
 //! script, not for the part before the kill. And a message that a script publishes is sent when the
 //! node first answers again, although its time may come later.
 
-use bytes::Bytes;
-
 use super::command::{Call, Command, Flag};
-use super::script::{Program, Reading, killed_error};
+use super::script::{Reading, killed_error};
+use super::state::Sha;
 use super::state::State;
-use super::state::busy::{Busy, Kind, taken_us};
+use super::state::busy::{Busy, taken_us};
 use crate::wire::reply::{Error, Reply};
 
+/// The error for other clients while a script runs (`slowscripterr`).
+pub(super) const BUSY: Error = Error::of(
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+);
+
 /// Accounts for the time of a script that has run, with this reply.
-pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Reading, reply: &Reply) {
+pub(super) fn begin(call: &mut Call<'_>, sha: &Sha, reading: &Reading, reply: &Reply) {
     call.state.turn.count_script(reading.instructions);
     if call.state.attention.is_some() {
         // It took its time while it ran.
@@ -42,17 +46,12 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
     if call.session().may_answer() {
         reply.encode(resp, &mut encoded);
     }
-    let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
     let busy = Busy {
         client: call.client,
-        kind: program.kind(),
-        name: Bytes::copy_from_slice(program.name()),
-        command: call.args.iter().map(copy).collect(),
-        since_us,
         answers_from_us: since_us.saturating_add(threshold_us),
         ends_us: (!reading.overrun).then(|| since_us.saturating_add(lasts_us)),
         wrote: call.state.script_wrote,
-        killed: killed_error(program.name(), reading),
+        killed: killed_error(sha, reading),
         reply: (call.session().out.len(), encoded.len()),
     };
     // If there are two in one transaction, the first may be killed, and both take their time.
@@ -74,16 +73,16 @@ pub(super) fn begin(call: &mut Call<'_>, program: &Program<'_>, reading: &Readin
 
 /// The error if a command has to be rejected.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
-    let busy = state.busy.as_ref()?;
-    (!command.has(Flag::AllowBusy)).then(|| busy.kind.error())
+    state.busy.as_ref()?;
+    (!command.has(Flag::AllowBusy)).then_some(BUSY)
 }
 
-/// SCRIPT KILL, FUNCTION KILL.
+/// SCRIPT KILL.
 ///
 /// # Errors
 ///
-/// There is no script to kill, or this command may not kill it.
-pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
+/// There is no script to kill, or it has written.
+pub(super) fn kill(state: &mut State) -> Result<(), Error> {
     let Some(busy) = &mut state.busy else {
         return Err(Error::of("NOTBUSY No scripts in execution right now."));
     };
@@ -93,9 +92,6 @@ pub(super) fn kill(state: &mut State, kind: Kind) -> Result<(), Error> {
              can either wait the script termination or kill the server in a hard way using the \
              SHUTDOWN NOSAVE command.",
         ));
-    }
-    if busy.kind != kind {
-        return Err(busy.kind.error());
     }
     let (at, len) = busy.reply;
     let (client, killed) = (busy.client, busy.killed.clone());
@@ -118,20 +114,4 @@ pub(super) fn holds_back(state: &State, client: u64) -> bool {
 /// When the node has to be called because of a script.
 pub(super) fn next_wake_us(state: &State) -> Option<u64> {
     state.busy.as_ref()?.ends_us
-}
-
-impl Kind {
-    /// The error for other clients while a script runs (`slowevalerr`, `slowscripterr`).
-    pub(super) fn error(self) -> Error {
-        Error::of(match self {
-            Kind::Script => {
-                "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN \
-                 NOSAVE."
-            }
-            Kind::Function => {
-                "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN \
-                 NOSAVE."
-            }
-        })
-    }
 }

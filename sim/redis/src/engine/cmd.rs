@@ -13,7 +13,6 @@ pub(super) mod del;
 pub(super) mod diagnostics;
 pub(super) mod expire;
 pub(super) mod failover;
-pub(super) mod function;
 pub(super) mod get;
 pub(super) mod getex;
 pub(super) mod hashes;

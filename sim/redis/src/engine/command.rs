@@ -136,8 +136,6 @@ pub(super) enum Flag {
     TakesScript,
     /// Its first argument is the SHA-1 of a script.
     TakesSha,
-    /// Its first argument is the name of a function.
-    TakesFunction,
 }
 
 impl Flag {
@@ -168,8 +166,7 @@ impl Flag {
             | Flag::Password
             | Flag::PasswordOption
             | Flag::TakesScript
-            | Flag::TakesSha
-            | Flag::TakesFunction => return None,
+            | Flag::TakesSha => return None,
         })
     }
 }
@@ -201,10 +198,9 @@ impl Command {
         Some(container)
     }
 
-    /// Whether it runs a script or a function.
+    /// Whether it runs a script.
     pub(super) fn runs_script(&self) -> bool {
-        let flags = [Flag::TakesScript, Flag::TakesSha, Flag::TakesFunction];
-        flags.into_iter().any(|flag| self.has(flag))
+        self.has(Flag::TakesScript) || self.has(Flag::TakesSha)
     }
 
     /// The keys in a request.

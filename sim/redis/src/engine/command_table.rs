@@ -4,8 +4,8 @@
 use super::categories::Category;
 use super::cmd::{
     auth, blocking, client, comparison, config, connection, databases, debug, del, expire,
-    failover, function, get, incr, info, keys, monitor, multi, pubsub, replication, script, server,
-    set, tracking, wait,
+    failover, get, incr, info, keys, monitor, multi, pubsub, replication, script, server, set,
+    tracking, wait,
 };
 use super::cmd::{diagnostics, zset_range, zsets};
 use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
@@ -20,8 +20,7 @@ use Category::{
 use Flag::{
     Admin, AllowBusy, Blocking, DenyOom, EndsTransaction, Fast, Loading, MayReplicate, MovableKeys,
     NoAsyncLoading, NoAuth, NoMulti, NoScript, Password, PasswordOption, PubSub, ReadOnly,
-    RunsQueue, Stale, TakesFunction, TakesScript, TakesSha, ToReplicas, Unqueued, WhileSubscribed,
-    Write,
+    RunsQueue, Stale, TakesScript, TakesSha, ToReplicas, Unqueued, WhileSubscribed, Write,
 };
 
 /// No keys.
@@ -100,11 +99,8 @@ pub(super) static COMMANDS: &[Command] = &[
     command("expireat", -3, &[Write, Fast], &[Keyspace], ONE, expire::expireat),
     command("expiretime", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::expiretime),
     command("failover", -1, &[Admin, NoScript, Stale], &[], NONE, failover::failover),
-    command("fcall", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesFunction], &[Scripting], NONE, function::fcall),
-    command("fcall_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesFunction], &[Scripting], NONE, function::fcall_ro),
     command("flushall", -1, &[Write], &[Dangerous, Keyspace], NONE, keys::flushall),
     command("flushdb", -1, &[Write], &[Dangerous, Keyspace], NONE, keys::flushdb),
-    container("function", -2, FUNCTION),
     command("get", 2, &[ReadOnly, Fast], &[Text], ONE, get::get),
     command("getdel", 2, &[Write, Fast], &[Text], ONE, get::getdel),
     command("getex", -2, &[Write, Fast], &[Text], ONE, getex::getex),
@@ -284,18 +280,6 @@ static CONFIG: &[Command] = &[
 ];
 
 #[rustfmt::skip]
-static FUNCTION: &[Command] = &[
-    command("function|delete", 3, &[Write, NoScript], &[Scripting], NONE, function::delete),
-    command("function|dump", 2, &[NoScript], &[Scripting], NONE, function::dump),
-    command("function|flush", -2, &[Write, NoScript], &[Scripting], NONE, function::flush),
-    command("function|kill", 2, &[NoScript, AllowBusy], &[Scripting], NONE, function::kill),
-    command("function|list", -2, &[NoScript], &[Scripting], NONE, function::list),
-    command("function|load", -3, &[Write, DenyOom, NoScript], &[Scripting], NONE, function::load),
-    command("function|restore", -3, &[Write, DenyOom, NoScript], &[Scripting], NONE, function::restore),
-    command("function|stats", 2, &[NoScript, AllowBusy], &[Scripting], NONE, function::stats),
-];
-
-#[rustfmt::skip]
 static PUBSUB: &[Command] = &[
     command("pubsub|channels", -2, &[PubSub, Loading, Stale], &[], NONE, pubsub::channels),
     command("pubsub|numpat", 2, &[PubSub, Loading, Stale], &[], NONE, pubsub::numpat),
@@ -380,8 +364,8 @@ mod tests {
     #[test]
     fn command_tables_are_sorted_for_binary_search() {
         for table in [
-            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, FUNCTION, LATENCY, MEMORY, SLOWLOG, OBJECT,
-            PUBSUB, SCRIPT, REDIS_8_4, VALKEY_9_0,
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, LATENCY, MEMORY, SLOWLOG, OBJECT, PUBSUB,
+            SCRIPT, REDIS_8_4, VALKEY_9_0,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {

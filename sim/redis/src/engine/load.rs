@@ -1,7 +1,6 @@
 //! Loads what a node left on its disk, when its process starts.
 
 use super::command::Table;
-use super::functions::Functions;
 use super::state::State;
 use super::state::persist::Files;
 use super::state::session::{Addresses, Replies, Session};
@@ -26,7 +25,6 @@ pub(super) fn load(table: Table, state: &mut State, files: &Files, wall_us: u64)
     let mut rest = &file[..];
     if rdb::is_snapshot(rest)
         && let Ok(snapshot) = rdb::load(rest, state.db.count, state.db.limits)
-        && let Ok(functions) = Functions::of(&snapshot.libraries)
     {
         let now_ms = (wall_us / 1000) as i64;
         for (db, key, entry) in snapshot.entries {
@@ -35,7 +33,6 @@ pub(super) fn load(table: Table, state: &mut State, files: &Files, wall_us: u64)
                 state.db.within(db, |db| db.load(key, entry, now_ms));
             }
         }
-        state.functions = functions;
         rest = &rest[snapshot.len..];
     }
     replay(table, state, rest, wall_us);

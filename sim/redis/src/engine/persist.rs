@@ -36,7 +36,7 @@ pub(super) fn rewrite(state: &mut State) {
         persist.selected = None;
         persist.unsynced = false;
         persist.durable = None;
-        let snapshot = rdb::save(&state.db, state.functions.codes());
+        let snapshot = rdb::save(&state.db);
         persist.writes.push(DiskWrite::Rewrite(snapshot));
     }
 }
@@ -91,10 +91,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     if saves {
         state.persist.saved_dirty = state.db.effects.dirty;
         state.persist.saved_s = now_s;
-        writes.push(DiskWrite::Snapshot(rdb::save(
-            &state.db,
-            state.functions.codes(),
-        )));
+        writes.push(DiskWrite::Snapshot(rdb::save(&state.db)));
     }
     writes
 }

@@ -124,7 +124,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
-        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` and `FUNCTION KILL` refuse a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs, and that a request of more than 64 kB waits for the end of the script.",
+        "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` refuses a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs, and that a request of more than 64 kB waits for the end of the script.",
         "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call of a function. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
     (
@@ -136,10 +136,6 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In 7.0.15 it cannot: the server stays busy.",
     ),
     (
-        "`FUNCTION LIST` is sorted by name, and `FUNCTION DUMP` compresses nothing. A library that runs for more than five million instructions is not loaded.",
-        "In Redis the order is that of a hash table, and the limit is half a second.",
-    ),
-    (
         "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep. A call passes up to 7,980 values to a function of Redis, and receives as many.",
         "In Redis the size of Lua's stack limits the depth to some thousands, and the values to 7,999.",
     ),
@@ -148,8 +144,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "7.0.15 ends at either, as in a crash; later versions refuse the first.",
     ),
     (
-        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and the other libraries make of them included, and its result 64 MB. Libraries that keep more than 128 MB in local variables are loaded again before the next call, which resets these variables.",
+        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and `cmsgpack` make of them included, and its result 64 MB.",
         "In Redis only the machine's memory limits them. A faulty client must not take the machine down.",
+    ),
+    (
+        "There are no libraries of functions: those in a snapshot are skipped, and `FUNCTION` and `FCALL` are unknown. Scripts do not have Lua's libraries `struct` and `bit`.",
+        "No lock library uses them.",
     ),
     (
         "`cjson` has no settings, and there is no `redis.acl_check_cmd`.",
@@ -200,6 +200,7 @@ const ABSENT: &[(&str, &str)] = &[
     ("HyperLogLog", "PF*"),
     ("geospatial", "GEO*"),
     ("bitmaps", "BIT* GETBIT SETBIT"),
+    ("libraries of functions", "FUNCTION* FCALL FCALL_RO"),
     ("modules", "MODULE*"),
     ("cluster", "CLUSTER* ASKING READONLY READWRITE *-ASKING"),
     ("sorting", "SORT SORT_RO"),

@@ -1,7 +1,7 @@
 //! The requirements of a request, which decide whether it is rejected or deferred before it runs
 //! (`getCommandFlags`).
 //!
-//! The flags that a script or a function declares replace the requirements of its command. EXEC has
+//! The flags that a script declares replace the requirements of its command. EXEC has
 //! the requirements of its queue, each command as it was when it was queued.
 
 use super::command::{Command, Flag};
@@ -39,7 +39,7 @@ fn declared(flags: &Flags) -> Requirements {
     }
 }
 
-/// The flags that the script or the function of a request declares.
+/// The flags that the script of a request declares.
 fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Flags> {
     if command.has(Flag::TakesScript) {
         return script::declared_flags(args[1]);
@@ -47,10 +47,6 @@ fn declared_flags(state: &State, command: &Command, args: &[&[u8]]) -> Option<Fl
     if command.has(Flag::TakesSha) {
         let sha = script::parse_sha(args[1])?;
         return script::declared_flags(state.scripts.get(&sha)?);
-    }
-    if command.has(Flag::TakesFunction) {
-        let (_, function) = state.functions.find(args[1])?;
-        return Some(function.flags.clone());
     }
     None
 }

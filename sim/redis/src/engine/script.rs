@@ -1,11 +1,9 @@
-//! Lua: runs EVAL and its relatives, and FCALL.
+//! Lua: runs EVAL and its relatives.
 //!
-//! Uses real Lua 5.1, like Redis; without the feature `lua` every script and every library is
-//! rejected with an error that says so (`no_engine`). Creating an interpreter takes a sixth of a
+//! Uses real Lua 5.1, like Redis; without the feature `lua` every script is rejected with an error that says so (`no_engine`). Creating an interpreter takes a sixth of a
 //! millisecond, too much for each run, so each thread keeps one, which all its nodes use in all
 //! runs. Sharing must not be visible: the globals are read-only for scripts, and each node has its
-//! own sequence of random numbers, its own set of scripts that it *knows* (EVALSHA) and its own
-//! functions. An interpreter that fails is replaced, and the next script finds a new one. Missing
+//! own sequence of random numbers and its own set of scripts that it *knows* (EVALSHA). An interpreter that fails is replaced, and the next script finds a new one. Missing
 //! compared to Redis: the settings of `cjson`, and `redis.acl_check_cmd`.
 
 #[cfg(feature = "lua")]
@@ -19,7 +17,6 @@ mod engine;
 #[cfg(feature = "lua")]
 mod error;
 mod flags;
-mod library;
 #[cfg(feature = "lua")]
 mod lua_libraries;
 #[cfg(feature = "lua")]
@@ -27,8 +24,6 @@ mod memory;
 #[cfg(feature = "lua")]
 mod meter;
 mod random;
-#[cfg(feature = "lua")]
-mod register;
 mod shebang;
 #[cfg(feature = "lua")]
 mod walk;
@@ -38,8 +33,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::command::Call;
 use super::state::Sha;
-use super::state::busy::Kind;
-use super::state::functions::Function;
 use crate::wire::reply::{Answer, Error};
 use engine::Engine;
 pub(super) use flags::{Access, Flags, ScriptFlag};
@@ -95,44 +88,16 @@ pub(super) fn declared_flags(body: &[u8]) -> Option<Flags> {
     shebang::parse(body).ok()?.flags
 }
 
-/// One run of a script or a function.
+/// One run of a script.
 pub(super) struct Invocation<'a> {
-    pub(super) program: Program<'a>,
+    /// Its name in the messages of its errors.
+    pub(super) sha: &'a Sha,
+    pub(super) body: &'a [u8],
     /// KEYS.
     pub(super) keys: &'a [&'a [u8]],
     /// ARGV.
     pub(super) argv: &'a [&'a [u8]],
     pub(super) access: Access,
-}
-
-/// The program to run.
-#[derive(Copy, Clone)]
-pub(super) enum Program<'a> {
-    Script {
-        sha: &'a Sha,
-        body: &'a [u8],
-    },
-    Function {
-        name: &'a [u8],
-        function: &'a Function,
-    },
-}
-
-impl Program<'_> {
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Program::Script { .. } => Kind::Script,
-            Program::Function { .. } => Kind::Function,
-        }
-    }
-
-    /// The name in the messages of its errors.
-    pub(super) fn name(&self) -> &[u8] {
-        match self {
-            Program::Script { sha, .. } => &sha[..],
-            Program::Function { name, .. } => name,
-        }
-    }
 }
 
 /// The progress of a script.
@@ -160,8 +125,8 @@ pub(super) fn run(
 }
 
 /// The error of a script that is ended from outside, at its last known position.
-pub(super) fn killed_error(name: &[u8], reading: &Reading) -> Error {
-    engine::error_in(name, engine::KILLED.as_bytes(), reading.position.as_deref())
+pub(super) fn killed_error(sha: &Sha, reading: &Reading) -> Error {
+    engine::error_in(sha, engine::KILLED.as_bytes(), reading.position.as_deref())
 }
 
 fn with_engine<T>(work: impl FnOnce(&mut Engine) -> Result<T, Error>) -> Result<T, Error> {

@@ -7,7 +7,6 @@ pub(super) mod busy;
 pub(super) mod eviction;
 pub(super) mod extension;
 pub(super) mod fsync;
-pub(super) mod functions;
 pub(super) mod handover;
 pub(super) mod input;
 mod monitors;
@@ -37,7 +36,6 @@ use self::blocked::Waiting;
 use self::busy::{Busy, Clock};
 use self::eviction::Eviction;
 use self::extension::Extension;
-use self::functions::Functions;
 use self::input::{ConnId, Input};
 use self::monitors::Monitors;
 use self::other_clients::Attention;
@@ -81,7 +79,6 @@ pub(super) struct State {
     pub(super) active_expiry: ActiveExpiry,
     /// The scripts known to EVALSHA.
     pub(super) scripts: BTreeMap<Sha, Bytes>,
-    pub(super) functions: Functions,
     /// The script that is running for a long time.
     pub(super) busy: Option<Busy>,
     /// The other clients while a script runs, if the driver lets the node attend to them.
@@ -145,7 +142,6 @@ impl State {
             pause: None,
             active_expiry: ActiveExpiry::new(seed),
             scripts: BTreeMap::new(),
-            functions: Functions::default(),
             busy: None,
             attention: None,
             extension: None,

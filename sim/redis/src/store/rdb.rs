@@ -15,10 +15,8 @@ use crate::store::value::{Hash, Limits, List, Set, Value, Zset};
 
 /// 7.0 writes version 10.
 const MAGIC: &[u8] = b"REDIS0010";
-/// The version as a number.
-pub(crate) const VERSION: u16 = 10;
-/// `RDB_OPCODE_FUNCTION2`: the text of a library.
-pub(crate) const FUNCTION: u8 = 0xf5;
+/// `RDB_OPCODE_FUNCTION2`: the text of a library of functions, which the node does not have.
+const FUNCTION: u8 = 0xf5;
 
 /// How recently a key was used: the idle time in seconds, or the access frequency.
 const IDLE_S: u8 = 0xf8;
@@ -58,26 +56,20 @@ const INT16: u8 = 0xc1;
 const INT32: u8 = 0xc2;
 const LZF: u8 = 0xc3;
 
-/// Writes a snapshot of all keys, expired ones included. `libraries` are the texts of the
-/// function libraries.
-pub(crate) fn save<'a>(db: &Db, libraries: impl Iterator<Item = &'a Bytes>) -> Bytes {
-    save_for_stream(db, libraries, 0)
+/// Writes a snapshot of all keys, expired ones included.
+pub(crate) fn save(db: &Db) -> Bytes {
+    save_for_stream(db, 0)
 }
 
 /// Like [`save`], for a replica whose stream of commands continues in this database, without
 /// SELECT.
-pub(crate) fn save_for_stream<'a>(
-    db: &Db,
-    libraries: impl Iterator<Item = &'a Bytes>,
-    stream_db: usize,
-) -> Bytes {
+pub(crate) fn save_for_stream(db: &Db, stream_db: usize) -> Bytes {
     let mut out = BytesMut::from(MAGIC);
     if stream_db > 0 {
         out.put_u8(AUX);
         write_string(STREAM_DB, &mut out);
         write_string(stream_db.to_string().as_bytes(), &mut out);
     }
-    write_libraries(libraries, &mut out);
     // Database 0 is named even if it is empty: a run's trace has the bytes of its snapshots.
     let named = |(index, space): &(usize, &Keyspace)| *index == 0 || space.len() > 0;
     for (index, space) in db.spaces().filter(named) {
@@ -95,14 +87,6 @@ pub(crate) fn save_for_stream<'a>(
     // No checksum, as with `rdbchecksum no`.
     out.put_u64_le(0);
     out.freeze()
-}
-
-/// Writes the texts of the libraries.
-pub(crate) fn write_libraries<'a>(libraries: impl Iterator<Item = &'a Bytes>, out: &mut BytesMut) {
-    for code in libraries {
-        out.put_u8(FUNCTION);
-        write_string(code, out);
-    }
 }
 
 fn write_entry(key: &[u8], value: &Value, out: &mut BytesMut) {
@@ -181,8 +165,6 @@ pub(crate) struct Snapshot {
     pub(crate) entries: Vec<(usize, Bytes, Entry)>,
     /// The number of the database that the stream after the snapshot has selected.
     pub(crate) stream_db: usize,
-    /// The texts of the function libraries.
-    pub(crate) libraries: Vec<Bytes>,
     /// The length of the snapshot, which other data may follow.
     pub(crate) len: usize,
 }
@@ -231,7 +213,7 @@ pub(crate) fn load(file: &[u8], databases: usize, limits: Limits) -> Result<Snap
             }
             IDLE_S => drop(reader.len()?),
             FREQUENCY => drop(reader.byte()?),
-            FUNCTION => snapshot.libraries.push(reader.string()?),
+            FUNCTION => drop(reader.string()?),
             END => break,
             kind => {
                 let key = reader.string()?;
@@ -412,7 +394,7 @@ mod tests {
             let key = Bytes::from(index.to_string());
             db.load(key, Entry::new(value, expires_at_ms), 0);
         }
-        let snapshot = save(&db, std::iter::empty());
+        let snapshot = save(&db);
         let mut again = Db::default();
         for (_, key, entry) in load(&snapshot, 16, limits).expect("it is whole").entries {
             again.load(key, entry, 0);
@@ -423,5 +405,18 @@ mod tests {
         for len in 0..snapshot.len() {
             assert!(load(&snapshot[..len], 16, limits).is_err(), "{len} bytes");
         }
+    }
+    #[test]
+    fn libraries_of_functions_are_skipped() {
+        let library = b"\xf5\x0e#!lua name=one";
+        let rest = b"\xfe\0\0\x01k\x01v\xff\0\0\0\0\0\0\0\0";
+        let file = [MAGIC, library, &rest[..]].concat();
+        let snapshot = load(&file, 16, Limits::default()).expect("it is whole");
+        let keys: Vec<_> = snapshot
+            .entries
+            .iter()
+            .map(|(_, key, _)| &key[..])
+            .collect();
+        assert_eq!(keys, [b"k"]);
     }
 }

@@ -6,63 +6,6 @@ use super::client::{Client, check};
 // The libraries that Redis adds.
 
 #[test]
-fn numbers_in_formats_of_struct_are_checked() {
-    // CVE-2015-8080, CVE-2018-11219, CVE-2020-14147.
-    for (call, expected) in [
-        ("struct.pack('>I2147483648', 10)", "integral size overflow"),
-        (
-            "struct.pack('>I99999999999999999999', 10)",
-            "integral size overflow",
-        ),
-        (
-            "struct.pack('>I33', 10)",
-            "integral size 33 is larger than limit of 32",
-        ),
-        ("struct.pack('i4294967297', 10)", "integral size overflow"),
-        ("struct.size('!2147483648d')", "integral size overflow"),
-        ("struct.size('!0d')", "alignment 0 is not a power of 2"),
-        ("struct.pack('c2147483647', 'x')", "string too short"),
-        ("struct.unpack('c2147483647', 'x')", "data string too short"),
-        (
-            "struct.unpack('c0', 'x')",
-            "format 'c0' needs a previous size",
-        ),
-        ("struct.unpack('Bc0', '\\255x')", "data string too short"),
-        ("struct.unpack('i', 'abcd', -1)", "data string too short"),
-        (
-            "struct.unpack('i', 'abcd', -2147483648)",
-            "data string too short",
-        ),
-        ("struct.unpack('i', 'abcd', 9e18)", "data string too short"),
-        (
-            "struct.unpack('i', 'abcd', 0)",
-            "offset must be 1 or greater",
-        ),
-        ("struct.unpack('>!4 i', 'abcd', 2)", "data string too short"),
-        (
-            "struct.unpack('dc0', struct.pack('d', -1) .. 'x')",
-            "data string too short",
-        ),
-        (
-            "struct.unpack('dc0', struct.pack('d', 0/0) .. 'x')",
-            "data string too short",
-        ),
-        ("struct.unpack('s', 'abc')", "unfinished string in data"),
-        (
-            "select('#', struct.unpack(('b'):rep(9000), ('x'):rep(9000)))",
-            "too many results",
-        ),
-    ] {
-        check(&format!("return {call}"), expected);
-    }
-    let digits = "struct.size(('c2147483647'):rep(1000))";
-    check(
-        &format!("return tostring({digits} == 2147483647000)"),
-        "$4\r\ntrue\r\n",
-    );
-}
-
-#[test]
 fn packed_data_with_false_lengths_gets_an_error() {
     // CVE-2018-11218, CVE-2022-24834.
     for (data, expected) in [
@@ -136,20 +79,6 @@ fn packed_data_with_false_lengths_gets_an_error() {
         "invalid unicode escape",
     );
     check("return #cjson.encode(('\\0'):rep(1e6))", ":6000002\r\n");
-}
-
-#[test]
-fn tohex_of_any_count_of_digits_fits() {
-    // CVE-2024-31449.
-    check("return bit.tohex(65535, -2147483648)", "$8\r\n0000FFFF\r\n");
-    check("return bit.tohex(65535, 2147483647)", "$8\r\n0000ffff\r\n");
-    check("return bit.tohex(65535, 0)", "$0\r\n\r\n");
-    check("return bit.tohex(0/0, 0/0)", "$");
-    check("return bit.lshift(1, -1)", ":-2147483648\r\n");
-    check(
-        "return bit.band(unpack({}, 1, 7900))",
-        "number expected, got nil",
-    );
 }
 
 // What scripts share.

@@ -97,22 +97,6 @@ fn a_script_leaves_nothing_in_the_interpreter() {
 }
 
 #[test]
-fn a_function_that_kept_a_function_leaves_nothing_either() {
-    let mut client = Client::new();
-    let library = "#!lua name=l\\nlocal insert redis.register_function('leak', function() \
-        insert = insert or table.insert insert(string, 'leak') end)";
-    assert_eq!(
-        client.send(&format!("FUNCTION LOAD \"{library}\"")),
-        "$1\r\nl\r\n"
-    );
-    for time in ["first", "second"] {
-        assert_eq!(client.send("FCALL leak 0"), "$-1\r\n");
-        let leaked = client.eval("return string[1]");
-        assert_eq!(leaked, "$-1\r\n", "after the {time} time");
-    }
-}
-
-#[test]
 fn a_script_sees_no_addresses_and_no_memory() {
     let mut client = Client::new();
     let fresh = "return {tostring({}), tostring(print == nil or 1), tostring(function() end), \

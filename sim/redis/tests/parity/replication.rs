@@ -206,7 +206,6 @@ fn master_propagates_the_same_commands_as_redis() {
     let mut masters = Masters::start();
     let script = r#"EVAL "redis.call('hincrby', KEYS[1], 'f', 1); redis.call('pexpire', KEYS[1], 9000); redis.call('publish', 'c', 'x'); return 1" 1 h"#;
     let one = r#"EVAL "return redis.call('set', KEYS[1], 'v', 'NX', 'PX', 9000)" 1 once"#;
-    let library = "FUNCTION LOAD \"#!lua name=lib\nredis.register_function('f', function(k) redis.call('incr', k[1]) return redis.call('expire', k[1], 100) end)\"";
     let none = r#"EVAL "return redis.call('get', KEYS[1])" 1 once"#;
     let chosen = r#"EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set', 'r0', 'v') redis.set_repl(redis.REPL_ALL) redis.call('set', 'r1', 'v') redis.set_repl(redis.REPL_AOF) redis.call('set', 'r2', 'v') redis.call('publish', 'c', 'x') redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'r3', 'v') return 1" 0"#;
     let unheard = r#"EVAL "redis.set_repl(redis.REPL_NONE) return redis.call('incr', 'r4')" 0"#;
@@ -291,17 +290,6 @@ fn master_propagates_the_same_commands_as_redis() {
         ],
         &[chosen, unheard, anew],
         &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
-        &[
-            library,
-            library,
-            "FCALL f 1 counter",
-            "FCALL_RO f 1 counter",
-            "FCALL nope 0",
-            "FUNCTION DELETE lib",
-            "FUNCTION DELETE lib",
-            "FUNCTION FLUSH",
-            "FUNCTION FLUSH",
-        ],
         &[
             "INCR x",
             "APPEND x 1",
@@ -395,7 +383,6 @@ fn the_stream_selects_the_database_of_each_command() {
         &[other, "SET a 1", "SELECT 7", "PUBLISH c x"],
         &[
             "SELECT 8",
-            "FUNCTION FLUSH",
             "SELECT 0",
             "SET a 0 PX 10",
             "SELECT 1",

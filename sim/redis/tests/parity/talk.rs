@@ -54,7 +54,6 @@ impl Talk {
         for request in [
             "CONFIG SET notify-keyspace-events \"\" requirepass \"\" min-replicas-to-write 0\r\n",
             "CLIENT UNPAUSE\r\n",
-            "FUNCTION FLUSH\r\n",
             "FLUSHALL\r\n",
         ] {
             let request = request.as_bytes();

@@ -64,11 +64,6 @@ const KNOWN: &[Known] = &[
         why: "numbers are read and written by another algorithm",
     },
     Known {
-        tests: "functions::",
-        requests: &["FUNCTION DUMP", "FCALL f 1 key arg"],
-        why: "libraries are dumped, and errors are told, in another form",
-    },
-    Known {
         tests: "scripts::",
         requests: &["EVAL", "GET k2"],
         why: "a script sees the version and `os`, and numbers are written by another algorithm",

@@ -125,13 +125,11 @@ fn clients(state: &State, _: u64, text: &mut String) {
 fn memory(state: &State, _: u64, text: &mut String) {
     let _ = write!(
         text,
-        "used_memory:{}\r\nnumber_of_cached_scripts:{}\r\nnumber_of_functions:{}\r\n\
-         number_of_libraries:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n\
+        "used_memory:{}\r\nnumber_of_cached_scripts:{}\r\nnumber_of_functions:0\r\n\
+         number_of_libraries:0\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n\
          mem_allocator:jemalloc-5.3.0\r\nlazyfree_pending_objects:0\r\n",
         state.db.used_bytes(),
         state.scripts.len(),
-        state.functions.len(),
-        state.functions.codes().count(),
         state.config.shown("maxmemory"),
         state.config.shown("maxmemory-policy"),
     );

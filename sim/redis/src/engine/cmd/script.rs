@@ -8,9 +8,8 @@ use super::integer;
 use super::keys::is_flush_mode;
 use crate::engine::busy;
 use crate::engine::command::Call;
-use crate::engine::script::{self, Access, Invocation, Program, parse_sha};
+use crate::engine::script::{self, Access, Invocation, parse_sha};
 use crate::engine::state::Sha;
-use crate::engine::state::busy::Kind;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `EVAL script numkeys [key …] [arg …]`.
@@ -41,7 +40,8 @@ fn eval_body(call: &mut Call<'_>, access: Access) -> Answer {
     run(
         call,
         &Invocation {
-            program: Program::Script { sha, body },
+            sha,
+            body,
             keys,
             argv,
             access,
@@ -58,7 +58,8 @@ fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
     run(
         call,
         &Invocation {
-            program: Program::Script { sha, body: &body },
+            sha,
+            body: &body,
             keys,
             argv,
             access,
@@ -66,28 +67,23 @@ fn eval_known(call: &mut Call<'_>, access: Access) -> Answer {
     )
 }
 
-/// Runs a script or a function, and accounts for its running time.
-pub(super) fn run(call: &mut Call<'_>, invocation: &Invocation<'_>) -> Answer {
+/// Runs a script, and accounts for its running time.
+fn run(call: &mut Call<'_>, invocation: &Invocation<'_>) -> Answer {
     let (answer, reading) = script::run(call, invocation)?;
     let reply = answer.unwrap_or_else(Reply::Error);
-    busy::begin(call, &invocation.program, &reading, &reply);
+    busy::begin(call, invocation.sha, &reading, &reply);
     Ok(reply)
 }
 
 fn keys_and_argv<'a>(args: &'a [&'a [u8]]) -> Result<(Words<'a>, Words<'a>), Error> {
-    part(args, integer(args[2])?)
-}
-
-/// Splits the words after `numkeys`.
-pub(super) fn part<'a>(args: &'a [&'a [u8]], count: i64) -> Result<(Words<'a>, Words<'a>), Error> {
-    let count =
-        usize::try_from(count).map_err(|_| Error::of("ERR Number of keys can't be negative"))?;
+    let count = usize::try_from(integer(args[2])?)
+        .map_err(|_| Error::of("ERR Number of keys can't be negative"))?;
     args[3..].split_at_checked(count).ok_or(Error::of(
         "ERR Number of keys can't be greater than number of args",
     ))
 }
 
-pub(super) type Words<'a> = &'a [&'a [u8]];
+type Words<'a> = &'a [&'a [u8]];
 
 /// `SCRIPT LOAD script`: returns its SHA-1, by which EVALSHA finds it from now on.
 pub(in crate::engine) fn load(call: &mut Call<'_>) -> Answer {
@@ -118,7 +114,7 @@ pub(in crate::engine) fn flush(call: &mut Call<'_>) -> Answer {
 
 /// `SCRIPT KILL`: ends a script for which other clients get BUSY.
 pub(in crate::engine) fn kill(call: &mut Call<'_>) -> Answer {
-    busy::kill(call.state, Kind::Script).map(|()| Reply::OK)
+    busy::kill(call.state).map(|()| Reply::OK)
 }
 
 /// Adds a script to those that EVALSHA finds, if it compiles.

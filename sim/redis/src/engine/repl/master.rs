@@ -101,7 +101,7 @@ fn start_due_syncs(state: &mut State, wall_us: u64) {
 fn sync_waiting(state: &mut State, wall_us: u64) {
     // The stream after the snapshot of a replica continues that of its master.
     let stream_db = state.repl.link().map_or(0, |_| state.repl.stream_db);
-    let snapshot = rdb::save_for_stream(&state.db, state.functions.codes(), stream_db);
+    let snapshot = rdb::save_for_stream(&state.db, stream_db);
     let head = format!(
         "+FULLRESYNC {} {}\r\n${}\r\n",
         state.repl.id,

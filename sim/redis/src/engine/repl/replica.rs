@@ -1,7 +1,6 @@
 //! The replica side: the handshake, the snapshot, the stream, and reconnecting to a lost master.
 
 use super::{feed_replicas, handover, master};
-use crate::engine::functions::Functions;
 use crate::engine::notify::deliver;
 use crate::engine::persist;
 use crate::engine::state::State;
@@ -231,23 +230,17 @@ fn set(state: &mut State, to: LinkState) {
 
 /// Replaces the whole data set by the master's.
 fn load(state: &mut State, conn: u64, snapshot: &[u8]) {
-    let snapshot = rdb::load(snapshot, state.db.count, state.db.limits).ok();
-    let loaded = snapshot.and_then(|snapshot| {
-        let functions = Functions::of(&snapshot.libraries).ok()?;
-        Some((snapshot.entries, functions, snapshot.stream_db))
-    });
-    let Some((entries, functions, stream_db)) = loaded else {
+    let Ok(snapshot) = rdb::load(snapshot, state.db.count, state.db.limits) else {
         state.kill(conn);
         return;
     };
     super::disconnect_replicas(state);
     let now_ms = (state.seen_us.unwrap_or(0) / 1000) as i64;
     state.db.flush_all();
-    for (db, key, entry) in entries {
+    for (db, key, entry) in snapshot.entries {
         state.db.within(db, |db| db.load(key, entry, now_ms));
     }
-    state.functions = functions;
-    state.repl.stream_db = stream_db;
+    state.repl.stream_db = snapshot.stream_db;
     deliver(state);
     persist::rewrite(state);
     master::begin_backlog(state);

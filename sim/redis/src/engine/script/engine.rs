@@ -4,27 +4,22 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use bytes::Bytes;
 use locklab_lua as _; // the interpreter behind mlua
-use locklab_vecmap::VecMap;
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
 
 use super::commands::Commands;
 use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::library::Registered;
 use super::meter::{Limit, Meter};
 use super::random::Rand48;
-use super::register::{self, Loading};
 use super::shebang::{self, Shebang};
-use super::{Access, Invocation, Program, Reading};
+use super::{Access, Invocation, Reading};
 use super::{api, error, lua_libraries, memory, walk};
 use crate::engine::command::Call;
 use crate::engine::execute;
 use crate::engine::state::Sha;
 use crate::engine::state::busy::Busy;
-use crate::engine::state::functions;
 use crate::wire::reply::{Answer, Error, Resp};
 
 /// The number of compiled scripts after which all are dropped: far more than a run uses.
@@ -32,9 +27,6 @@ const MAX_SCRIPTS: usize = 1000;
 
 /// A script that runs for longer is considered endless.
 const MAX_INSTRUCTIONS: u64 = 60_000_000;
-/// A library that runs for longer is not loaded: half a second (`LOAD_TIMEOUT_MS`) at the speed
-/// of a node's scripts.
-const MAX_INSTRUCTIONS_OF_LOAD: u64 = 5_000_000;
 
 /// The error of a script that is ended from outside.
 pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
@@ -53,22 +45,14 @@ pub(super) struct Engine {
     /// The commands available to `redis.call`.
     commands: Commands,
     meter: Meter,
-    /// The functions that `redis.register_function` has registered.
-    loading: Loading,
 }
 
 /// The values that `sandbox.lua` returns.
 struct Sandbox {
     /// The globals of scripts.
     environment: Table,
-    /// The globals of function libraries.
-    library_environment: Table,
     /// Runs a compiled script.
     run: Function,
-    /// Runs a function.
-    call: Function,
-    /// Runs a library's text.
-    load: Function,
 }
 
 /// A compiled script.
@@ -97,9 +81,7 @@ impl Engine {
         let commands = Commands::new(&meter);
         let visible = lua.create_function(error::visible)?;
         let overrun = meter.overrun(&lua)?;
-        let loading = Loading::default();
-        let register = register::register_function(&lua, Rc::clone(&loading))?;
-        let (environment, library_environment, run, call, load) = lua
+        let (environment, run) = lua
             .load(include_str!("sandbox.lua"))
             .set_name("=redis")
             .call((
@@ -108,17 +90,10 @@ impl Engine {
                 lua_libraries::random(&lua, &random)?,
                 lua_libraries::seed_random(&lua, &random)?,
                 visible,
-                register,
                 overrun,
                 lua.create_function(lua_libraries::no_such_name)?,
             ))?;
-        let sandbox = Sandbox {
-            environment,
-            library_environment,
-            run,
-            call,
-            load,
-        };
+        let sandbox = Sandbox { environment, run };
         Ok(Engine {
             lua,
             sandbox,
@@ -127,7 +102,6 @@ impl Engine {
             resp,
             commands,
             meter,
-            loading,
         })
     }
 
@@ -145,7 +119,7 @@ impl Engine {
 
     fn new_script(&self, body: &[u8]) -> Result<Script, Error> {
         let Shebang { flags, len } = shebang::parse(body)?;
-        let compiled = self.compile(&body[len..], "@user_script", &self.sandbox.environment);
+        let compiled = self.compile(&body[len..]);
         let compiled = compiled.map_err(|text| {
             Error::new(format!("ERR Error compiling script (new function): {text}"))
         })?;
@@ -156,65 +130,10 @@ impl Engine {
         })
     }
 
-    /// Runs the text of a library, and returns the functions that it registers.
-    pub(super) fn load_library(&mut self, code: &[u8]) -> Result<VecMap<Bytes, Registered>, Error> {
-        let loaded = self.run_library(code);
-        self.tidy();
-        loaded
-    }
-
-    fn run_library(&self, code: &[u8]) -> Result<VecMap<Bytes, Registered>, Error> {
-        let chunk = self
-            .compile(code, "@user_function", &self.sandbox.library_environment)
-            .map_err(|text| Error::new(format!("ERR Error compiling function: {text}")))?;
-        self.loading.replace(Some(VecMap::new()));
-        let outcome = self
-            .meter
-            .start(
-                &self.lua,
-                Limit::Instructions(MAX_INSTRUCTIONS_OF_LOAD),
-                "ERR FUNCTION LOAD timeout",
-            )
-            .and_then(|()| self.limited(|| self.sandbox.load.call::<Outcome>(chunk)));
-        self.meter.stop(&self.lua);
-        let functions = self.loading.take().unwrap_or_default();
-        let (ok, value, _) = outcome.map_err(interpreter_error)?;
-        match ok {
-            true => Ok(functions),
-            false => {
-                let text = [
-                    b"ERR Error registering functions: ",
-                    &convert::text(&value)[..],
-                ];
-                Err(Error::new(text.concat()))
-            }
-        }
-    }
-
-    /// The closure of a library's function. If the interpreter was renewed since the library was
-    /// loaded, the library is loaded again.
-    fn closure(&self, name: &[u8], function: &functions::Function) -> Result<Function, Error> {
-        const GONE: Error = Error::of("ERR Function not found");
-        let closures = &function.closures;
-        // All of a library's closures are in one interpreter.
-        let are_here = |by_name: &VecMap<Bytes, RegistryKey>| {
-            let first = by_name.values().next();
-            first.is_some_and(|key| self.lua.owns_registry_value(key))
-        };
-        if !are_here(&closures.by_name.borrow()) {
-            let registered = self.run_library(&closures.code)?.into_iter();
-            let callbacks = registered.map(|(name, function)| (name, function.callback));
-            closures.by_name.replace(callbacks.collect());
-        }
-        let by_name = closures.by_name.borrow();
-        let closure = self.lua.registry_value(by_name.get(name).ok_or(GONE)?);
-        closure.map_err(interpreter_error)
-    }
-
-    fn compile(&self, body: &[u8], name: &str, environment: &Table) -> Result<Function, String> {
-        let chunk = self.lua.load(body).set_name(name);
+    fn compile(&self, body: &[u8]) -> Result<Function, String> {
+        let chunk = self.lua.load(body).set_name("@user_script");
         let chunk = chunk.set_mode(ChunkMode::Text);
-        let chunk = chunk.set_environment(environment.clone());
+        let chunk = chunk.set_environment(self.sandbox.environment.clone());
         self.limited(|| chunk.into_function())
             .map_err(|error| match error {
                 mlua::Error::SyntaxError { message, .. } => message,
@@ -239,30 +158,21 @@ impl Engine {
         call: &mut Call<'_>,
         invocation: &Invocation<'_>,
     ) -> Result<(Answer, Reading), Error> {
-        if let Program::Script { sha, body } = invocation.program {
-            self.script(sha, body)?;
-        }
-        let flags = match invocation.program {
-            Program::Script { sha, .. } => self.scripts[sha].flags.as_ref(),
-            Program::Function { function, .. } => Some(&function.flags),
-        };
+        let script = self.script(invocation.sha, invocation.body)?;
+        let flags = script.flags.as_ref();
         execute::may_run(call, flags, invocation.access)?;
         let access = match flags {
             Some(flags) if flags.contains(&ScriptFlag::NoWrites) => Access::ReadOnly,
             _ => invocation.access,
         };
-        let (function, runner) = match invocation.program {
-            Program::Script { sha, .. } => {
-                let compiled = self.lua.registry_value(&self.scripts[sha].compiled);
-                (compiled.map_err(interpreter_error)?, &self.sandbox.run)
-            }
-            Program::Function { name, function } => {
-                (self.closure(name, function)?, &self.sandbox.call)
-            }
-        };
+        let compiled = &self.scripts[invocation.sha].compiled;
+        let function: Function = self
+            .lua
+            .registry_value(compiled)
+            .map_err(interpreter_error)?;
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
-        let running = running(call, &invocation.program);
+        let running = running(call);
         let limit = match running {
             Some(_) => {
                 let commands = self.commands.clone();
@@ -275,7 +185,7 @@ impl Engine {
             let keys = self.strings(invocation.keys)?;
             let argv = self.strings(invocation.argv)?;
             let loan = self.commands.lend(call, access, running);
-            let outcome = self.limited(|| runner.call::<Outcome>((function, keys, argv)));
+            let outcome = self.limited(|| self.sandbox.run.call::<Outcome>((function, keys, argv)));
             drop(loan);
             outcome
         });
@@ -295,7 +205,7 @@ impl Engine {
             }
             value => convert::text(value),
         };
-        let error = error_in(invocation.program.name(), &text, position.as_deref());
+        let error = error_in(invocation.sha, &text, position.as_deref());
         Ok((Err(error), reading))
     }
 
@@ -338,16 +248,11 @@ impl Engine {
 }
 
 /// The script for other clients, on a node that attends to them.
-fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Box<Busy>> {
+fn running(call: &Call<'_>) -> Option<Box<Busy>> {
     call.state.attention.as_ref()?;
-    let copy = |word: &&[u8]| Bytes::copy_from_slice(word);
     let threshold_us = call.state.config.busy_threshold_us();
     Some(Box::new(Busy {
         client: call.client,
-        kind: program.kind(),
-        name: Bytes::copy_from_slice(program.name()),
-        command: call.args.iter().map(copy).collect(),
-        since_us: call.wall_us,
         answers_from_us: call.wall_us.saturating_add(threshold_us),
         ends_us: None,
         wrote: false,
@@ -358,11 +263,11 @@ fn running(call: &Call<'_>, program: &Program<'_>) -> Option<Box<Busy>> {
 }
 
 /// The error of a script, with the script and the position that caused it.
-pub(super) fn error_in(name: &[u8], text: &[u8], position: Option<&str>) -> Error {
+pub(super) fn error_in(sha: &Sha, text: &[u8], position: Option<&str>) -> Error {
     let mut text = text.to_vec();
     if let Some(position) = position {
         text.extend_from_slice(b" script: ");
-        text.extend_from_slice(name);
+        text.extend_from_slice(sha);
         text.extend_from_slice(format!(", on {position}.").as_bytes());
     }
     Error::new(text)
@@ -405,8 +310,6 @@ mod tests {
                 other => panic!("{line}: {other:?}"),
             }
         };
-        let library = "\"#!lua name=l\\nredis.register_function('f', function() return 7 end)\"";
-        assert_eq!(say(&format!("FUNCTION LOAD {library}")), "$1\r\nl\r\n");
         for script in [
             "panics()",
             "return pcall(panics)",
@@ -419,7 +322,6 @@ mod tests {
                 "-ERR Lua: the interpreter failed, and is renewed\r\n"
             );
             assert_eq!(say("EVAL \"return redis.call('get', 'k')\" 0").len(), 7);
-            assert_eq!(say("FCALL f 0"), ":7\r\n");
         }
         assert_eq!(say("GET k"), "$1\r\n3\r\n");
     }

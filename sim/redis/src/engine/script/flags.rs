@@ -1,8 +1,8 @@
-//! The flags that a script or a function declares (`scripts_flags_def` in `src/script.c`).
+//! The flags that a script declares (`scripts_flags_def` in `src/script.c`).
 
 use locklab_vecmap::VecSet;
 
-/// One flag, in the order in which FUNCTION LIST shows them.
+/// One flag.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(in crate::engine) enum ScriptFlag {
     /// It calls no command that writes, so it may run where writes are rejected.
@@ -35,20 +35,12 @@ impl ScriptFlag {
         let found = known.find(|(known, _)| known.as_bytes() == name);
         found.map(|(_, flag)| *flag)
     }
-
-    /// Its name.
-    pub(in crate::engine) fn name(self) -> &'static str {
-        let mut known = NAMES.iter();
-        known
-            .find(|(_, flag)| *flag == self)
-            .map_or("", |(name, _)| name)
-    }
 }
 
 /// Whether a script may change the keyspace.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum Access {
     ReadWrite,
-    /// EVAL_RO, EVALSHA_RO, FCALL_RO, or the script's own flag `no-writes`.
+    /// EVAL_RO, EVALSHA_RO, or the script's own flag `no-writes`.
     ReadOnly,
 }

@@ -1,16 +1,14 @@
-//! The libraries that Redis adds to Lua: `cjson`, `cmsgpack`, `struct`, `bit`
+//! The libraries that Redis adds to Lua: `cjson` and `cmsgpack`
 //! (`deps/lua/src/lua_*.c`).
 //!
 //! Their functions keep no state between calls. So the settings of `cjson`, which in Redis
 //! outlive the script that changes them, are missing.
 
 mod arguments;
-mod bit;
 mod cjson;
 mod cjson_decode;
 mod cmsgpack;
 mod random;
-mod structs;
 
 use mlua::{Lua, MultiValue, Table, Value};
 
@@ -20,10 +18,8 @@ pub(super) use random::{random, seed_random};
 /// The libraries, by name.
 pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {
     let tables = lua.create_table()?;
-    tables.set("bit", bit::table(lua)?)?;
     tables.set("cjson", cjson::table(lua)?)?;
     tables.set("cmsgpack", cmsgpack::table(lua)?)?;
-    tables.set("struct", structs::table(lua)?)?;
     Ok(tables)
 }
 

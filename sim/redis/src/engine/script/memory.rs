@@ -18,8 +18,7 @@ pub(super) const MAX_BYTES: usize = 256 << 20;
 /// script.
 pub(super) const COLLECT_FROM_BYTES: usize = MAX_BYTES / 4;
 
-/// The bytes that may remain after a collection. They belong to the local variables of libraries;
-/// beyond this the interpreter is renewed, so that there is always room for a script.
+/// The bytes that may remain after a collection. Beyond this the interpreter is renewed, so that there is always room for a script.
 pub(super) const MAX_KEPT_BYTES: usize = MAX_BYTES / 2;
 
 /// The text of Lua's error (`MEMERRMSG`).
@@ -76,10 +75,6 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
     pub(super) fn push(&mut self, byte: u8) -> mlua::Result<()> {
         self.extend(&[byte])
     }
@@ -87,13 +82,6 @@ impl<'a> Buffer<'a> {
     pub(super) fn extend(&mut self, bytes: &[u8]) -> mlua::Result<()> {
         self.reserve(bytes.len())?;
         self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    /// Appends this many zeros.
-    pub(super) fn pad(&mut self, count: usize) -> mlua::Result<()> {
-        self.reserve(count)?;
-        self.bytes.resize(self.bytes.len() + count, 0);
         Ok(())
     }
 

@@ -1,9 +1,5 @@
 //! Replaces the Lua interpreter if the crate is built without the feature `lua`.
 
-use bytes::Bytes;
-use locklab_vecmap::VecMap;
-
-use super::library::Registered;
 use super::{Invocation, Reading};
 use crate::engine::command::Call;
 use crate::engine::state::Sha;
@@ -27,13 +23,6 @@ impl Engine {
         match *self {}
     }
 
-    pub(super) fn load_library(
-        &mut self,
-        _code: &[u8],
-    ) -> Result<VecMap<Bytes, Registered>, Error> {
-        match *self {}
-    }
-
     pub(super) fn run(
         &mut self,
         _call: &mut Call<'_>,
@@ -44,6 +33,6 @@ impl Engine {
 }
 
 /// The error of a script: never used.
-pub(super) fn error_in(_name: &[u8], text: &[u8], _position: Option<&str>) -> Error {
+pub(super) fn error_in(_sha: &Sha, text: &[u8], _position: Option<&str>) -> Error {
     Error::new(text.to_vec())
 }

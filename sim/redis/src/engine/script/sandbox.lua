@@ -6,11 +6,9 @@
 -- to the table and refuses writes. What gets past that (`table.insert` does not ask)
 -- lands in the stand-in, and is gone after the run.
 --
--- Called once with what the host provides; returns the environment of scripts, that of
--- libraries of functions, and what runs a script, a function, and the text of a library.
+-- Called once with what the host provides; returns the environment of scripts, and what runs one.
 
-local native, libraries, random, random_seed, visible_error, register_function, overrun, no_such_name =
-  ...
+local native, libraries, random, random_seed, visible_error, overrun, no_such_name = ...
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
@@ -217,28 +215,6 @@ local environment = protect(globals)
 shown_meta[environment] = shown_no_such_global
 globals._G = environment
 
----------------------------------------------------------------------------
--- Libraries of functions
-
--- Their functions see what scripts see, without KEYS and ARGV, and with a smaller `redis`.
-local function_redis = {}
-for name, value in pairs(redis) do function_redis[name] = value end
-function_redis.breakpoint, function_redis.debug, function_redis.replicate_commands = nil, nil, nil
-local function_globals = {}
-for name, value in pairs(globals) do function_globals[name] = value end
-function_globals.redis = protect(function_redis)
-setmetatable(function_globals, no_such_global)
-local library_environment, library_meta = protect(function_globals)
-shown_meta[library_environment] = shown_no_such_global
-function_globals._G = library_environment
-
--- While a library is loaded there is nothing but what that takes.
-local loading_redis = pick(redis, [[LOG_DEBUG LOG_VERBOSE LOG_NOTICE LOG_WARNING REDIS_VERSION
-  REDIS_VERSION_NUM log]])
-loading_redis.register_function = register_function
-setmetatable(loading_redis, no_such_global)
-local loading_globals = setmetatable({ redis = (protect(loading_redis)) }, no_such_global)
-
 -- Methods of strings are looked up in the metatable that all strings share.
 local string_meta = getmetatable("")
 string_meta.__index = strings
@@ -288,24 +264,7 @@ local function run(script, keys, arguments)
   return result(xpcall(script, on_error))
 end
 
--- Runs a function, likewise.
-local function run_function(callback, keys, arguments)
-  had_table_functions = true -- if not now, then in a former run, and kept
-  setfenv(0, library_environment)
-  local ok, value = xpcall(function() return callback(keys, arguments) end, on_error)
-  setfenv(0, environment)
-  return result(ok, value)
-end
-
--- Runs the text of a library, likewise.
-local function load_library(chunk)
-  library_meta.__index = loading_globals
-  local ok, value = xpcall(chunk, on_error)
-  library_meta.__index = function_globals
-  return result(ok, value)
-end
-
 -- What `load` compiles lives in the global table of the interpreter.
 setfenv(0, environment)
 
-return environment, library_environment, run, run_function, load_library
+return environment, run

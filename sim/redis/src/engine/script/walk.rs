@@ -63,17 +63,6 @@ impl Results {
         self.table.raw_set(self.count, value)
     }
 
-    /// Removes and returns the last result.
-    pub(super) fn pop(&mut self) -> mlua::Result<Option<Value>> {
-        if self.count == 0 {
-            return Ok(None);
-        }
-        let last = self.table.raw_get(self.count)?;
-        self.table.raw_set(self.count, Value::Nil)?;
-        self.count -= 1;
-        Ok(Some(last))
-    }
-
     /// The results for Lua, in their order, after those of `first`.
     pub(super) fn after(self, first: Option<i64>) -> Variadic<Returned> {
         let first = first.map(Returned::Number).into_iter();

@@ -1,7 +1,5 @@
 //! The script that keeps a node busy, and how long scripts take.
 
-use bytes::Bytes;
-
 use crate::wire::reply::Error;
 
 /// Reads the wall clock of a node's machine, in microseconds since the Unix epoch.
@@ -33,12 +31,6 @@ pub(in crate::engine) fn taken_us(instructions: u64) -> u64 {
 pub(in crate::engine) struct Busy {
     /// The client that runs it, which waits.
     pub(in crate::engine) client: u64,
-    pub(in crate::engine) kind: Kind,
-    /// Its SHA-1, or the function's name.
-    pub(in crate::engine) name: Bytes,
-    /// The request.
-    pub(in crate::engine) command: Vec<Bytes>,
-    pub(in crate::engine) since_us: u64,
     /// When the node starts to answer other clients, in wall-clock microseconds.
     pub(in crate::engine) answers_from_us: u64,
     /// When it ends; `None` for never.
@@ -49,11 +41,4 @@ pub(in crate::engine) struct Busy {
     pub(in crate::engine) killed: Error,
     /// The position and length in bytes of its reply, in the pending output of its client.
     pub(in crate::engine) reply: (usize, usize),
-}
-
-/// How a script was called, which decides how it can be killed.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(in crate::engine) enum Kind {
-    Script,
-    Function,
 }

@@ -126,7 +126,6 @@ fn keys_of_a_request_are_found() {
          COMMAND GETKEYS eval x y
          COMMAND GETKEYS eval x -1 a
          COMMAND GETKEYS evalsha_ro x 1 a b
-         COMMAND GETKEYS fcall f 1 k a
          COMMAND GETKEYS zmpop 2 a b min
          COMMAND GETKEYS lmpop 1 a left
          COMMAND GETKEYS lmpop x a left

@@ -124,8 +124,6 @@ fn a_pause_of_writes_lets_scripts_through_that_do_not_write() {
         "cb70127618f0b0be70c53cf6bfcfa54a29d9b0c0",
         "77f21361171213377cb083e2ffc2ae24ffdff8fb",
     ];
-    let library = "\"#!lua name=l\\nredis.register_function('w', function() return 1 end) \
-        redis.register_function{function_name='r', flags={'no-writes'}, callback=function() return 1 end}\"";
     let mut requests = Vec::new();
     for script in [PLAIN, WRITES, READS] {
         for command in ["EVAL", "EVAL_RO"] {
@@ -140,25 +138,18 @@ fn a_pause_of_writes_lets_scripts_through_that_do_not_write() {
         requests.push(format!("EVALSHA {sha} 0"));
         requests.push(format!("EVALSHA_RO {sha} 0"));
     }
-    for function in ["w", "r", "none"] {
-        requests.push(format!("FCALL {function} 0"));
-        requests.push(format!("FCALL_RO {function} 0"));
-    }
     let more = [
         "SCRIPT FLUSH",
         "SCRIPT EXISTS x",
-        "FUNCTION STATS",
         "PUBLISH a x",
         "SPUBLISH a x",
     ];
     requests.extend(more.map(str::to_owned));
-    requests.push(format!("FUNCTION LOAD REPLACE {library}"));
     let cases: Vec<String> = requests
         .iter()
         .map(|request| {
             format!(
-                "FUNCTION LOAD {library}
-                 SCRIPT LOAD \"{PLAIN}\"
+                "SCRIPT LOAD \"{PLAIN}\"
                  SCRIPT LOAD \"{WRITES}\"
                  SCRIPT LOAD \"{READS}\"
                  3: MULTI

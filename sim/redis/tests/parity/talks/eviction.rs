@@ -69,18 +69,11 @@ fn scripts_are_refused_by_their_declared_flags() {
          EVAL \"#!lua flags=no-writes\\nreturn redis.call('get','k')\" 0
          EVAL \"#!lua flags=no-writes\\nreturn redis.call('set','k','w')\" 0
          GET k
-         FUNCTION LOAD \"#!lua name=f\\nredis.register_function('f',function() return 1 end)\"
          CONFIG SET maxmemory 0
-         FUNCTION LOAD \"#!lua name=f\\nredis.register_function('f',function() return 1 end)\"
-         FUNCTION LOAD \"#!lua name=g\\nredis.register_function{function_name='g',callback=function() return 2 end,flags={'allow-oom'}}\"
          MULTI
-         FCALL f 0
-         FCALL g 0
          EVAL \"#!lua\\nreturn 1\" 0
          CONFIG SET maxmemory 1
          EXEC
-         FCALL f 0
-         FCALL g 0
          MULTI
          CONFIG SET maxmemory 0
          CONFIG SET maxmemory 0",

@@ -90,7 +90,6 @@ fn scripts_and_their_calls_are_shown() {
          MULTI
          EVAL \"return redis.call('get', 'a')\" 0
          EXEC
-         FCALL f 0
          EVAL_RO \"return redis.call('get', KEYS[1])\" 1 a"]);
 }
 
