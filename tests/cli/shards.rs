@@ -148,7 +148,12 @@ fn shards_with_a_budget_join_in_whole_rounds() {
         "16",
     ];
     for shard in ["1/2", "2/2"] {
-        let done = bench.locklab(&[&sweep[..], &["--shard", shard, "--budget", "1s"]].concat());
+        let part = || bench.locklab(&[&sweep[..], &["--shard", shard, "--budget", "1s"]].concat());
+        let mut done = part();
+        // A busy machine may not end what was planned in a second: the command resumes.
+        while done.code == Some(3) {
+            done = part();
+        }
         assert_eq!(done.code, Some(0), "{}", done.told());
     }
     let ledgers: Vec<String> = bench.files();
