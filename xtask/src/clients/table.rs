@@ -30,7 +30,8 @@ How to read it:
   *told* or *derived*, a pause of a worker alone cannot cause this. If it is *none*, the library renews the lease and
   tells its user no deadline: then `lease` says the same as `belief`, and follows from the pause too.
 - `attack/drawn` also crashes nodes, steps clocks and cuts links. One node that restarts without its keys, or whose
-  clock steps, ends a lease early, with any library. Several nodes are to survive one such fault.
+  clock steps, ends a lease early, with any library. Several nodes are to survive one such fault. Programs in Go have the
+  clocks of the machine, so their rows have no wrong clock and no suspension of a worker, and compare with no other row.
 - *3 of 4*: it was violated in 3 of the 4 runs that say whether it is. In other runs nothing could have violated it.
   A property that is not named was violated in no run. These are too few runs to say that it holds.
 - deadline: *told* by the library; *derived*, the lease counted from before the request; *none*, renewed until released.
