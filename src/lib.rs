@@ -60,9 +60,8 @@ pub mod redis {
 pub mod locks {
     #[doc(inline)]
     pub use locklab_locks::{
-        Algorithm, Bound, CatalogueEntry, DynLock, Grant, Guard, Held, InvalidParams, KEY, Keeps,
-        Lock, LockError, Locker, Mode, NotSeen, Owner, Registration, Request, Retry, Servers,
-        Shape,
+        Algorithm, Bound, CatalogueEntry, DynLock, Facts, Grant, Guard, Held, InvalidParams, KEY,
+        Lock, LockError, Locker, Mode, Need, Owner, Registration, Request, Retry, Servers, Shape,
     };
 }
 

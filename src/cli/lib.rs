@@ -214,7 +214,7 @@ struct Out {
     out: PathBuf,
     /// Formats of pictures, of svg, png and pdf
     #[arg(long, value_name = "FORMAT", value_delimiter = ',', hide_possible_values = true,
-          value_parser = format_parser(), default_values = ["svg"])]
+          value_parser = format_parser(), default_values = Format::DEFAULT.map(Format::ending))]
     format: Vec<Format>,
     #[command(flatten)]
     paper: Paper,

@@ -89,7 +89,7 @@ fn locks() -> (String, Value) {
 /// A form of a lock, and the properties that no fault makes it violate.
 fn kept(row: &Row) -> Option<(String, Value)> {
     let lock: LockSpec = row.table(1000).ok()?.try_into().ok()?;
-    let keeps = lock.keeps();
+    let keeps = lock.facts().keeps;
     (!keeps.is_empty()).then(|| (row.label.clone(), json!(keeps)))
 }
 

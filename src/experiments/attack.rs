@@ -82,7 +82,7 @@ fn aimed(mut scenario: Scenario, sets: &[String]) -> Scenario {
     for property in KEPT {
         scenario.expect.entry(property).or_insert(Prediction::HOLDS);
     }
-    let of_leases = || Some(LEASES * scenario.lock.lease_ms()?);
+    let of_leases = || Some(LEASES * scenario.lock.facts().lease_ms?);
     scenario.bound_ms = scenario.bound_ms.or_else(of_leases);
     scenario
 }
@@ -165,7 +165,7 @@ mod tests {
     fn every_lock_with_a_lease_gives_a_bound() {
         for (name, bound_ms) in [("redisson/crash", 90_000), ("kleppmann/k1", 3000)] {
             let all = loaded(&[name], &[]).expect("it is valid");
-            let lock = all.scenarios[0].lock.lease_ms();
+            let lock = all.scenarios[0].lock.facts().lease_ms;
             assert_eq!(lock.map(|ms| LEASES * ms), Some(bound_ms), "{name}");
             assert_eq!(all.scenarios[0].bound_ms, Some(bound_ms), "{name}");
         }

@@ -22,23 +22,8 @@ pub trait Algorithm {
     where
         Self: Sized;
 
-    /// How long a grant lasts without an extension, in milliseconds; `None` for a lock without a lease.
-    fn lease_ms(&self) -> Option<u64>;
-
-    /// Whether its user is told until when a grant lasts, by a clock of the client.
-    fn tells_deadline(&self) -> bool;
-
-    /// Whether a client that is refused listens for its turn (it reaches the point `waiting`).
-    fn listens(&self) -> bool;
-
-    /// How the nodes hold it for a client.
-    ///
-    /// # Errors
-    /// The reason why they do not tell for whom they hold it.
-    fn held(&self, topology: &Topology) -> Result<Held, NotSeen>;
-
-    /// What no fault makes it violate, by its design: `cargo xtask campaign` searches for a run that does.
-    fn keeps(&self) -> Keeps;
+    /// What the checks, situations and searches ask of it.
+    fn facts(&self) -> Facts;
 
     /// How long a client that keeps trying may wait for a lock whose last holder is gone, with
     /// or without a release.
@@ -73,24 +58,58 @@ pub trait Algorithm {
     }
 }
 
-/// The names of properties.
-pub type Keeps = &'static [&'static str];
-
-/// Why the nodes do not tell for whom they hold a lock.
-pub type NotSeen = &'static str;
+/// What a lock says about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// How long a grant lasts without an extension, in milliseconds; `None` for a lock without a lease.
+    pub lease_ms: Option<u64>,
+    /// Whether its user is told until when a grant lasts, by a clock of the client.
+    pub tells_deadline: bool,
+    /// Whether a client that is refused listens for its turn (it reaches the point `waiting`).
+    pub listens: bool,
+    /// How the nodes hold it for a client, or why they do not tell for whom they hold it.
+    pub held: Result<Held, &'static str>,
+    /// The names of the properties that no fault makes it violate, by its design: `cargo xtask campaign` searches for a
+    /// run that does.
+    pub keeps: &'static [&'static str],
+}
 
 /// How the nodes hold a lock for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Held {
-    /// The number of servers that must hold the lock for a client.
-    pub need: usize,
+    /// The servers that must hold the lock for a client.
+    pub need: Need,
     /// The form of the key.
     pub shape: Shape,
 }
 
 impl Held {
-    pub(super) fn by(need: usize, shape: Shape) -> Result<Held, NotSeen> {
+    /// Nodes that tell for whom they hold the lock.
+    pub const fn by(need: Need, shape: Shape) -> Result<Held, &'static str> {
         Ok(Held { need, shape })
+    }
+}
+
+/// How many nodes must hold a lock for a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// This many.
+    Nodes(u32),
+    /// More than half.
+    Majority,
+    /// All of them.
+    All,
+}
+
+impl Need {
+    /// The number of them.
+    pub fn of(self, topology: &Topology) -> usize {
+        let all = topology.nodes as usize;
+        match self {
+            Need::Nodes(nodes) => nodes as usize,
+            Need::Majority => all / 2 + 1,
+            Need::All => all,
+        }
     }
 }
 
@@ -105,16 +124,11 @@ pub enum Shape {
 }
 
 /// Why the nodes do not tell who holds a lock whose value every client sets.
-pub(super) const OVERWRITTEN: NotSeen =
+pub(super) const OVERWRITTEN: &str =
     "a client that fails to get the lock overwrites its holder's value";
 
 /// Why no node of Redis tells who holds a lock.
-pub(super) const NOT_ON_REDIS: NotSeen = "the lock is not on Redis";
-
-/// More than half of the nodes.
-pub(super) fn majority(topology: &Topology) -> usize {
-    topology.nodes as usize / 2 + 1
-}
+pub(super) const NOT_ON_REDIS: &str = "the lock is not on Redis";
 
 /// The longest wait for a free lock of a client that keeps trying.
 ///
@@ -173,7 +187,7 @@ pub struct CatalogueEntry {
     /// distinguishes it (empty for the most common form), and its parameters in TOML, where
     /// `LEASE` stands for the lease in milliseconds.
     pub forms: &'static [(&'static str, &'static str)],
-    /// The libraries that have it, each with its name there if that is not the lock's.
+    /// The libraries of which it is a port: `tests/ports/` compares the two on the wire.
     pub libraries: &'static [&'static str],
     /// The mistakes that its parameters can express, and that a suite of scenarios should notice.
     pub mutants: &'static [Mutant],

@@ -22,8 +22,8 @@ use std::rc::Rc;
 use self::session::{Failure, Session};
 use self::simulated::SimulatedSession;
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Held, InvalidParams, Keeps, NOT_ON_REDIS,
-    NotSeen, Servers, require,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Facts, InvalidParams, NOT_ON_REDIS,
+    Servers, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use locklab_env::{Coordination, Duration, Env, zookeeper};
@@ -206,26 +206,16 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.session_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        false
-    }
-
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Err(NOT_ON_REDIS)
-    }
-
-    fn keeps(&self) -> Keeps {
-        match self.gives_tokens() {
-            true => &["resource"],
-            false => &[],
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.session_ms),
+            tells_deadline: false,
+            listens: true,
+            held: Err(NOT_ON_REDIS),
+            keeps: match self.gives_tokens() {
+                true => &["resource"],
+                false => &[],
+            },
         }
     }
 
@@ -290,7 +280,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "session_ms = LEASE"),
         ("no token", "session_ms = LEASE\nfencing_token = false"),
     ],
-    libraries: &["Apache Curator: InterProcessMutex"],
+    libraries: &[],
     mutants: &[(
         "fencing_token=false",
         "grants carry no token, so the resource cannot tell old from new",

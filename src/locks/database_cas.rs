@@ -13,8 +13,7 @@
 use std::rc::Rc;
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Held, InvalidParams, Keeps, NOT_ON_REDIS,
-    NotSeen, Servers,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Facts, InvalidParams, NOT_ON_REDIS, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::one_node::deadline;
@@ -195,24 +194,14 @@ impl Params {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Err(NOT_ON_REDIS)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["foreign-release", "resource"]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Err(NOT_ON_REDIS),
+            keeps: &["foreign-release", "resource"],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {

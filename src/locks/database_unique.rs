@@ -10,8 +10,7 @@
 use std::rc::Rc;
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Held, InvalidParams, Keeps, NOT_ON_REDIS,
-    NotSeen, Servers,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, Facts, InvalidParams, NOT_ON_REDIS, Servers,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::{KEY, random_token};
@@ -116,24 +115,14 @@ impl Params {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        None
-    }
-
-    fn tells_deadline(&self) -> bool {
-        false
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Err(NOT_ON_REDIS)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["belief", "lease", "resource"]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: None,
+            tells_deadline: false,
+            listens: false,
+            held: Err(NOT_ON_REDIS),
+            keeps: &["belief", "lease", "resource"],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {

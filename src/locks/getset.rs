@@ -22,9 +22,7 @@ use locklab_values::units::{ms_from_ns, ns_from_ms};
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, OVERWRITTEN,
-};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, OVERWRITTEN};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost};
 use locklab_env::redis::Reply;
@@ -192,24 +190,14 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Err(OVERWRITTEN)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Err(OVERWRITTEN),
+            keeps: &[],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {

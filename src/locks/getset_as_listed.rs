@@ -21,9 +21,7 @@ use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::KEY;
-use super::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, OVERWRITTEN,
-};
+use super::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, OVERWRITTEN};
 use super::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use super::one_node::{OneNode, lost};
 use locklab_env::Env;
@@ -150,24 +148,14 @@ impl Params {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        self.ttl_ms
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.ttl_ms.is_some()
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Err(OVERWRITTEN)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: self.ttl_ms,
+            tells_deadline: self.ttl_ms.is_some(),
+            listens: false,
+            held: Err(OVERWRITTEN),
+            keeps: &[],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {

@@ -41,8 +41,8 @@ pub mod setnx_expire_lua;
 pub mod setnx_expire_repair;
 
 pub use algorithm::{
-    Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, Mutant, NotSeen, Parameter,
-    Servers, Shape,
+    Algorithm, Bound, CatalogueEntry, Facts, Held, InvalidParams, Mutant, Need, Parameter, Servers,
+    Shape,
 };
 pub use external::{External, Registration, catalogue, is_registered, register};
 pub use lock::{DynLock, Grant, Lock, LockError, Mode, Owner, Request, Retry};
@@ -119,32 +119,9 @@ impl LockSpec {
         self.rules().gives_tokens()
     }
 
-    /// See [`Algorithm::lease_ms`].
-    pub fn lease_ms(&self) -> Option<u64> {
-        self.rules().lease_ms()
-    }
-
-    /// See [`Algorithm::tells_deadline`].
-    pub fn tells_deadline(&self) -> bool {
-        self.rules().tells_deadline()
-    }
-
-    /// See [`Algorithm::listens`].
-    pub fn listens(&self) -> bool {
-        self.rules().listens()
-    }
-
-    /// See [`Algorithm::held`].
-    ///
-    /// # Errors
-    /// The reason why the nodes do not tell.
-    pub fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
-        self.rules().held(topology)
-    }
-
-    /// See [`Algorithm::keeps`].
-    pub fn keeps(&self) -> Keeps {
-        self.rules().keeps()
+    /// See [`Algorithm::facts`].
+    pub fn facts(&self) -> Facts {
+        self.rules().facts()
     }
 }
 

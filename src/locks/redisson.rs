@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::KEY;
 use super::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape, require,
+    self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need, require,
 };
 use super::lock::DynLock;
 use hash_lock::{Acquire, HashLock, Release};
@@ -89,24 +89,12 @@ pub enum Wait {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        self.wait != Wait::Spin
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["foreign-release"]
+    fn facts(&self) -> Facts {
+        self.shared().facts(
+            self.wait != Wait::Spin,
+            Need::Nodes(1),
+            &["foreign-release"],
+        )
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -152,6 +140,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\nlatch = true",
         ),
     ],
-    libraries: &["Redisson: RLock"],
+    libraries: &["Redisson"],
     mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

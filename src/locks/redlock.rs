@@ -20,8 +20,8 @@ use locklab_values::units::ns_from_ms;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
-    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, Held, InvalidParams, Keeps,
-    NotSeen, SCRIPT, Shape, majority, require,
+    self, Algorithm, Bound, CONNECTING, CatalogueEntry, EXPIRY_MS, Facts, Held, InvalidParams,
+    Need, SCRIPT, Shape, require,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request, Retry};
 use super::{KEY, random_token, scripts};
@@ -311,25 +311,14 @@ impl Params {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
-        let quorum = self.quorum.map(|quorum| quorum as usize);
-        Held::by(quorum.unwrap_or(majority(topology)), Shape::Text)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(self.quorum.map_or(Need::Majority, Need::Nodes), Shape::Text),
+            keeps: &[],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -451,14 +440,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("monotonic clock", "ttl_ms = LEASE\nclock = \"monotonic\""),
         ("sequential", "ttl_ms = LEASE\norder = \"sequential\""),
     ],
-    libraries: &[
-        "redlock",
-        "redlock-py",
-        "redsync",
-        "rslock",
-        "pottery: Redlock",
-        "aioredlock",
-    ],
+    libraries: &["pottery", "redlock", "redlock-py", "redsync", "rslock"],
     mutants: &[
         ("quorum=1", "a single node is enough"),
         (

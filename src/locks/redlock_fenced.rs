@@ -17,7 +17,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
-    Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, SCRIPT, Shape, majority,
+    Algorithm, Bound, CatalogueEntry, Facts, Held, InvalidParams, Need, SCRIPT, Shape,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::redlock::{self, Order, Redlock};
@@ -181,24 +181,14 @@ impl Params {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
-        Held::by(majority(topology), Shape::Text)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(Need::Majority, Shape::Text),
+            keeps: &[],
+        }
     }
 
     /// As Redlock.

@@ -24,7 +24,7 @@ use locklab_values::units::NS_PER_S;
 use serde::{Deserialize, Serialize};
 
 use super::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+    self, Algorithm, Bound, CatalogueEntry, Facts, Held, InvalidParams, Need, Shape,
 };
 use super::local_counts::{LocalCounts, Remaining};
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
@@ -201,27 +201,17 @@ fn is_true(is: &bool) -> bool {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Text)
-    }
-
-    fn keeps(&self) -> Keeps {
-        match self.release {
-            // The node compares and deletes in one step.
-            Release::CompareDel | Release::WatchDel => &["foreign-release"],
-            _ => &[],
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(Need::Nodes(1), Shape::Text),
+            keeps: match self.release {
+                // The node compares and deletes in one step.
+                Release::CompareDel | Release::WatchDel => &["foreign-release"],
+                _ => &[],
+            },
         }
     }
 
@@ -305,13 +295,11 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("reentrant", "ttl_ms = LEASE\nreentrant = \"local\""),
     ],
     libraries: &[
-        "redis-py: Lock",
+        "redis-py",
+        "redis-semaphore",
         "redislock",
-        "python-redis-lock",
-        "Spring Integration: RedisLockRegistry",
-        "ShedLock: RedisLockProvider",
-        "BullMQ: lock of a job",
-        "redis-semaphore: Mutex",
+        "ShedLock",
+        "Spring Integration",
     ],
     mutants: &[
         ("release=del", "a release deletes whoever holds the lock"),

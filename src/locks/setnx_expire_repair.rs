@@ -17,7 +17,7 @@
 use std::rc::Rc;
 
 use super::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
+    self, Algorithm, Bound, CatalogueEntry, Facts, Held, InvalidParams, Need, Shape,
 };
 use super::lock::{DynLock, Grant, Lock, LockError, Request};
 use super::one_node::{Extend, OneNode, Release, deadline};
@@ -116,24 +116,14 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Text)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(Need::Nodes(1), Shape::Text),
+            keeps: &[],
+        }
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {

@@ -58,7 +58,7 @@ impl<'q> Splitting<'q> {
         runs: u64,
         stop: &'q AtomicBool,
     ) -> Result<Splitting<'q>, RareError> {
-        let lease_ms = question.scenario.lock.lease_ms();
+        let lease_ms = question.scenario.lock.facts().lease_ms;
         Ok(Splitting {
             question,
             first_runs: (runs / REPLICATIONS).max(LEAST_RUNS),

@@ -183,7 +183,7 @@ impl<'a> Plan<'a> {
             nodes: at(|role| *role == locklab_history::Role::Node),
             sentinels: at(|role| *role == locklab_history::Role::Sentinel),
             resource: gate(&RESOURCE.into()),
-            lease_ms: self.scenario.lock.lease_ms(),
+            lease_ms: self.scenario.lock.facts().lease_ms,
             seed: self.seed,
             folder: self.folder.path(),
         };

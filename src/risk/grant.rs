@@ -287,7 +287,7 @@ impl Grants {
     }
 
     fn lease_ms(&self) -> f64 {
-        self.scenario.lock.lease_ms().unwrap_or(0) as f64
+        self.scenario.lock.facts().lease_ms.unwrap_or(0) as f64
     }
 
     /// Makes a run with these faults, and tells what it says of each property.

@@ -8,10 +8,11 @@ use locklab_truth::rule;
 /// Whether a lock can meet a situation on such hosts, and a run shows it. What cannot be met is not needed.
 pub fn can_meet(situation: Situation, lock: &LockSpec, topology: &Topology) -> bool {
     let rule = rule(lock, topology).ok();
-    let has_lease = lock.lease_ms().is_some();
+    let facts = lock.facts();
+    let has_lease = facts.lease_ms.is_some();
     match situation {
         LapsedWhileStopped | LapsedWhileCutOff => {
-            has_lease && (rule.is_some() || lock.tells_deadline())
+            has_lease && (rule.is_some() || facts.tells_deadline)
         }
         ClockStepped => has_lease,
         HolderDied => true,
@@ -22,6 +23,6 @@ pub fn can_meet(situation: Situation, lock: &LockSpec, topology: &Topology) -> b
         // A resource that gives the tokens keeps its counter, whatever becomes of the servers.
         TokenAfterRestart => lock.gives_tokens() && !lock.asks_resource(),
         SplitNodes => rule.is_some_and(|rule| rule.need > 1),
-        WaiterWoke => lock.listens(),
+        WaiterWoke => facts.listens,
     }
 }

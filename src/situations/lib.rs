@@ -68,7 +68,7 @@ pub fn met(subject: &Subject) -> VecSet<Situation> {
         // The resource keeps the counter, whatever becomes of the servers.
         met.remove(&Situation::TokenAfterRestart);
     }
-    if lock.lease_ms().is_none() {
+    if lock.facts().lease_ms.is_none() {
         // A client relies on the lock until it releases it, whatever a clock says.
         met.remove(&Situation::ClockStepped);
     }

@@ -1,7 +1,7 @@
 //! Which locks can be judged by their nodes, and how the nodes identify a holder.
 
 use locklab_history::Topology;
-use locklab_locks::{Held, LockSpec, NotSeen, Shape};
+use locklab_locks::{Held, LockSpec, Shape};
 
 /// How the nodes hold a lock for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,9 @@ pub struct Rule {
 /// # Errors
 ///
 /// The reason why they do not tell for whom they hold it.
-pub fn rule(lock: &LockSpec, topology: &Topology) -> Result<Rule, NotSeen> {
-    let Held { need, shape } = lock.held(topology)?;
+pub fn rule(lock: &LockSpec, topology: &Topology) -> Result<Rule, &'static str> {
+    let Held { need, shape } = lock.facts().held?;
+    let need = need.of(topology);
     Ok(Rule {
         need,
         intersects: topology.replicas == 0 && 2 * need > topology.nodes as usize,

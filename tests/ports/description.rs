@@ -133,6 +133,7 @@ impl Port {
 
 #[derive(Deserialize)]
 struct Client {
+    library: String,
     #[serde(default)]
     ports: Vec<Port>,
 }
@@ -141,14 +142,21 @@ fn lock() -> String {
     "lock".to_owned()
 }
 
-/// The ports of the library in this folder of `tests/clients/`.
-pub fn ports(name: &str) -> Vec<Port> {
+fn client(name: &str) -> Client {
     let path = root().join(FOLDERS).join(name).join("client.toml");
     let text = std::fs::read_to_string(&path);
     let text = text.unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
-    let client: Client =
-        toml::from_str(&text).unwrap_or_else(|error| panic!("in {}: {error}", path.display()));
-    client.ports
+    toml::from_str(&text).unwrap_or_else(|error| panic!("in {}: {error}", path.display()))
+}
+
+/// The ports of the library in this folder of `tests/clients/`.
+pub fn ports(name: &str) -> Vec<Port> {
+    client(name).ports
+}
+
+/// The name of the library in this folder.
+pub fn library(name: &str) -> String {
+    client(name).library
 }
 
 /// The folders of all libraries, in alphabetical order.

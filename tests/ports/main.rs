@@ -49,6 +49,17 @@ fn libraries_and_ports_send_the_same_requests() {
     assert!(unexplained.is_empty(), "{}", unexplained.join("\n\n"));
 }
 
+#[test]
+fn each_lock_names_the_libraries_of_which_it_is_a_port() {
+    for entry in locklab_locks::CATALOGUE {
+        let is_of_it = |port: &Port| port.lock_name() == entry.name;
+        let names = description::names().into_iter();
+        let ported = names.filter(|name| description::ports(name).iter().any(is_of_it));
+        let libraries: Vec<String> = ported.map(|name| description::library(&name)).collect();
+        assert_eq!(entry.libraries, libraries, "{}", entry.name);
+    }
+}
+
 /// What is not explained in any of up to three comparisons: on a busy machine a lease may be over before its holder
 /// uses it.
 fn lasting_differences(name: &str, port: &Port) -> Vec<String> {

@@ -41,8 +41,8 @@ Usage: cargo xtask <chore>
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,
                    a search over all locks, and the build of the other simulators' workloads
-  quick [CRATE…]   The checks of what was changed, or of these crates, in a minute: unit tests, and the
-                   tests that catch mistakes planted in the changed files
+  quick [CRATE…]   The checks of what was changed, or of these crates: unit tests, changed tests, and
+                   those that catch mistakes planted in the changed files
   tests [--copy]   The tests in debug, several binaries at a time; --copy: in the copy of the
                    tree with planted mistakes, all of them switched off, as CI does
   tests --release  The tests that simulate much, in release
@@ -58,8 +58,8 @@ Usage: cargo xtask <chore>
                    Search all locks for violations of what no fault may violate: with each strategy
                    for N minutes, from a new seed on
   golden [--base COMMIT]
-                   Make a little of each kind of result, and compare it with what the last commit (or this
-                   one) makes, line by line: what a change that moves code only must leave as it was
+                   Make results with few runs, and compare them, line by line, with those of the last commit
+                   (or of COMMIT): a refactoring must leave them unchanged
   published        Make the results in reports/ anew, and compare
   deny             Licences, sources and duplicates of the dependencies
   mutants [--minutes N] [SUBJECT…]

@@ -1,5 +1,5 @@
-//! The checks of what was changed, in a minute: the format, the rules of `tidy`, the unit tests of the changed crates,
-//! and the tests that catch the mistakes planted in the changed files. The planted mistakes say which test notices
+//! The checks of what was changed: the format, the rules of `tidy`, the unit tests of the changed crates,
+//! the changed tests, and those that catch the mistakes planted in the changed files. The planted mistakes say which test notices
 //! what, so that no other table has to.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,7 +65,7 @@ struct Wanted {
     scenarios: BTreeSet<String>,
 }
 
-/// The checks of these files: the unit tests of their crates, and whatever catches a mistake in one of them.
+/// The checks of these files: the unit tests of their crates, the tests that they are in, and whatever catches a mistake in one of them.
 fn checks(
     changed: &[String],
     files: &[File],
@@ -75,15 +75,14 @@ fn checks(
     let crates: BTreeSet<&str> = changed.iter().filter_map(|path| folder(path)).collect();
     for folder in crates {
         let package = package_in(folder, files)?;
-        let binary = match &*package {
-            "xtask" => of(&package, Some("xtask")),
-            _ => of(&package, None),
-        };
-        checks.entry(binary).or_default().whole = true;
+        checks.entry(of(&package, None)).or_default().whole = true;
     }
-    for test in changed.iter().filter_map(|path| test_of(path, files)) {
-        let binary = of("locklab", Some(test));
-        checks.entry(binary).or_default().whole = true;
+    for (package, test) in changed.iter().filter_map(|path| test_of(path, files)) {
+        let package = match package {
+            "" => "locklab".to_owned(),
+            folder => package_in(folder, files)?,
+        };
+        checks.entry(of(&package, Some(test))).or_default().whole = true;
     }
     for plant in plants.iter().filter(|plant| changed.contains(&plant.file)) {
         match plant.caught_by()? {
@@ -108,15 +107,17 @@ fn of(package: &str, test: Option<&str>) -> Binary {
 
 fn perform_one(binary: &Binary, wanted: &Wanted) -> Result<()> {
     let target = match &binary.test {
-        Some(test) if *test == binary.package => format!("--bin {test}"),
         Some(test) => format!("--test {test}"),
+        // The chores are a program, without a library.
+        None if binary.package == "xtask" => "--bins".to_owned(),
         None => "--lib".to_owned(),
     };
     let line = format!("test --quiet --package {} {target}", binary.package);
-    for scenario in &wanted.scenarios {
-        println!("==> {scenario}");
+    if !wanted.scenarios.is_empty() {
+        let names: Vec<&str> = wanted.scenarios.iter().map(String::as_str).collect();
+        println!("==> {} scenarios", names.len());
         let mut command = cargo(&line);
-        command.env(SCENARIO, scenario).env(SEEDS, RUNS);
+        command.env(SCENARIO, names.join(" ")).env(SEEDS, RUNS);
         perform(command)?;
     }
     if wanted.whole || !wanted.filters.is_empty() {
@@ -180,14 +181,24 @@ fn package_in(folder: &str, files: &[File]) -> Result<String> {
     Ok(manifest.package.name)
 }
 
-/// The name of the binary of tests that a file belongs to: of `tests/claims.rs`, `tests/paper/retries.rs`.
-fn test_of<'a>(path: &'a str, files: &[File]) -> Option<&'a str> {
-    let inner = path.strip_prefix("tests/")?;
+/// The binary of tests that a file belongs to: the folder of its crate, which is empty for the root, and its name.
+/// `tests/claims.rs` is in `claims` of the root, `src/locks/tests/locks/redlock.rs` in `locks` of `src/locks`.
+fn test_of<'a>(path: &'a str, files: &[File]) -> Option<(&'a str, &'a str)> {
+    let folder = folder(path).unwrap_or_default();
+    let inner = path.strip_prefix(folder)?.trim_start_matches('/');
+    let inner = inner.strip_prefix("tests/")?;
     let (name, main) = match inner.split_once('/') {
         Some((name, _)) => (name, format!("tests/{name}/main.rs")),
-        None => (inner.strip_suffix(".rs")?, path.to_owned()),
+        None => (inner.strip_suffix(".rs")?, format!("tests/{inner}")),
     };
-    files.iter().any(|file| file.path == main).then_some(name)
+    let main = match folder {
+        "" => main,
+        folder => format!("{folder}/{main}"),
+    };
+    files
+        .iter()
+        .any(|file| file.path == main)
+        .then_some((folder, name))
 }
 
 #[cfg(test)]
@@ -221,6 +232,12 @@ mod tests {
         assert_eq!(folder("xtask/src/main.rs"), Some("xtask"));
         assert_eq!(folder("docs/faults.md"), None);
         assert_eq!(folder("src/lib.rs"), None);
+        let file = |path: &str| File::new(path.to_owned(), String::new());
+        let files = ["tests/claims.rs", "src/locks/tests/locks/main.rs"].map(file);
+        assert_eq!(test_of("tests/claims.rs", &files), Some(("", "claims")));
+        let inner = test_of("src/locks/tests/locks/redlock.rs", &files);
+        assert_eq!(inner, Some(("src/locks", "locks")));
+        assert_eq!(test_of("tests/clients/redsync/main.go", &files), None);
         let folders = BTreeSet::from(["sim/redis", "src/locks"]);
         assert_eq!(chosen_by("locklab-redis", &folders), Some("sim/redis"));
         assert_eq!(chosen_by("src/locks/", &folders), Some("src/locks"));

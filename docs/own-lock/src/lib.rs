@@ -12,7 +12,7 @@ use std::time::Duration;
 use locklab::env::Env;
 use locklab::history::{ClockKind, Deadline, Name, Topology};
 use locklab::locks::{
-    Algorithm, Bound, CatalogueEntry, DynLock, Grant, Held, KEY, Keeps, Lock, LockError, NotSeen,
+    Algorithm, Bound, CatalogueEntry, DynLock, Facts, Grant, Held, KEY, Lock, LockError, Need,
     Registration, Request, Shape,
 };
 use locklab::redis::{Client, Reply, Script};
@@ -91,28 +91,14 @@ impl Algorithm for Params {
         }
     }
 
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    /// Whoever set the key of this lock holds it.
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Ok(Held {
-            need: 1,
-            shape: Shape::Text,
-        })
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(Need::Nodes(1), Shape::Text),
+            keeps: &[],
+        }
     }
 }
 

@@ -151,7 +151,7 @@ impl Lengths {
     /// Those for this lock.
     pub(crate) fn of(lock: &LockSpec) -> Self {
         Self {
-            lease_ns: ns_from_ms(lock.lease_ms().unwrap_or(NO_LEASE_MS)),
+            lease_ns: ns_from_ms(lock.facts().lease_ms.unwrap_or(NO_LEASE_MS)),
         }
     }
 

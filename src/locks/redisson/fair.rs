@@ -32,9 +32,7 @@ use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params;
 use super::waiting::Waiting;
-use crate::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
-};
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need};
 use crate::lock::{DynLock, Grant, Lock, LockError, Owner, Request};
 use crate::{KEY, scripts};
 use locklab_env::redis::Reply;
@@ -249,24 +247,8 @@ impl Told {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        self.shared().facts(params::LISTENS, Need::Nodes(1), &[])
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -298,7 +280,7 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "watchdog_ms = LEASE\non_error = \"retry\"\ntold = \"lease\"",
         ),
     ],
-    libraries: &["Redisson: RFairLock"],
+    libraries: &["Redisson"],
     mutants: &[
         params::WATCHDOG_STOPS,
         params::NO_REPLICA,

@@ -7,12 +7,10 @@
 use std::rc::Rc;
 
 use super::hash_lock::{Acquire, HashLock, Release};
-use super::params::{NO_REPLICA, WATCHDOG_STOPS};
+use super::params::{LISTENS, NO_REPLICA, WATCHDOG_STOPS};
 use super::waiting::Waiting;
 use crate::KEY;
-use crate::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
-};
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need};
 use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -27,24 +25,9 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["foreign-release"]
+    fn facts(&self) -> Facts {
+        self.shared()
+            .facts(LISTENS, Need::Nodes(1), &["foreign-release"])
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -78,6 +61,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
-    libraries: &["Redisson: RFencedLock"],
+    libraries: &["Redisson"],
     mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };

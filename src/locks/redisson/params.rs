@@ -5,7 +5,9 @@ use locklab_values::units::ns_from_ms;
 use super::replicas::SYNC_TIMEOUT_MS;
 use super::resend::Resend;
 use super::watchdog::OnError;
-use crate::algorithm::{Bound, CONNECTING, EXPIRY_MS, InvalidParams, Mutant, SCRIPT, require};
+use crate::algorithm::{
+    Bound, CONNECTING, EXPIRY_MS, Facts, Held, InvalidParams, Mutant, Need, SCRIPT, Shape, require,
+};
 use locklab_env::Env;
 use locklab_history::{ClockKind, Deadline};
 
@@ -20,6 +22,12 @@ pub(crate) const NO_REPLICA: Mutant = (
     "check_replicas=false",
     "a lock counts before a replica has it",
 );
+
+/// A client that is refused listens for its turn: see [`Facts::listens`].
+pub(crate) const LISTENS: bool = true;
+
+/// A client that is refused asks again after a while.
+pub(crate) const POLLS: bool = false;
 
 /// The family's parameters, as its modules use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +60,18 @@ impl Shared {
             round_trips: CONNECTING + subscribing + 3 * (SCRIPT + syncing),
             time_outs_ms: self.resend.round_ms() + sync_ms,
             reply_ms: Some(self.resend.reply_timeout_ms),
+        }
+    }
+
+    /// What a lock of the family says about itself.
+    pub(crate) fn facts(&self, listens: bool, need: Need, keeps: &'static [&'static str]) -> Facts {
+        Facts {
+            lease_ms: Some(self.lease.ms()),
+            // A watchdog tells its user none.
+            tells_deadline: matches!(self.lease, Lease::Given { .. }),
+            listens,
+            held: Held::by(need, Shape::Hash),
+            keeps,
         }
     }
 
@@ -114,11 +134,6 @@ impl Lease {
     pub(crate) fn ms(self) -> u64 {
         let (Lease::Given { ms } | Lease::Renewed { ms }) = self;
         ms
-    }
-
-    /// Whether its user gave it, and knows when it ends.
-    pub(crate) fn is_given(self) -> bool {
-        matches!(self, Lease::Given { .. })
     }
 
     /// The deadline of a lease that was requested when the holder's clock showed `started_ns`.

@@ -29,9 +29,7 @@ use super::listening::{Listening, UNLOCKED};
 use super::names;
 use super::params;
 use super::waiting::Waiting;
-use crate::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
-};
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need};
 use crate::lock::{DynLock, Grant, Lock, LockError, Mode, Request};
 use crate::{KEY, scripts};
 use locklab_env::{Duration, Env};
@@ -175,24 +173,9 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["foreign-release"]
+    fn facts(&self) -> Facts {
+        self.shared()
+            .facts(params::LISTENS, Need::Nodes(1), &["foreign-release"])
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -219,6 +202,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
-    libraries: &["Redisson: RReadWriteLock"],
+    libraries: &["Redisson"],
     mutants: &[params::WATCHDOG_STOPS, params::NO_REPLICA],
 };

@@ -8,10 +8,8 @@
 use std::rc::Rc;
 
 use super::multi_lock::{self, Kind, MultiLock};
-use super::params::{NO_REPLICA, WATCHDOG_STOPS};
-use crate::algorithm::{
-    Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape, majority,
-};
+use super::params::{LISTENS, NO_REPLICA, WATCHDOG_STOPS};
+use crate::algorithm::{Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need};
 use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -23,24 +21,8 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        true
-    }
-
-    fn held(&self, topology: &Topology) -> Result<Held, NotSeen> {
-        Held::by(majority(topology), Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        self.shared().facts(LISTENS, Need::Majority, &[])
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -71,6 +53,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "lease_ms = LEASE"),
         ("watchdog", "watchdog_ms = LEASE"),
     ],
-    libraries: &["Redisson: RedissonRedLock"],
+    libraries: &["Redisson"],
     mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };

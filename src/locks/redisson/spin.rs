@@ -8,11 +8,9 @@
 use std::rc::Rc;
 
 use super::hash_lock::{Acquire, HashLock, Release};
-use super::params::{NO_REPLICA, WATCHDOG_STOPS};
+use super::params::{NO_REPLICA, POLLS, WATCHDOG_STOPS};
 use super::waiting::{BackOff, Waiting};
-use crate::algorithm::{
-    self, Algorithm, Bound, CatalogueEntry, Held, InvalidParams, Keeps, NotSeen, Shape,
-};
+use crate::algorithm::{self, Algorithm, Bound, CatalogueEntry, Facts, InvalidParams, Need};
 use crate::lock::DynLock;
 use locklab_env::Env;
 use locklab_history::Name;
@@ -24,24 +22,9 @@ params! {
 }
 
 impl Algorithm for Params {
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.shared().lease.ms())
-    }
-
-    fn tells_deadline(&self) -> bool {
-        self.shared().lease.is_given()
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Held::by(1, Shape::Hash)
-    }
-
-    fn keeps(&self) -> Keeps {
-        &["foreign-release"]
+    fn facts(&self) -> Facts {
+        self.shared()
+            .facts(POLLS, Need::Nodes(1), &["foreign-release"])
     }
 
     fn build<E: Env>(&self, env: E, nodes: &[Name]) -> Rc<dyn DynLock> {
@@ -71,6 +54,6 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
         ("", "watchdog_ms = LEASE"),
         ("lease given", "lease_ms = LEASE"),
     ],
-    libraries: &["Redisson: RSpinLock"],
+    libraries: &["Redisson"],
     mutants: &[WATCHDOG_STOPS, NO_REPLICA],
 };

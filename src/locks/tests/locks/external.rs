@@ -3,7 +3,7 @@
 use locklab_env::Env;
 use locklab_history::{Name, Topology};
 use locklab_locks::{
-    Algorithm, Bound, CatalogueEntry, DynLock, Held, Keeps, LockSpec, NotSeen, Registration, Shape,
+    Algorithm, Bound, CatalogueEntry, DynLock, Facts, Held, LockSpec, Need, Registration, Shape,
     catalogue, is_registered, register,
 };
 use serde::{Deserialize, Serialize};
@@ -30,27 +30,14 @@ impl Algorithm for Params {
         }
     }
 
-    fn lease_ms(&self) -> Option<u64> {
-        Some(self.ttl_ms)
-    }
-
-    fn tells_deadline(&self) -> bool {
-        true
-    }
-
-    fn listens(&self) -> bool {
-        false
-    }
-
-    fn held(&self, _: &Topology) -> Result<Held, NotSeen> {
-        Ok(Held {
-            need: 1,
-            shape: Shape::Text,
-        })
-    }
-
-    fn keeps(&self) -> Keeps {
-        &[]
+    fn facts(&self) -> Facts {
+        Facts {
+            lease_ms: Some(self.ttl_ms),
+            tells_deadline: true,
+            listens: false,
+            held: Held::by(Need::Nodes(1), Shape::Text),
+            keeps: &[],
+        }
     }
 }
 

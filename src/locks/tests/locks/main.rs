@@ -6,6 +6,7 @@ mod client;
 mod connections;
 mod deadlines;
 mod external;
+mod facts;
 mod getset;
 mod held;
 mod lease_guard;
