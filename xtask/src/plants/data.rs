@@ -27,7 +27,11 @@ pub struct Plant {
     pub find: String,
     /// The text that stands there instead, of the same kind.
     pub put: String,
+    /// The shipped scenario that must notice it. A mistake of a lock or of the node that a test catches names it
+    /// too, if it shows in a property of a run.
     scenario: Option<String>,
+    /// The tests that must, as `cargo test --package` gets them: `PACKAGE --lib FILTER` or
+    /// `PACKAGE --test NAME FILTER`.
     test: Option<String>,
     /// How `cargo xtask plants --search` searches for it; absent: it does not.
     pub search: Option<Target>,
@@ -67,17 +71,22 @@ pub struct Binary {
 }
 
 impl Plant {
-    /// The scenario or tests that must catch it.
+    /// The tests, the scenario, or both that must catch it, the quicker first.
     ///
     /// # Errors
     ///
-    /// Unless it names exactly one.
-    pub fn caught_by(&self) -> Result<Catcher> {
-        match (&self.scenario, &self.test) {
-            (Some(scenario), None) => Ok(Catcher::Scenario(scenario.clone())),
-            (None, Some(test)) => catcher(test).with_context(|| self.name.clone()),
-            _ => bail!("{}: expected either `scenario` or `test`", self.name),
-        }
+    /// If it names neither.
+    pub fn caught_by(&self) -> Result<Vec<Catcher>> {
+        let test = self.test.as_deref().map(catcher).transpose();
+        let test = test.with_context(|| self.name.clone())?;
+        let scenario = self.scenario.clone().map(Catcher::Scenario);
+        let catchers: Vec<Catcher> = test.into_iter().chain(scenario).collect();
+        ensure!(
+            !catchers.is_empty(),
+            "{}: expected `test`, `scenario` or both",
+            self.name
+        );
+        Ok(catchers)
     }
 
     /// Whether its catcher starts real servers.
@@ -86,7 +95,7 @@ impl Plant {
         self.test.as_ref().is_some_and(agreement)
     }
 
-    /// Whether the other is the same mistake with the same catcher, wherever its file is now.
+    /// Whether the other is the same mistake with the same first catcher, wherever its file is now.
     pub fn is_same(&self, other: &Plant) -> bool {
         let of = |plant: &Plant| {
             let Plant {
@@ -97,7 +106,7 @@ impl Plant {
                 find,
                 put,
                 plant.within.clone(),
-                plant.caught_by().ok(),
+                plant.caught_by().ok().and_then(|all| all.first().cloned()),
             )
         };
         of(self) == of(other)
@@ -165,41 +174,38 @@ pub fn read(path: &str, text: &str) -> Result<Vec<Plant>> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
 
     const ENTRY: &str =
         "[[plant]]\nname = \"n\"\nwhat = \"w\"\nfile = \"f\"\nfind = \"a\"\nput = \"b\"\n";
 
     #[track_caller]
-    fn check(rest: &str, expected: Result<Catcher, &str>) {
+    fn check(rest: &str, expected: Result<&[Catcher], &str>) {
         let read = read("p.toml", &(ENTRY.to_owned() + rest));
         match (read, expected) {
-            (Ok(plants), Ok(catcher)) => assert_eq!(plants[0].caught_by().unwrap(), catcher),
+            (Ok(plants), Ok(catchers)) => assert_eq!(plants[0].caught_by().unwrap(), catchers),
             (Err(error), Err(why)) => assert!(format!("{error:#}").contains(why), "{error:#}"),
             (read, expected) => panic!("{read:?} instead of {expected:?}"),
         }
     }
 
     #[test]
-    fn an_entry_names_exactly_one_catcher() {
-        check("scenario = \"a/b\"", Ok(Catcher::Scenario("a/b".into())));
+    fn an_entry_names_its_catchers() {
+        let scenario = Catcher::Scenario("a/b".into());
+        check("scenario = \"a/b\"", Ok(slice::from_ref(&scenario)));
         let unit = |test: Option<&str>| Binary {
             package: "p".into(),
             test: test.map(str::to_owned),
         };
-        check(
-            "test = \"p --lib x\"",
-            Ok(Catcher::Test(unit(None), "x".into())),
-        );
-        check(
-            "test = \"p --test t x\"",
-            Ok(Catcher::Test(unit(Some("t")), "x".into())),
-        );
-        check("", Err("n: expected either `scenario` or `test`"));
-        check(
-            "scenario = \"a\"\ntest = \"p --lib x\"",
-            Err("n: expected either `scenario` or `test`"),
-        );
+        let tests = Catcher::Test(unit(None), "x".into());
+        check("test = \"p --lib x\"", Ok(slice::from_ref(&tests)));
+        let binary = Catcher::Test(unit(Some("t")), "x".into());
+        check("test = \"p --test t x\"", Ok(&[binary]));
+        let both = "scenario = \"a/b\"\ntest = \"p --lib x\"";
+        check(both, Ok(&[tests, scenario]));
+        check("", Err("n: expected `test`, `scenario` or both"));
         check("test = \"p x\"", Err("PACKAGE --lib FILTER"));
         check("scenario = \"a\"\nputs = \"\"", Err("unknown field `puts`"));
     }

@@ -66,7 +66,13 @@ pub fn run(
 ) -> Result<Vec<String>> {
     let mut mistaken: Vec<Trial> = Vec::new();
     for &plant in plants {
-        mistaken.push((Some(plant), plant.caught_by()?));
+        // CI has the time for one.
+        let count = match control {
+            Control::Exists => 1,
+            Control::Passes => usize::MAX,
+        };
+        let catchers = plant.caught_by()?.into_iter().take(count);
+        mistaken.extend(catchers.map(|catcher| (Some(plant), catcher)));
     }
     let catchers: BTreeSet<Catcher> = mistaken.iter().map(|trial| trial.1.clone()).collect();
     let binaries = build(&catchers, packages, tree)?;
