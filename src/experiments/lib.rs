@@ -3,6 +3,38 @@
 //! An [`Experiment`] says what is run and what the results mean. [`conduct`] makes the runs through
 //! [`work`], which keeps finished parts in a [`ledger`], and publishes the [`report`] in every
 //! output format (`export`).
+//!
+//! `run`, `sweep`, `matrix`, `campaign`, `check`, `cost`, `confirm` and `reproduce` are descriptions,
+//! each an `Experiment` in `src/experiments/` with two functions: one asks for runs, the other says what
+//! they come to.
+//!
+//! ```text
+//! jobs ─► parts ─► ledger ─► results of each job ─► report ─► exporters
+//! ```
+//!
+//! - A *job* is a scenario with some seeds. `parts.rs` cuts jobs into parts, `work.rs` makes the runs of
+//!   those that are not done yet, and `ledger.rs` keeps each finished part in a file of checksummed
+//!   lines. Resuming, Ctrl-C, progress, budgets, shards and merging exist there and nowhere else.
+//! - Finished parts of a job are joined as they come, in memory and in the ledger (`Kept` in
+//!   `work/items.rs`, `Ledger::compact`). So both are bounded by the number of jobs, not of runs, and so
+//!   is a merge, which reads one line at a time.
+//! - Joining the results of parts is associative and commutative (`Part` in `src/runner/batch.rs`). So
+//!   neither the number of threads nor that of shards changes a byte.
+//! - `merge` reads the command line in a ledger's first line, plans the same work, takes all parts from
+//!   the ledgers, and makes the same report. It needs no code for any experiment. It refuses what a
+//!   shard cannot have made: `Items::take` checks the parts of each line, and `Part::why_not` its
+//!   counts.
+//! - `submit` writes scripts for a scheduler (`src/cli/submit/slurm.rs`), and knows nothing of what is
+//!   run. `status` reads ledgers alone (`shard_status.rs`). Both are hints; only `merge` decides.
+//! - A shard has every n-th part of the work, and then reports nothing: some seeds of a cell are not its
+//!   rate. For experiments that judge (`check`), or go on from what a job came to (`confirm`,
+//!   `reproduce`), it has whole jobs.
+//! - With a budget of time, rounds of further seeds follow the first. Only whole rounds count, so that
+//!   no cell has more seeds than another.
+//! - A `Report` has `Section`s, and those have forms (a table, a list, a chart, …). An output format is
+//!   an `Exporter` (`export.rs`): it takes the forms that it can write.
+//!
+//! `Lab` and the command line both use this crate; a `Session` says how they want it done.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -3,6 +3,38 @@
 //! A fault affects hosts or links, never both: [`HostFault`] and [`LinkFault`] are two types. Code
 //! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; only a fault
 //! injector matches on the faults themselves.
+//!
+//! ## A new kind of fault
+//!
+//! A fault strikes hosts or links, so it is a variant of `HostFault` or of `LinkFault` in
+//! `src/history/fault.rs`; a fault with a target of the other sort does not compile. Its kind is one
+//! entry of the table in that file: its name in scenarios, and its traits. For example, a disk that is
+//! full for a while is a variant `DiskFull` of `HostFault`, and this entry:
+//!
+//! ```text
+//! DiskFull = "disk-full" => Traits {
+//!     noun: "full disk",              // on the axes of charts
+//!     story: "the disk of {where} is full{lasts}", // in the story of a run
+//!     meaning: "writes to the disk fail",
+//!     aim: Aim::Machines(HostFault::DiskFull), // a scenario names the hosts with `on`
+//!     family: Family::Process,        // its colour in pictures
+//!     span: Span::Lasting,            // it lasts for `duration_ms`
+//!     symptom: Symptom::Nothing,      // what waiting clients notice of it
+//!     bends_clocks: false,
+//!     is_usual: false,                // campaigns draw it on request: what their seeds draw must not change
+//! },
+//! ```
+//!
+//! Scenarios, recordings, campaigns, `list faults`, validation, checks and pictures then know the kind.
+//! The compiler points out the rest: arms in the same file, and one in each injector
+//! (`src/runner/injector.rs` for the world, `src/real/conductor.rs` for real processes). An amount is a
+//! field, as in `ClockStep { step: Step }`, and `convert` turns it from the form of a scenario or a file
+//! into that of a schedule; a new form of amount is one more type parameter, and an argument of
+//! `convert`.
+//!
+//! `src/runner/nemesis/executor.rs` executes every schedule: it decides when which fault strikes which
+//! hosts, and when that is recorded. `tests/injectors.rs` requires the same outcome of the world and of
+//! real processes.
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};

@@ -8,6 +8,18 @@
 //! the lock's model allows ([`search`]).
 //!
 //! It knows no lock, no server and no simulator.
+//!
+//! - A model is a state, and a step that a call makes in it, or cannot. With a lease time enters: the
+//!   state has the earliest time at which the last call can have taken effect, since an earlier time
+//!   forbids nothing that a later one allows. So the search needs no choice of times, and an expiry is
+//!   no step of its own.
+//! - The search remembers a set of calls with a state. Such a set is its last call and the few before it
+//!   that are not in it, so a million calls cost as many small keys. Calls of unknown outcome are a set
+//!   of their own, because they can stay outside for ever. Only states with a choice are remembered.
+//! - Deadlines on a process's own clock become true times before the search (`true_deadlines`), by the
+//!   same interpolation as in the timeline.
+//! - The EDN reader is ours: what histories need is a page, and the crates that read EDN have no lines
+//!   in their errors.
 
 mod builder;
 pub mod checks;

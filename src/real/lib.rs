@@ -12,6 +12,52 @@
 //! No process outlives the testbed. However the testbed ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
 //! before it began its work. Only Linux has this request, so real runs need Linux.
+//!
+//! # Inside
+//!
+//! Each node, replica and Sentinel is a `redis-server` with a configuration file of its own, each client
+//! and the resource a process of `locklab` (`real/process.rs`) that runs the same code as in the world.
+//! Every host has a loopback address of its own, from which its connections come (`bind-source-addr`),
+//! and a hidden one on which its server listens. All others know the address at which the proxy listens,
+//! and servers announce it. So the proxy knows both ends of each connection, and whatever Sentinel or a
+//! replica learns of addresses leads through it.
+//!
+//! | a fault | how a real run brings it about |
+//! |---|---|
+//! | pause | SIGSTOP, SIGCONT |
+//! | suspend | the same; the proxy holds what arrives, and the clock file stops the monotonic clock |
+//! | kill | SIGKILL; until the process is ready again the kernel refuses connections |
+//! | crash | the proxy falls silent for the host, SIGKILL, and every file is cut to what was synced; peers that use an old connection afterwards are reset |
+//! | partition, slow-link, loss | the proxy, by the same model of a link as the world |
+//! | clock-step, clock-rate | the clock file: `redis-server` and foreign programs read it, and wait by it, through the preloaded library, our own processes through `Env` |
+//! | failover | an operator's command, past the proxy |
+//!
+//! To a connector the proxy's `connect` succeeds at once. Our own clients therefore wait for a byte that
+//! says that the connection is open; a Redis server sees a connection over which nothing comes.
+//!
+//! True time is the machine's CLOCK_MONOTONIC. A thread notices when the machine stood still
+//! (`heartbeat.rs`); such a run is discarded and counted, never judged. All processes end with the
+//! testbed, however it ends, and a process that outlives it (`Role::Janitor`) deletes its folder. If
+//! that was killed too, the next run does (`orphans.rs`): a folder has an owner as long as a process
+//! holds a lock on it.
+//!
+//! What real Redis taught the model, and us:
+//!
+//! - **A client that was stopped reads its timers first.** `epoll_wait` returns without events when a
+//!   stopped process continues (signal(7)), so tokio takes timeouts for over before it reads the replies
+//!   that are there. In the world a reply that is there wins. `Machine::sleep` lets the runtime look at
+//!   its sockets once more; without it `kleppmann/k13-unchecked` violates nothing on real Redis. A
+//!   client library whose timers run in a thread of their own may behave either way.
+//! - **A client that only blocks a connection** got another program in its process, because what a
+//!   single client does otherwise was left out of its job (`problems/no-connection`).
+//! - **A client that has finished lives on.** The testbed ended its process, and with it the watchdog
+//!   that keeps a forgotten lock alive (`redisson/forgotten`).
+//! - **A service manager's timer** does not start with the process that waits, but when power returns.
+//!   On a busy machine a process that began 40 ms late waited that much longer, by a clock that had
+//!   already jumped (`kleppmann/k12`). The testbed now reads the host's clock when it starts the
+//!   process.
+//! - **A step back of the clock** makes jemalloc's background thread spin in a real server, since it
+//!   waits until a time of day; the library converts that wait.
 
 use std::env;
 use std::error::Error;

@@ -11,6 +11,26 @@
 //! the lock needs ([`Rule::need`]). [`rule`] knows that for each lock, and the form of its key.
 //!
 //! Nothing here runs anything, and no verdict of a run depends on it.
+//!
+//! - `foreign-release` can be violated although its verdict is inconclusive, or even *holds* because of
+//!   other releases in the run, where no reply tells whose key was deleted: on several servers, and
+//!   where the victim's reply was under way when the release was sent. A verdict *violated* always names
+//!   a client that deleted another's lock.
+//! - `lease` is about what clients rely on, which is not on the nodes. Every grant stood on them; two
+//!   never stand on them at once, so one of the two clients of a violation relies on a lock that the
+//!   nodes no longer hold for it.
+//! - `deadlock`: while the history counts the lock as free, the nodes hold it for nobody who relies on
+//!   it.
+//!
+//! On real servers `src/real/replay.rs` finds out what they held: the requests of all clients, as they
+//! passed the proxy, are executed again on a node of the simulator, in the order and at the times that
+//! each server reports to `MONITOR`. If every reply is the same, the keys of this node are those of the
+//! server, and `tests/ground_truth_real.rs` compares as in the simulator; if one differs, the run says
+//! nothing. Not covered are servers that replicate, that read files after a restart, or that evict keys.
+//!
+//! Each lock says how the nodes identify its holder (`Facts::held`). Not covered are `getset` and
+//! `getset-as-listed`, whose key a client overwrites even if it fails to get the lock, and the locks
+//! that are not on Redis.
 
 mod coverage;
 mod deadlock;

@@ -54,6 +54,30 @@
 //! the reply. `engine::notify` notifies observers of changes to keys, and `engine::propagate`
 //! passes the command's effects to replicas (`engine::repl`) and to the disk
 //! (`engine::persist`). Source files named in comments (`src/db.c`) are those of Redis.
+//!
+//! The databases are a list of keyspaces of which one is selected: that of the client whose command
+//! runs. `Db` stands for it, so a command function does not ask in which database it works.
+//!
+//! Commands change the keyspace and know nothing of replicas or files. `propagate.rs` records the effect
+//! of each command (the request itself, or what `Call::propagate_as` says) and hands it, at the end of
+//! the request, to `repl` and `persist`. A replica and the append-only file therefore receive the same
+//! commands, and a test that follows a real master compares both with what Redis propagates. A node asks
+//! its driver for a connection (`Effect::Connect`) and for writes (`Effect::Disk`) just as it asks it to
+//! send bytes.
+//!
+//! The configuration file is part of the disk. CONFIG REWRITE makes the node write it
+//! (`DiskWrite::Config`), and `serve::run` starts the next process with it instead of the scenario's
+//! settings. A promoted replica therefore stays a master if the promotion was written, which Sentinel
+//! ensures. A sentinel's own file is `sentinel/file.rs`; it is written before the sentinel sends
+//! anything.
+//!
+//! CLIENT PAUSE, FAILOVER (`repl/handover.rs`) and a SHUTDOWN that waits for replicas (`shutdown.rs`)
+//! all hold writes back, and `State::paused` says whether one of them does. Their conditions are checked
+//! where Redis checks them: in the ticks of `serverCron`, or when a replica acknowledges.
+//!
+//! Expired keys are found by an index of deadlines. In the world a node asks to be woken for them only
+//! if a client would be notified (`next_wake_us`), because a timer for each lease costs a run more than
+//! the lease does; a long-lived served node asks for all of them (`next_expiry_us`).
 
 #![cfg_attr(
     not(feature = "lua"),

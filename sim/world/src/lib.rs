@@ -5,6 +5,21 @@
 //! network would, and advances virtual time directly to the next event. Nothing here reads the
 //! machine's clock, so a run is a function of its seed and of its programs.
 //!
+//! turmoil-net gives every host a kernel with real TCP and leaves scheduling to its user. `World::run`
+//! does the scheduling: it polls ready tasks until none is left, handles what is due at this instant,
+//! collects the kernels' outgoing packets (once per instant), puts them into the event queue with the
+//! network's latency, and moves virtual time straight to the next event. Events are ordered by (time,
+//! sequence number).
+//!
+//! All events due at one instant are handled before any task that they made ready runs, and those tasks
+//! run in an order drawn from the seed: the order of simultaneous events is random, as it is on a real
+//! machine.
+//!
+//! Three ways to stop a host affect a lock differently and are therefore three faults: *pause* (the
+//! process stands still, kernel and clocks go on), *suspend* (the machine stands still with its
+//! monotonic clock, and arriving packets wait in the network card) and *crash*. A *kill* ends the
+//! process and lets the kernel close its sockets.
+//!
 //! One world exists per thread at a time, because turmoil-net keeps its kernels in a
 //! thread-local.
 //!

@@ -8,6 +8,32 @@
 //! the sender's buffer waits for them. A program can see two effects of this: a connection may be
 //! accepted one way earlier than on a real network, and a partition of the reverse direction alone
 //! never makes a sender reset its connection.
+//!
+//! Properties of turmoil-net 0.1 that shape the code:
+//!
+//! - It retransmits by counting calls of `egress_all`, not by time, so its retransmission is turned off.
+//!   `locklab-link` models what a retransmitting sender looks like from outside: a segment that does not
+//!   get through is sent again at the times at which Linux does it (`src/values/tcp.rs`), and later data
+//!   of the connection waits behind it. After Linux's limits (131 s to connect, 924.6 s for data) the
+//!   sender's connection is reset.
+//! - Its receiver drops segments that arrive out of order, so no packet is due before its predecessor on
+//!   the same flow.
+//! - Acknowledgements without data are delivered immediately, and seldom justify a second `egress_all`
+//!   in the same instant. The exceptions (the last packet of a handshake, a sender whose window was
+//!   full) are each tied to a test by a coverage mark (`cov_mark`).
+//! - It has no TIME-WAIT, and a reset takes what has arrived and was not read yet, even of a connection
+//!   that both ends have closed. A receiver that makes room after that says so, and is answered with a
+//!   reset. The world does not deliver it, as a real kernel ignores it.
+//! - It has no crash. `World::crash` silences the host, drops its tasks, and delivers a reset into the
+//!   host's own kernel for each of its connections. The rebooted kernel then knows none of them and
+//!   answers their next segment with a reset.
+//! - It executes about four fifths of the instructions of an echo run, and about half of those of a run
+//!   of K1. Almost half of its share is the lookup of addresses and handles in its tables, most of that
+//!   SipHash; a third of an echo run are its sweeps over all sockets of all hosts at every `egress_all`.
+//!   Neither can be changed from outside. This is why the echo workload takes about twice madsim's time,
+//!   where the aim was parity: madsim moves messages through a queue and simulates no TCP. The README
+//!   has the measured ratios; `cargo xtask bench instructions` counts, and leaves profiles in
+//!   `target/locklab/instructions/`.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -5,6 +5,19 @@
 //! runs. Sharing must not be visible: the globals are read-only for scripts, and each node has its
 //! own sequence of random numbers and its own set of scripts that it *knows* (EVALSHA). An interpreter that fails is replaced, and the next script finds a new one. Missing
 //! compared to Redis: the settings of `cjson`, and `redis.acl_check_cmd`.
+//!
+//! One Lua interpreter serves all nodes of a thread. A node lends it its state for a run
+//! (`script/commands.rs`), because creating the functions for each run would cost more than the run.
+//! State that a script could leave behind is cleared if the script could reach a function that leaves
+//! any (`sandbox.lua`).
+//!
+//! A script runs to its end immediately, because no time passes between two calls of a node; the effects
+//! of a script with many instructions are held back until its time is over (`busy.rs`). Yielding within
+//! a script is not possible: Lua 5.1 cannot yield from a hook, nor across `pcall`. So on a served node,
+//! where a script takes real time, the driver does not get the node back either; the node asks the
+//! driver for what others have sent (`state/other_clients.rs`) and answers them from within the script,
+//! as Redis does. `Node` keeps the inputs of its connections in `State` for that, since a script's
+//! commands have the state and nothing else.
 
 #[cfg(feature = "lua")]
 mod api;
