@@ -5,33 +5,24 @@
 //! and one with `≈` lets integers differ by two seconds in milliseconds.
 //! One with `?` compares arrays as if they were sorted. `sleep N` waits N milliseconds.
 
-mod databases;
-mod diagnostics;
 mod encodings;
-mod expiry;
-mod hashes;
-mod keys;
-mod lists;
 mod malformed;
-mod scripting;
 mod server;
-mod sets;
-mod string_parts;
-mod strings;
-mod transactions;
-mod zsets;
 
 use std::time::Duration;
 
 use crate::pair::Pair;
+use crate::requests;
 use crate::wire::Likeness;
+
+files!("cases": databases, diagnostics, encodings, expiry, hashes, keys, lists, scripting, server, sets, string_parts, strings, transactions, zsets);
 
 fn check(cases: &[&str]) {
     let mut pair = Pair::start(2);
     let mut failures = Vec::new();
     for case in cases {
         pair.clear();
-        for line in case.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for line in requests(case) {
             if let Some(ms) = line.strip_prefix("sleep ") {
                 let ms = ms.parse().expect("a line `sleep N` has a number");
                 pair.pass(Duration::from_millis(ms));

@@ -5,6 +5,18 @@
 //! it at the end. The fake's clock is set by asking the real server for its time.
 //! `LOCKLAB_REDIS_SERVER` names another server; see `versions` for those of other versions.
 
+/// Tests whose requests stand in files, one test a file: `FOLDER/NAME.txt`. A paragraph is a case, which begins with
+/// empty servers; a line that begins with `#` is a comment.
+macro_rules! files {
+    ($folder:literal: $($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            let text = include_str!(concat!($folder, "/", stringify!($name), ".txt"));
+            check(&text.split("\n\n").collect::<Vec<_>>());
+        })*
+    };
+}
+
 mod absent;
 mod busy;
 mod cases;
@@ -33,3 +45,9 @@ mod tracking_limit;
 mod versions;
 mod wire;
 mod writable_replica;
+
+/// The requests of a case, without the comments.
+fn requests(case: &str) -> impl Iterator<Item = &str> {
+    let lines = case.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}

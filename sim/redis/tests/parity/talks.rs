@@ -5,24 +5,20 @@
 //! quotes, and `\n` there is a line break. With `~` only the types of the replies have to be equal.
 //! `sleep N` waits N milliseconds.
 
-mod blocking;
 mod clients;
-mod config;
-mod databases;
-mod eviction;
 mod monitor;
-mod notifications;
 mod own_events;
-mod pubsub;
 mod random;
-mod resp3;
 mod tracking;
 
 use std::time::Duration;
 
+use crate::requests;
 use crate::talk::Talk;
 use crate::versions;
 use crate::wire::{Likeness, words};
+
+files!("talks": blocking, clients, config, databases, eviction, monitor, notifications, pubsub, resp3, tracking);
 
 fn check(cases: &[&str]) {
     if versions::skips_test() {
@@ -32,7 +28,7 @@ fn check(cases: &[&str]) {
     let mut failures = Vec::new();
     for case in cases {
         talk.clear();
-        for line in case.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for line in requests(case) {
             let (likeness, spoken) = match line.strip_prefix('~') {
                 Some(line) => (Likeness::Shape, line),
                 None => (Likeness::Bytes, line),
