@@ -4,17 +4,15 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::many::Many;
-use super::number::whole;
 use super::{Context, Exit};
 use locklab_experiments::conduct;
-use locklab_experiments::museum::{Museum, STARTS, Strategies};
+use locklab_experiments::museum::Museum;
 
 const EXAMPLES: &str = "\
 Examples:
   locklab museum
   locklab museum unconditional-release
   locklab museum --out reports
-  locklab museum --strategies late-reply --limit 200
 
 Each exhibit is a mechanism that was reported as a bug of a library, and a lock
 of the catalogue that has it. Faults are placed at every step of a run of two
@@ -24,10 +22,6 @@ mechanism is shrunk, as by locklab shrink, while the mended lock goes on
 holding. The result is a table of mechanisms, one of their smallest scenarios
 (EXHIBIT.toml, each with its picture, and with that of the mended lock), and
 one of bugs with the threads that report them.
-
-With --strategies the strategies of locklab campaign search for the same
-mechanisms. The result is a table of the runs that each takes, and one of its
-processor time. It takes several minutes.
 
 Exit codes: 0 each exhibit is shown: a run violates its property, and the same
 run of the mended lock does not; 1 usage; 2 one is not shown; 3 not finished;
@@ -39,23 +33,11 @@ pub(super) struct Options {
     /// Only these exhibits
     #[arg(value_name = "EXHIBIT", value_parser = PossibleValuesParser::new(Museum::names()), hide_possible_values = true)]
     exhibits: Vec<String>,
-    /// Compare strategies of campaigns: how many runs each takes until it shows a mechanism that
-    /// is found by a search
-    #[arg(long)]
-    strategies: bool,
-    /// The runs after which a strategy has not found a mechanism
-    #[arg(long, value_name = "RUNS", default_value = "2000", requires = "strategies",
-          value_parser = whole::<u64>(1..=1_000_000))]
-    limit: u64,
     #[command(flatten)]
     pub(super) many: Many,
 }
 
 pub(super) fn museum(options: &Options, context: &Context) -> anyhow::Result<Exit> {
     let session = options.many.session(context)?;
-    if options.strategies {
-        let strategies = Strategies::plan(&options.exhibits, STARTS, options.limit)?;
-        return conduct(&strategies, &session);
-    }
     conduct(&Museum::plan(&options.exhibits)?, &session)
 }

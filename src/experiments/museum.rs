@@ -10,7 +10,6 @@
 
 mod minima;
 mod minimum;
-mod strategies;
 mod tables;
 mod trial;
 
@@ -38,7 +37,6 @@ use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, data};
 
 use self::minimum::Placed;
-pub use self::strategies::{Ask, Mistake, Mistakes, Request, STARTS, Strategies};
 use self::trial::{Runs, Trial};
 
 /// The exhibits to show.

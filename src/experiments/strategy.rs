@@ -4,16 +4,10 @@
 //! its own (`search/…`). Nothing is remembered from one seed to the next but what would come out the same again
 //! (`rehearsals.rs`). So a seed is the same run on any number of threads.
 //!
-//! A *strategy* (`src/experiments/strategy.rs`, a file for each below it) makes of a scenario and a seed
-//! the scenario and the schedule to run. It draws from streams of its own (`search/…`) and remembers
-//! nothing from one seed to the next but what would come out the same again. `steps` draws from the
-//! kinds of `place`. Sixteen of its seeds share a world, and so the run without faults at whose steps
-//! faults are placed (`rehearsals.rs`): a run has a seed, from which its faults are drawn, and a
-//! `world_seed`, with which it is simulated and recorded. A search has a `Source`: a scenario for each
-//! of its turns, of which only `mixed` has several. `museum/strategies.rs` compares the strategies: a
-//! search is a job, and its starts are what seeds are elsewhere. `museum/minimum.rs` shrinks a run of
-//! each exhibit with a condition of its own (`accepts` of `src/shrink`): the mended lock holds in the
-//! same run.
+//! `steps` draws from the kinds of `place`. Sixteen of its seeds share a world, and so the run without faults at whose
+//! steps faults are placed: a run has a seed, from which its faults are drawn, and a `world_seed`, with which it is
+//! simulated and recorded. A search has a `Source`: a scenario for each of its turns, of which only `mixed` has
+//! several.
 
 mod missed;
 mod mixed;
@@ -99,8 +93,6 @@ pub(crate) struct Chosen<'s> {
     pub(crate) world_seed: u64,
     /// From how many steps and placements it was chosen; 0 if from none.
     pub(crate) space: Space,
-    /// How many other runs were made to choose it.
-    pub(crate) rehearsals: u64,
 }
 
 /// From what a run was chosen.
@@ -118,7 +110,6 @@ impl<'s> Chosen<'s> {
             drawn,
             world_seed: seed,
             space: Space::default(),
-            rehearsals: 0,
         }
     }
 

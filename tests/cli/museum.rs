@@ -101,37 +101,3 @@ fn an_unknown_exhibit_is_refused_with_the_known_ones() {
         done.told()
     );
 }
-
-#[test]
-fn strategies_are_compared_by_the_runs_they_take() {
-    let searched = |jobs: &str| {
-        let bench = Bench::new(&format!("museum-strategies-{jobs}"));
-        let arguments = [
-            "museum",
-            "--strategies",
-            "no-lease",
-            "--limit",
-            "6",
-            "--jobs",
-            jobs,
-        ];
-        let done = bench.locklab(&arguments);
-        assert_eq!(done.code, Some(0), "{}", done.told());
-        let files = bench.files();
-        let file = |end: &str| {
-            let name = files.iter().find(|name| name.ends_with(end));
-            bench.read(name.unwrap_or_else(|| panic!("{end} in {files:?}")))
-        };
-        assert!(file("search/times.csv").contains("cpu_ms"));
-        (file("search/search.csv"), done.told())
-    };
-    let (one, told) = searched("1");
-    // Six ways below the heading, each begun twenty times.
-    assert_eq!(one.lines().count(), 7, "{one}");
-    assert!(
-        one.lines().skip(1).all(|line| line.contains(",20,")),
-        "{one}"
-    );
-    assert!(told.contains("mechanisms found"), "{told}");
-    assert_eq!(searched("3").0, one);
-}

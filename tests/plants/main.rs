@@ -2,13 +2,9 @@
 //! mistakes of the `*.toml` beside it. See docs/adding-a-lock.md.
 
 use std::env;
-use std::fs;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::bail;
 use locklab_evidence::Judgement;
-use locklab_experiments::museum::{Mistake, Mistakes};
 use locklab_model::scenario::load;
 use locklab_runner::batch::{self, BatchOptions, Job};
 use locklab_runner::prediction::{compare, worst};
@@ -54,32 +50,4 @@ fn check(name: &str, max_seeds: u64) {
         let judgement = worst(&compare(&scenario, cell));
         assert_ne!(judgement, Judgement::Differs, "{name}");
     }
-}
-
-/// Every mistake that says how it is searched for; `cargo xtask plants --search` does that.
-fn searched() -> Vec<Mistake> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plants");
-    let entries = fs::read_dir(folder).expect("the folder of the mistakes");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("read").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    let mut mistakes = Vec::new();
-    for path in paths {
-        let text = fs::read_to_string(path).expect("read");
-        let area: toml::Table = text.parse().expect("valid");
-        for plant in area["plant"].as_array().expect("mistakes") {
-            if let Some(search) = plant.get("search") {
-                let mut mistake = search.as_table().expect("a table").clone();
-                mistake.insert("name".into(), plant["name"].clone());
-                mistakes.push(mistake.try_into().expect("a mistake"));
-            }
-        }
-    }
-    mistakes
-}
-
-#[test]
-fn every_search_fits_its_workloads() {
-    let mistakes = searched();
-    assert!(mistakes.len() > 50, "{}", mistakes.len());
-    Mistakes::plan(mistakes, 1, 1, |_| bail!("nobody is asked")).expect("they fit");
 }

@@ -79,11 +79,6 @@ Usage: cargo xtask <chore>
                    Plant mistakes, and see whether the scenario or test of each catches
                    it: those that the last commits may concern and a share of the others,
                    as CI does; all; all and those on real servers; or these
-  plants --search [NAME…]
-                   Search for the mistakes of locks in the ways of `locklab museum --strategies`,
-                   and write reports/search; run it again to resume. With names: target/plants/search
-  plants --search --compare
-                   Search for a few of them, and compare the numbers of runs
   clients [--again] [--drawn N] [NAME…]
                    Attack the real libraries in tests/clients (or these) whose runtime is
                    installed, and write reports/clients; --drawn: the seeds of attack/drawn.
@@ -137,9 +132,6 @@ fn main() -> ExitCode {
         ["plants"] => plants::run(plants::Which::Recent),
         ["plants", "--all"] => plants::run(plants::Which::Simulated),
         ["plants", "--long"] => plants::run(plants::Which::All),
-        ["plants", "--search"] => plants::search(plants::Search::All),
-        ["plants", "--search", "--compare"] => plants::search(plants::Search::Compare),
-        ["plants", "--search", ref names @ ..] => plants::search(plants::Search::Named(names)),
         ["plants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
             plants::run(plants::Which::Named(names))
         }

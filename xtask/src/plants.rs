@@ -14,14 +14,12 @@ use crate::source::{self, File};
 
 mod choice;
 mod data;
-mod search;
 mod switch;
 mod tree;
 mod trial;
 
 pub use choice::Which;
 pub use data::{Binary, Catcher, FOLDER, Plant, of as all};
-pub use search::Search;
 pub use tree::write as write_tree;
 use trial::{Control, Packages};
 pub use trial::{SCENARIO, SEEDS, executable};
@@ -58,23 +56,6 @@ pub fn run(which: Which) -> Result<()> {
     }
     println!("{} mistakes: all caught", choice.plants.len());
     Ok(())
-}
-
-/// Searches for mistakes of locks, and counts the runs that it takes to find them.
-///
-/// # Errors
-///
-/// If a name is unknown, the copy cannot be built, or a search fails.
-pub fn search(search: Search) -> Result<()> {
-    let files = source::files()?;
-    let plants = data::of(&files)?;
-    let chosen = search::choose(search, &plants)?;
-    println!(
-        "searching for {} of {} mistakes",
-        chosen.len(),
-        plants.len()
-    );
-    search::run(search, &chosen, &write(&plants, &files)?)
 }
 
 /// Writes the copy, in which a build has all mistakes, switched off; returns its path.

@@ -142,7 +142,6 @@ const LONG: &[Step] = &[
     // The installation takes minutes of processor time: too long for each commit.
     Step::run("dependencies", "cargo xtask deny"),
     Step::run("mutants", "cargo xtask mutants --compare"),
-    Step::run("searches", "cargo xtask plants --search --compare"),
     Step::run("other simulators", "cargo xtask bench --build"),
 ];
 

@@ -34,15 +34,15 @@ impl Rehearsals {
         }
     }
 
-    /// That of a search and a seed, which is made if there is none; and how many were made.
+    /// That of a search and a seed, which is made if there is none.
     pub(super) fn get(
         &self,
         key: Key,
         scenario: &Scenario,
         kinds: &Kinds,
-    ) -> Result<(Arc<Rehearsal>, u64), RunError> {
+    ) -> Result<Arc<Rehearsal>, RunError> {
         if let Some(found) = self.find(key) {
-            return Ok((found, 0));
+            return Ok(found);
         }
         let made = Arc::new(Rehearsal::of(scenario, key.2, kinds)?);
         let mut recent = lock(&self.recent);
@@ -50,7 +50,13 @@ impl Rehearsals {
         if recent.len() > self.kept {
             recent.pop_front();
         }
-        Ok((made, 1))
+        Ok(made)
+    }
+
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        lock(&self.recent).len()
     }
 
     fn find(&self, key: Key) -> Option<Arc<Rehearsal>> {

@@ -64,12 +64,11 @@ impl Source {
             Strategy::Steps => {
                 let world_seed = self.world_seed(seed);
                 let key = (self.number, number, world_seed);
-                let (rehearsal, made) = rehearsals.get(key, scenario, &turn.kinds)?;
+                let rehearsal = rehearsals.get(key, scenario, &turn.kinds)?;
                 Chosen {
                     drawn: steps::choose(&rehearsal, seed),
                     world_seed,
                     space: rehearsal.space(),
-                    rehearsals: made,
                 }
             }
             // A mix consists of others.

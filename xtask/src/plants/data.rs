@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::source::File;
 
@@ -33,24 +33,9 @@ pub struct Plant {
     /// The tests that must, as `cargo test --package` gets them: `PACKAGE --lib FILTER` or
     /// `PACKAGE --test NAME FILTER`.
     test: Option<String>,
-    /// How `cargo xtask plants --search` searches for it; absent: it does not.
-    pub search: Option<Target>,
     /// The path and the line, from 1, of the entry.
     #[serde(skip)]
     pub place: (String, usize),
-}
-
-/// What is run to find a mistake, and what shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// The lock of the catalogue that has it, or a form of one: `set-nx-px (release del)`.
-    lock: String,
-    /// The property that the lock violates with it.
-    violates: String,
-    /// Overrides of the workloads, if the lock does not do there what the mistake concerns.
-    #[serde(default)]
-    sets: Vec<String>,
 }
 
 /// A scenario or tests that must catch a mistake.
