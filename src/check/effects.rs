@@ -329,7 +329,7 @@ impl<'t, 'h> Pass<'t, 'h> {
             return;
         }
         // A client that starts again remembers nothing either, but the lock is not on it.
-        let persists = persists(kind) && !(self.is_client[host] && kind.ends_process());
+        let persists = kind.persists() && !(self.is_client[host] && kind.ends_process());
         let is_felt = !has_no_effect(self.timeline, index);
         if let Some(target) = target.filter(|_| is_felt) {
             self.struck.push(Struck {
@@ -537,12 +537,6 @@ fn is_answer(event: &Event) -> bool {
         return false;
     };
     matches!(outcome, Outcome::Ok | Outcome::Failed)
-}
-
-/// Whether the effect of such a fault on a server lasts, although the fault ends: what it remembered is gone,
-/// or its clock shows another time.
-fn persists(kind: FaultKind) -> bool {
-    kind.ends_process() || matches!(kind, FaultKind::ClockStep | FaultKind::Failover)
 }
 
 /// The hosts that are clients'.

@@ -20,6 +20,8 @@
 //!     family: Family::Process,        // its colour in pictures
 //!     span: Span::Lasting,            // it lasts for `duration_ms`
 //!     symptom: Symptom::Nothing,      // what waiting clients notice of it
+//!     stands_still: false,            // the process goes on meanwhile
+//!     persists: false,                // nothing of it remains in a server
 //!     bends_clocks: false,
 //!     is_usual: false,                // campaigns draw it on request: what their seeds draw must not change
 //! },
@@ -228,6 +230,11 @@ struct Traits {
     family: Family,
     span: Span,
     symptom: Symptom,
+    /// Whether the process does nothing meanwhile, and goes on afterwards.
+    stands_still: bool,
+    /// Whether its effect on a server remains when the fault is over: what it remembered is gone, or its clock shows
+    /// another time.
+    persists: bool,
     /// Whether it changes the course of a clock.
     bends_clocks: bool,
     /// Whether a campaign draws it unless it names its kinds. A kind that is added later would change what a seed
@@ -274,6 +281,8 @@ fault_kinds! {
         family: Family::Process,
         span: Span::Lasting,
         symptom: Symptom::Silence,
+        stands_still: true,
+        persists: false,
         bends_clocks: false,
         is_usual: true,
     },
@@ -285,6 +294,8 @@ fault_kinds! {
         family: Family::Process,
         span: Span::Lasting,
         symptom: Symptom::Silence,
+        stands_still: true,
+        persists: false,
         bends_clocks: true,
         is_usual: true,
     },
@@ -296,6 +307,8 @@ fault_kinds! {
         family: Family::Process,
         span: Span::Down,
         symptom: Symptom::Silence,
+        stands_still: false,
+        persists: true,
         bends_clocks: false,
         is_usual: true,
     },
@@ -307,6 +320,8 @@ fault_kinds! {
         family: Family::Process,
         span: Span::Down,
         symptom: Symptom::Loss,
+        stands_still: false,
+        persists: true,
         bends_clocks: false,
         is_usual: true,
     },
@@ -318,6 +333,8 @@ fault_kinds! {
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
+        stands_still: false,
+        persists: false,
         bends_clocks: false,
         is_usual: true,
     },
@@ -329,6 +346,8 @@ fault_kinds! {
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
+        stands_still: false,
+        persists: false,
         bends_clocks: false,
         is_usual: true,
     },
@@ -340,6 +359,8 @@ fault_kinds! {
         family: Family::Network,
         span: Span::Lasting,
         symptom: Symptom::Links,
+        stands_still: false,
+        persists: false,
         bends_clocks: false,
         is_usual: true,
     },
@@ -351,6 +372,8 @@ fault_kinds! {
         family: Family::Network,
         span: Span::Momentary,
         symptom: Symptom::Broken,
+        stands_still: false,
+        persists: false,
         bends_clocks: false,
         is_usual: false,
     },
@@ -362,6 +385,8 @@ fault_kinds! {
         family: Family::Clock,
         span: Span::Momentary,
         symptom: Symptom::Nothing,
+        stands_still: false,
+        persists: true,
         bends_clocks: true,
         is_usual: true,
     },
@@ -373,6 +398,8 @@ fault_kinds! {
         family: Family::Clock,
         span: Span::Lasting,
         symptom: Symptom::Nothing,
+        stands_still: false,
+        persists: false,
         bends_clocks: true,
         is_usual: true,
     },
@@ -384,6 +411,8 @@ fault_kinds! {
         family: Family::Process,
         span: Span::Momentary,
         symptom: Symptom::Nothing,
+        stands_still: false,
+        persists: true,
         bends_clocks: false,
         is_usual: false,
     },
@@ -426,6 +455,17 @@ impl FaultKind {
     /// Whether the fault ends a process and with it that process's belief.
     pub fn ends_process(&self) -> bool {
         self.span() == Span::Down
+    }
+
+    /// Whether a process that it strikes does nothing meanwhile, and goes on afterwards.
+    pub fn stands_still(&self) -> bool {
+        self.traits().stands_still
+    }
+
+    /// Whether its effect on a server remains when the fault is over: what it remembered is gone, or its clock shows
+    /// another time.
+    pub fn persists(&self) -> bool {
+        self.traits().persists
     }
 
     /// The symptom for a peer that waits for an affected host.

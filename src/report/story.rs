@@ -8,7 +8,7 @@ use locklab_history::leases::{End, Lease};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{
     Access, Effect, Event, Fault, History, HostFault, LinkFault, Name, Phase, Point, Record,
-    Schedule, Span,
+    Schedule,
 };
 
 /// The story of a violation. `leases` is what the nodes held, if it is known.
@@ -163,16 +163,13 @@ fn end(fault: &Fault) -> String {
         Effect::Links { links, .. } => format!("{} and {}", listed(&links.from), listed(&links.to)),
     };
     let number = fault.effect.hosts().count();
-    match (fault.kind().span(), &fault.effect) {
-        (Span::Down, _) => numbered(&format!("{} start{{s|}} again", hosts()), number),
-        (
-            _,
-            Effect::Hosts {
-                fault: HostFault::Pause | HostFault::Suspend,
-                ..
-            },
-        ) => numbered(&format!("{} go{{es|}} on", hosts()), number),
-        _ => format!("the {} of {} is over", fault.kind().noun(), hosts()),
+    let kind = fault.kind();
+    if kind.ends_process() {
+        numbered(&format!("{} start{{s|}} again", hosts()), number)
+    } else if kind.stands_still() {
+        numbered(&format!("{} go{{es|}} on", hosts()), number)
+    } else {
+        format!("the {} of {} is over", kind.noun(), hosts())
     }
 }
 

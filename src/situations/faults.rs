@@ -59,7 +59,7 @@ impl<'a> Faults<'a> {
 
     /// Whether the process or the machine of this host stands still.
     pub(super) fn is_stopped(&self, host: &Name, at_ns: u64) -> bool {
-        let stops = |it: &Period| matches!(it.kind, FaultKind::Pause | FaultKind::Suspend);
+        let stops = |it: &Period| it.kind.stands_still();
         self.at(at_ns).any(|it| it.host == host && stops(it))
     }
 

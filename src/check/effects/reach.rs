@@ -154,7 +154,7 @@ impl Outage<'_> {
 
 /// Whether a process that such a fault strikes answers nobody.
 fn stops(kind: FaultKind) -> bool {
-    kind.ends_process() || matches!(kind, FaultKind::Pause | FaultKind::Suspend)
+    kind.ends_process() || kind.stands_still()
 }
 
 #[cfg(test)]

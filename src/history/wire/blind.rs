@@ -52,7 +52,7 @@ impl<'a> Blind<'a> {
             } else if record.event.is_death() {
                 blind.deaths.entry(host).or_default().push(record.at_ns);
                 blind.down.entry(host).or_default().push(span);
-            } else if matches!(kind, FaultKind::Pause | FaultKind::Suspend) {
+            } else if kind.stands_still() {
                 blind.still.entry(host).or_default().push(span);
                 // The kernel of a machine that stands still accepts no connection.
                 if *kind == FaultKind::Suspend {
