@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use crate::tool::{self, cargo, perform, works};
 
 /// The runs of libFuzzer, and what AddressSanitizer is told. An interpreter outlives the input that it
-/// was made for, and mlua seldom loses an error that it raises, so for scripts leaks do not count. A
+/// was made for, so for scripts leaks do not count. A
 /// script is long enough for some statements at once.
 const TARGETS: [(&str, &str); 2] = [
     ("+nightly fuzz run wire --", "detect_leaks=1"),
@@ -54,7 +54,6 @@ pub fn libfuzzer(seconds: &str) -> Result<()> {
         let mut fuzz = cargo(target);
         fuzz.env("ASAN_OPTIONS", asan_options);
         fuzz.arg(format!("-max_total_time={seconds}"));
-        fuzz.env("LSAN_OPTIONS", "suppressions=fuzz/lsan.txt");
         perform(fuzz)?;
     }
     Ok(())

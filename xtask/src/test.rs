@@ -40,12 +40,6 @@ const RELEASE: &[Step] = &[
         "cargo clippy --package xtask --all-targets -- -D warnings",
     ),
     Step::run("docs", "cargo xtask docs"),
-    // Unoptimised, the node is built in a third of the time.
-    Step::test(
-        "the node without Lua",
-        "cargo test --package locklab-redis --no-default-features --test no_lua \
-         --config profile.dev.package.locklab-redis.opt-level=0",
-    ),
     // They give way to the tests on real servers in the other lane.
     Step::test("tests in release", "cargo xtask tests --release"),
     Step::run("determinism", "cargo xtask determinism"),

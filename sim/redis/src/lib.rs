@@ -79,14 +79,6 @@
 //! if a client would be notified (`next_wake_us`), because a timer for each lease costs a run more than
 //! the lease does; a long-lived served node asks for all of them (`next_expiry_us`).
 
-#![cfg_attr(
-    not(feature = "lua"),
-    allow(
-        dead_code,
-        reason = "scripts alone use it; with the feature the lint holds"
-    )
-)]
-
 pub mod endpoint;
 mod engine;
 mod glob;

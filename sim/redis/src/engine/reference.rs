@@ -140,8 +140,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the size of Lua's stack limits the depth to some thousands, and the values to 7,999.",
     ),
     (
-        "Lua is 5.1.5 with the bounds that `sim/lua/README.md` lists: `unpack` over a range that overflows an integer is refused, and a pattern with more than 2,000 items that can match in several ways is an error (`pattern too complex`).",
+        "`unpack` over a range that overflows an integer is refused, and a pattern with more than 2,000 items that can match in several ways is an error (`pattern too complex`).",
         "7.0.15 ends at either, as in a crash; later versions refuse the first.",
+    ),
+    (
+        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis, and so is what `cjson.encode` and `cmsgpack.pack` write of it; the order is the same in every run. `tostring` writes NaN without its sign. Nested calls of a script may take 65,500 values in all. `pcall` in a coroutine can be left by `yield`. A script that has used up its memory cannot catch that error, unless a function of a library raises it.",
+        "The hashes of the interpreter are others. In Redis the stack grows to a million values, and `yield` fails.",
     ),
     (
         "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and `cmsgpack` make of them included, and its result 64 MB.",

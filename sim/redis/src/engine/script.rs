@@ -1,45 +1,42 @@
 //! Lua: runs EVAL and its relatives.
 //!
-//! Uses real Lua 5.1, like Redis; without the feature `lua` every script is rejected with an error that says so (`no_engine`). Creating an interpreter takes a sixth of a
+//! Redis has PUC's Lua 5.1; here it is omniLua, which speaks that. What a script may take is bounded:
+//! instructions (`meter`), memory (`memory`), nested calls (200, by the interpreter) and patterns
+//! (`lua_libraries/matching.rs`); bytecode is not loaded. A table is iterated in the interpreter's
+//! order, which is another than in Redis; of keys that are texts or numbers it is the same in every run.
+//!
+//! Creating an interpreter takes a tenth of a
 //! millisecond, too much for each run, so each thread keeps one, which all its nodes use in all
 //! runs. Sharing must not be visible: the globals are read-only for scripts, and each node has its
-//! own sequence of random numbers and its own set of scripts that it *knows* (EVALSHA). An interpreter that fails is replaced, and the next script finds a new one. Missing
-//! compared to Redis: the settings of `cjson`, and `redis.acl_check_cmd`.
+//! own sequence of random numbers and its own set of scripts that it *knows* (EVALSHA). An interpreter
+//! that fails is replaced, and the next script finds a new one. Missing compared to Redis: the settings of
+//! `cjson`, and `redis.acl_check_cmd`.
 //!
-//! One Lua interpreter serves all nodes of a thread. A node lends it its state for a run
-//! (`script/commands.rs`), because creating the functions for each run would cost more than the run.
-//! State that a script could leave behind is cleared if the script could reach a function that leaves
-//! any (`sandbox.lua`).
+//! A node lends the interpreter its state for a run (`commands.rs`), because creating the functions for
+//! each run would cost more than the run. State that a script could leave behind is cleared if the script
+//! could reach a function that leaves any (`sandbox.lua`).
 //!
 //! A script runs to its end immediately, because no time passes between two calls of a node; the effects
 //! of a script with many instructions are held back until its time is over (`busy.rs`). Yielding within
-//! a script is not possible: Lua 5.1 cannot yield from a hook, nor across `pcall`. So on a served node,
-//! where a script takes real time, the driver does not get the node back either; the node asks the
-//! driver for what others have sent (`state/other_clients.rs`) and answers them from within the script,
-//! as Redis does. `Node` keeps the inputs of its connections in `State` for that, since a script's
-//! commands have the state and nothing else.
+//! a script is not possible: the interpreter's hook cannot yield. So on a served node, where a script takes
+//! real time, the driver does not get the node back either; the node asks the driver for what others have
+//! sent (`state/other_clients.rs`) and answers them from within the script, as Redis does. `Node` keeps the
+//! inputs of its connections in `State` for that, since a script's commands have the state and nothing else.
 
-#[cfg(feature = "lua")]
 mod api;
-#[cfg(feature = "lua")]
+mod brief;
+mod buffer;
 mod commands;
-#[cfg(feature = "lua")]
 mod convert;
-#[cfg_attr(not(feature = "lua"), path = "script/no_engine.rs")]
 mod engine;
-#[cfg(feature = "lua")]
 mod error;
 mod flags;
-#[cfg(feature = "lua")]
+mod lua;
 mod lua_libraries;
-#[cfg(feature = "lua")]
 mod memory;
-#[cfg(feature = "lua")]
 mod meter;
 mod random;
 mod shebang;
-#[cfg(feature = "lua")]
-mod walk;
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -139,7 +136,7 @@ pub(super) fn run(
 
 /// The error of a script that is ended from outside, at its last known position.
 pub(super) fn killed_error(sha: &Sha, reading: &Reading) -> Error {
-    engine::error_in(sha, engine::KILLED.as_bytes(), reading.position.as_deref())
+    engine::killed(sha, reading)
 }
 
 fn with_engine<T>(work: impl FnOnce(&mut Engine) -> Result<T, Error>) -> Result<T, Error> {

@@ -1,7 +1,6 @@
 //! Random inputs against the node's wire format and its scripts, for `LOCKLAB_FUZZ_SECONDS` seconds
 //! each: `cargo xtask fuzz --seconds 60`.
 
-#[cfg(feature = "lua")]
 mod script;
 mod wire;
 
@@ -22,7 +21,6 @@ fn no_bytes_take_the_node_down() {
     try_all(wire::play);
 }
 
-#[cfg(feature = "lua")]
 #[test]
 fn no_script_takes_the_node_down() {
     try_all(script::play);

@@ -77,6 +77,23 @@ fn loops_over_long_strings_and_coroutines_can_be_killed() {
     }
 }
 
+/// Scripts that have no loop themselves.
+#[test]
+fn loops_in_compiled_texts_can_be_killed() {
+    for script in [
+        "loadstring('while true do end')()",
+        "return pcall(loadstring('while true do end'))",
+        "coroutine.wrap(loadstring('while true do end'))()",
+        "load(string.gmatch('while true do end', '.+'))()",
+        "return {xpcall(error, loadstring('while true do end'))}",
+        "return tostring(setmetatable({}, {__tostring = loadstring('while true do end')}))",
+        "load(tostring)",
+        "repeat until false",
+    ] {
+        check(script);
+    }
+}
+
 #[test]
 fn loops_over_functions_of_redis_can_be_killed() {
     let long = "local s = string.rep('1', 1e6)";

@@ -89,6 +89,52 @@ fn a_script_that_meets_the_memory_limit_may_try_again() {
 }
 
 #[test]
+fn concatenation_of_many_long_texts_meets_the_limit() {
+    let doubles = "local s = 'x' for i = 1, 60 do s = s .. s end return #s";
+    let many = format!(
+        "local s = ('x'):rep(5e7) return #({}s)",
+        "s .. ".repeat(150)
+    );
+    for script in [doubles, &many] {
+        assert_eq!(Client::new().eval(script), NOT_ENOUGH, "{script:.60}");
+        let caught = format!("return {{pcall(function() {script} end)}}");
+        assert_eq!(Client::new().eval(&caught), NOT_ENOUGH, "{script:.60}");
+    }
+}
+
+#[test]
+fn coroutines_that_are_kept_meet_the_limit() {
+    check(
+        "local t = {} for i = 1, 1e6 do t[i] = coroutine.create(function() end) end return 1",
+        "not enough memory",
+    );
+    check(
+        "for i = 1, 1e5 do coroutine.wrap(function() end)() end return 1",
+        ":1\r\n",
+    );
+}
+
+#[test]
+fn iterators_that_are_over_take_no_memory() {
+    check(
+        "for i = 1, 2e6 do for _ in string.gmatch('a', 'b') do end end return 1",
+        ":1\r\n",
+    );
+}
+
+#[test]
+fn replacements_of_any_length_meet_the_limit() {
+    check(
+        "local s = ('x'):rep(1e6) return #s:gsub('x', s)",
+        "not enough memory",
+    );
+    check(
+        "local s = ('x'):rep(6e7) return #string.format('%s%s%s%s%s%s', s, s, s, s, s, s)",
+        "not enough memory",
+    );
+}
+
+#[test]
 fn script_can_catch_out_of_memory() {
     check(
         "local ok, why = pcall(function() return string.rep(string.rep('x', 1000000), 1000) end) return why",

@@ -4,7 +4,6 @@
 //!
 //! Each CVE of Lua in Redis has a test, and each class of such scripts. Where Redis's Lua is mended by
 //! now, the expected answers are those of the mended versions.
-#![cfg(feature = "lua")]
 
 mod client;
 mod endless;

@@ -48,7 +48,10 @@ fn deeply_nested_text_gets_an_error() {
     check(&long, ":3\r\n");
     let assigned = format!("{}x = 1", "a,".repeat(9000));
     let reply = Client::new().eval(&assigned);
-    assert!(reply.contains("variables in assignment"), "{reply:.200}");
+    assert!(
+        reply.starts_with("-ERR Error compiling script"),
+        "{reply:.200}"
+    );
 }
 
 #[test]
@@ -107,10 +110,7 @@ fn garbage_collected_while_a_text_is_read_is_not_used() {
 fn bytecode_is_never_loaded() {
     // CVE-2015-4335, CVE-2015-8080.
     let dump = "local code = string.dump(function() return 1 end)";
-    check(
-        &format!("{dump} return #code > 100 and code:sub(2, 4)"),
-        "$3\r\nLua\r\n",
-    );
+    check(&format!("{dump} return code:byte()"), ":27\r\n");
     check(&format!("{dump} return loadstring(code)"), "$-1\r\n");
     check(
         &format!("{dump} return load(function() local c = code code = nil return c end)"),

@@ -5,7 +5,6 @@ mod busy;
 mod counters;
 mod endpoint;
 mod eviction;
-#[cfg(feature = "lua")]
 mod fan_out;
 mod http;
 mod imitated;

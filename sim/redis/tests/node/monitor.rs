@@ -38,7 +38,6 @@ fn a_line_has_the_time_of_the_node_and_the_address_of_the_caller() {
     );
 }
 
-#[cfg(feature = "lua")]
 #[test]
 fn a_line_of_a_script_names_no_address() {
     let mut node = Node::new(NodeConfig::default());

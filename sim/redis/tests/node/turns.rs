@@ -84,7 +84,6 @@ fn clients_with_many_requests_take_turns() {
 }
 
 /// A script that runs for long is a turn of its own.
-#[cfg(feature = "lua")]
 #[test]
 fn one_long_script_is_enough_for_a_turn() {
     let mut node = node();

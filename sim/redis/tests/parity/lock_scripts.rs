@@ -85,15 +85,14 @@ const SEMAPHORE: &str = "
     redis.call('zadd', KEYS[1], 'nx', ARGV[3] + ARGV[4], ARGV[2])
     return redis.call('zrank', KEYS[1], ARGV[2]) + 1";
 
-/// Stores a holder as JSON, with a count of holders: KEYS holder; ARGV owner.
+/// Stores holders as JSON: KEYS holders; ARGV owner. One field, as the order of several is not Redis's.
 const JSON_HOLDER: &str = "
     local known = redis.call('get', KEYS[1])
-    local holder = known and cjson.decode(known) or {count = 0, owners = {}}
-    holder.count = holder.count + 1
+    local holder = known and cjson.decode(known) or {owners = {}}
     holder.owners[#holder.owners + 1] = ARGV[1]
     local text = cjson.encode(holder)
     redis.call('set', KEYS[1], text)
-    return {text, cjson.encode(holder.owners), holder.count}";
+    return {text, cjson.encode(holder.owners), #holder.owners}";
 
 /// Runs scripts one after the other, each with its keys and arguments; compares the replies,
 /// and the state after each.

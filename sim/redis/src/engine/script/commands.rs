@@ -4,11 +4,9 @@ use std::cell::{Cell, RefCell};
 use std::mem;
 use std::rc::Rc;
 
-use mlua::{Function, Lua, MultiValue, Value};
-
 use super::convert::{self, Arguments};
-use super::meter::Meter;
-use super::{Access, error, memory};
+use super::lua::{self, Lua, Returned, Value};
+use super::{Access, error, memory, meter};
 use crate::Imitated;
 use crate::engine::command::{Call, Context, Table};
 use crate::engine::execute;
@@ -22,7 +20,6 @@ use crate::wire::reply::{Answer, Reply, Resp};
 #[derive(Clone)]
 pub(super) struct Commands {
     lent: Rc<RefCell<Lent>>,
-    meter: Meter,
 }
 
 struct Lent {
@@ -36,8 +33,8 @@ struct Lent {
 }
 
 impl Commands {
-    /// Commands that this meter counts, without a node.
-    pub(super) fn new(meter: &Meter) -> Self {
+    /// Commands without a node.
+    pub(super) fn new() -> Self {
         let lent = Lent {
             table: Table::EMPTY,
             state: State::new(0, Imitated::default()), // of no node; never used
@@ -48,7 +45,6 @@ impl Commands {
         };
         Commands {
             lent: Rc::new(RefCell::new(lent)),
-            meter: meter.clone(),
         }
     }
 
@@ -79,40 +75,43 @@ impl Commands {
     }
 
     /// `redis.call`, which raises errors. Scripts see replies in the protocol `resp`.
-    pub(super) fn raising(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
+    pub(super) fn raising(&self, lua: &mut Lua, resp: Rc<Cell<Resp>>) -> Value {
         let commands = self.clone();
-        lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
-            Ok(Reply::Error(error)) => Err(error::raise_of_command(error)),
-            Ok(reply) => convert::from_reply(lua, &reply, resp.get()),
-            Err(error) => Err(error::raise(error)),
+        lua::function(lua, move |lua| match commands.reply_to(lua)? {
+            Ok(Reply::Error(error)) => Err(error::raise_of_command(lua, &error)),
+            Ok(reply) => returned(lua, &reply, resp.get()),
+            Err(error) => Err(error::raise(lua, &error)),
         })
     }
 
     /// `redis.pcall`, which returns errors.
-    pub(super) fn protected(&self, lua: &Lua, resp: Rc<Cell<Resp>>) -> mlua::Result<Function> {
+    pub(super) fn protected(&self, lua: &mut Lua, resp: Rc<Cell<Resp>>) -> Value {
         let commands = self.clone();
-        lua.create_function(move |lua, values| match commands.reply_to(lua, values)? {
-            Ok(reply) => convert::from_reply(lua, &reply, resp.get()),
-            Err(error) => error::table(lua, error.text()).map(Value::Table),
+        lua::function(lua, move |lua| match commands.reply_to(lua)? {
+            Ok(reply) => returned(lua, &reply, resp.get()),
+            Err(error) => {
+                let table = error::table(lua, error.text())?;
+                lua::result(lua, Value::Table(table))
+            }
         })
     }
 
     /// The reply to a command, or the error of arguments that are none.
-    fn reply_to(&self, lua: &Lua, values: MultiValue) -> mlua::Result<Answer> {
+    fn reply_to(&self, lua: &mut Lua) -> lua::Result<Answer> {
         // The script's writes are kept for replicas and files until it ends.
         memory::afford(lua, self.lent.borrow().state.db.effects.bytes())?;
+        let values = lua::arguments(lua);
         let given = values.len();
-        let arguments = match Arguments::read(values) {
+        let arguments = match Arguments::read(&values) {
             Ok(arguments) => arguments,
             Err(error) => {
-                self.meter.count_command(given, 0)?;
+                meter::count_command(lua, given, 0)?;
                 return Ok(Err(error));
             }
         };
-        let reply = self.call(&arguments);
+        let reply = self.call(&arguments, meter::instructions(lua));
         let size = convert::size(&reply);
-        self.meter
-            .count_command(given + size.items, arguments.bytes() + size.bytes)?;
+        meter::count_command(lua, given + size.items, arguments.bytes() + size.bytes)?;
         Ok(Ok(reply))
     }
 
@@ -142,9 +141,9 @@ impl Commands {
             || attention.is_some_and(|it| it.other_clients.is_process_ended())
     }
 
-    fn call(&self, arguments: &Arguments) -> Reply {
+    fn call(&self, arguments: &Arguments, instructions: u64) -> Reply {
         let lent = &mut *self.lent.borrow_mut();
-        lent.state.script_us = taken_us(self.meter.instructions());
+        lent.state.script_us = taken_us(instructions);
         let mut call = Call {
             table: lent.table,
             state: &mut lent.state,
@@ -155,6 +154,11 @@ impl Commands {
         };
         execute::call_from_script(&mut call, lent.access)
     }
+}
+
+fn returned(lua: &mut Lua, reply: &Reply, resp: Resp) -> Returned {
+    let value = convert::from_reply(lua, reply, resp)?;
+    lua::result(lua, value)
 }
 
 /// The guard of a loan: commands have access to the node until it is dropped, also by a panic.

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use mlua::{BorrowedBytes, Lua, LuaString, MultiValue, Table, Value};
 
+use super::lua::{self, Lua, Table, Text, Value};
 use super::{error, memory};
 use crate::wire::float::general;
 use crate::wire::reply::MAX_OUT_BYTES;
@@ -18,14 +18,11 @@ const MAX_DEPTH: usize = 500;
 /// million times; a reply contains a copy for each.
 pub(super) const MAX_REPLY_BYTES: usize = MAX_OUT_BYTES;
 
-/// The first integer for which `%.17g` needs an exponent.
-const WITHOUT_EXPONENT: u64 = 100_000_000_000_000_000;
-
 /// The arguments of `redis.call`.
 pub(super) struct Arguments(Vec<Argument>);
 
 enum Argument {
-    String(BorrowedBytes),
+    String(Text),
     Number(Vec<u8>),
 }
 
@@ -35,16 +32,13 @@ impl Arguments {
     /// # Errors
     ///
     /// One of them is no argument, or there is none: an error for the script.
-    pub(super) fn read(values: MultiValue) -> Result<Arguments, Error> {
+    pub(super) fn read(values: &[Value]) -> Result<Arguments, Error> {
         let mut arguments = Vec::with_capacity(values.len());
         for value in values {
-            arguments.push(match value {
-                Value::String(text) => Argument::String(text.as_bytes()),
-                Value::Integer(number) if number.unsigned_abs() < WITHOUT_EXPONENT => {
-                    Argument::Number(number.to_string().into_bytes())
-                }
-                Value::Integer(number) => Argument::Number(shortest_17(number as f64)),
-                Value::Number(number) => Argument::Number(shortest_17(number)),
+            arguments.push(match *value {
+                Value::Str(text) => Argument::String(text),
+                Value::Int(number) => Argument::Number(shortest_17(number as f64)),
+                Value::Float(number) => Argument::Number(shortest_17(number)),
                 _ => {
                     return Err(Error::of(
                         "ERR Lua redis lib command arguments must be strings or integers",
@@ -73,7 +67,7 @@ impl Arguments {
         self.0
             .iter()
             .map(|argument| match argument {
-                Argument::String(text) => &text[..],
+                Argument::String(text) => text.as_bytes(),
                 Argument::Number(text) => text,
             })
             .collect()
@@ -82,6 +76,11 @@ impl Arguments {
 
 /// C's `%.17g`.
 fn shortest_17(number: f64) -> Vec<u8> {
+    // The first integer that needs an exponent.
+    const WITHOUT_EXPONENT: f64 = 1e17;
+    if number.fract() == 0.0 && number.abs() < WITHOUT_EXPONENT && number != 0.0 {
+        return (number as i64).to_string().into_bytes();
+    }
     general(number, 17).into_bytes()
 }
 
@@ -125,47 +124,48 @@ impl Size {
 }
 
 /// `redisProtocolToLuaType`: the value that a script sees under this protocol.
-pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<Value> {
-    let single = |field: &str, value: Value| {
-        let table = lua.create_table_with_capacity(0, 1)?;
-        table.raw_set(field, value)?;
-        Ok(Value::Table(table))
-    };
-    let string = |text: &[u8]| lua.create_string(text).map(Value::String);
+pub(super) fn from_reply(lua: &mut Lua, reply: &Reply, resp: Resp) -> lua::Result<Value> {
     match (reply, resp) {
-        (Reply::Status(text), _) => single("ok", string(text.as_bytes())?),
+        (Reply::Status(text), _) => {
+            let text = lua::string(lua, text.as_bytes())?;
+            fields(lua, [("ok", text)])
+        }
         (Reply::Error(reply), _) => error::table_of_command(lua, reply.text()).map(Value::Table),
-        (Reply::Integer(number), _) => Ok(Value::Number(*number as f64)),
-        (Reply::Bulk(bytes), _) => string(bytes),
-        (Reply::Nil | Reply::NilArray, Resp::V2) => Ok(Value::Boolean(false)),
+        (Reply::Integer(number), _) => Ok(Value::Float(*number as f64)),
+        (Reply::Bulk(bytes), _) => lua::string(lua, bytes),
+        (Reply::Nil | Reply::NilArray, Resp::V2) => Ok(Value::Bool(false)),
         (Reply::Nil | Reply::NilArray, Resp::V3) => Ok(Value::Nil),
-        (Reply::Bool(value), Resp::V2) => Ok(Value::Number((*value).into())),
-        (Reply::Bool(value), Resp::V3) => Ok(Value::Boolean(*value)),
-        (Reply::Double(number), Resp::V2) => string(general(*number, 17).as_bytes()),
-        (Reply::Double(number), Resp::V3) => single("double", Value::Number(*number)),
-        (Reply::BigNumber(digits), Resp::V2) => string(digits),
-        (Reply::BigNumber(digits), Resp::V3) => single("big_number", string(digits)?),
-        (Reply::Verbatim { text, .. }, Resp::V2) => string(text),
+        (Reply::Bool(value), Resp::V2) => Ok(lua::number(i32::from(*value))),
+        (Reply::Bool(value), Resp::V3) => Ok(Value::Bool(*value)),
+        (Reply::Double(number), Resp::V2) => lua::string(lua, general(*number, 17).as_bytes()),
+        (Reply::Double(number), Resp::V3) => fields(lua, [("double", Value::Float(*number))]),
+        (Reply::BigNumber(digits), Resp::V2) => lua::string(lua, digits),
+        (Reply::BigNumber(digits), Resp::V3) => {
+            let digits = lua::string(lua, digits)?;
+            fields(lua, [("big_number", digits)])
+        }
+        (Reply::Verbatim { text, .. }, Resp::V2) => lua::string(lua, text),
         (Reply::Verbatim { format, text }, Resp::V3) => {
-            let table = lua.create_table_with_capacity(0, 2)?;
-            table.raw_set("format", string(format)?)?;
-            table.raw_set("string", string(text)?)?;
-            single("verbatim_string", Value::Table(table))
+            let (format, text) = (lua::string(lua, format)?, lua::string(lua, text)?);
+            let parts = fields(lua, [("format", format), ("string", text)])?;
+            fields(lua, [("verbatim_string", parts)])
         }
         (Reply::Map(pairs), Resp::V3) => {
-            let table = lua.create_table()?;
+            let table = lua::table(lua, 0)?;
             for (key, value) in pairs {
                 let value = from_reply(lua, value, resp)?;
-                table.raw_set(from_reply(lua, key, resp)?, value)?;
+                let key = from_reply(lua, key, resp)?;
+                lua::set(lua, &table, key, value)?;
             }
-            single("map", Value::Table(table))
+            fields(lua, [("map", Value::Table(table))])
         }
         (Reply::Set(items), Resp::V3) => {
-            let table = lua.create_table()?;
+            let table = lua::table(lua, 0)?;
             for item in items {
-                table.raw_set(from_reply(lua, item, resp)?, true)?;
+                let item = from_reply(lua, item, resp)?;
+                lua::set(lua, &table, item, Value::Bool(true))?;
             }
-            single("set", Value::Table(table))
+            fields(lua, [("set", Value::Table(table))])
         }
         (Reply::Pairs(pairs), Resp::V3) => {
             let pairs = pairs.iter().cloned();
@@ -183,18 +183,31 @@ pub(super) fn from_reply(lua: &Lua, reply: &Reply, resp: Resp) -> mlua::Result<V
     }
 }
 
-fn array<'a>(lua: &Lua, items: impl Iterator<Item = &'a Reply>, resp: Resp) -> mlua::Result<Value> {
-    let table = lua.create_table_with_capacity(items.size_hint().0, 0)?;
+fn fields<const COUNT: usize>(lua: &mut Lua, fields: [(&str, Value); COUNT]) -> lua::Result<Value> {
+    let table = lua::table(lua, 0)?;
+    for (name, value) in fields {
+        lua::set_field(lua, &table, name, value)?;
+    }
+    Ok(Value::Table(table))
+}
+
+fn array<'a>(
+    lua: &mut Lua,
+    items: impl Iterator<Item = &'a Reply>,
+    resp: Resp,
+) -> lua::Result<Value> {
+    let table = lua::table(lua, items.size_hint().0)?;
     for (index, item) in items.enumerate() {
-        table.raw_set(index + 1, from_reply(lua, item, resp)?)?;
+        let item = from_reply(lua, item, resp)?;
+        lua::set_index(lua, &table, index + 1, item)?;
     }
     Ok(Value::Table(table))
 }
 
 /// `luaReplyToRedisReply`: the reply for the value of a script that uses this protocol. The
 /// client's protocol is independent of it.
-pub(super) fn to_reply(lua: &Lua, value: &Value, resp: Resp) -> Reply {
-    let room_bytes = memory::MAX_BYTES.saturating_sub(lua.used_memory());
+pub(super) fn to_reply(lua: &Lua, value: Value, resp: Resp) -> Reply {
+    let room_bytes = memory::MAX_BYTES.saturating_sub(memory::used(lua));
     let converter = Converter {
         resp,
         left_bytes: Cell::new(MAX_REPLY_BYTES.min(room_bytes)),
@@ -213,17 +226,17 @@ struct Converter {
 }
 
 impl Converter {
-    fn value(&self, value: &Value, depth: usize) -> Reply {
+    fn value(&self, value: Value, depth: usize) -> Reply {
         if !self.spend(size_of::<Reply>()) {
             return Reply::Nil;
         }
         match value {
-            Value::String(text) => Reply::Bulk(Bytes::from(self.text(text))),
-            Value::Boolean(value) if self.resp == Resp::V3 => Reply::Bool(*value),
-            Value::Boolean(true) => Reply::Integer(1),
-            Value::Integer(number) => Reply::Integer(*number),
-            Value::Number(number) => Reply::Integer(truncate(*number)),
-            Value::Table(table) => self.table(table, depth),
+            Value::Str(text) => Reply::Bulk(Bytes::from(self.text(text))),
+            Value::Bool(value) if self.resp == Resp::V3 => Reply::Bool(value),
+            Value::Bool(true) => Reply::Integer(1),
+            Value::Int(number) => Reply::Integer(number),
+            Value::Float(number) => Reply::Integer(truncate(number)),
+            Value::Table(table) => self.table(&table, depth),
             _ => Reply::Nil,
         }
     }
@@ -236,7 +249,7 @@ impl Converter {
     }
 
     /// A copy of a text; empty if there is no room for it.
-    fn text(&self, text: &LuaString) -> Vec<u8> {
+    fn text(&self, text: Text) -> Vec<u8> {
         let text = text.as_bytes();
         match self.spend(text.len()) {
             true => text.to_vec(),
@@ -252,9 +265,9 @@ impl Converter {
             return reply;
         }
         // An array ends at its first nil.
-        let items = (1..).map_while(|index| match table.raw_get(index) {
-            Ok(Value::Nil) | Err(_) => None,
-            Ok(item) => Some(self.value(&item, depth - 1)),
+        let items = (1..).map_while(|index| match table.get_int(index) {
+            Value::Nil => None,
+            item => Some(self.value(item, depth - 1)),
         });
         Reply::Array(self.while_room(items))
     }
@@ -268,55 +281,54 @@ impl Converter {
 
     /// The reply for a table with one of the fields that define its type.
     fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
-        let field = |name| table.raw_get::<Value>(name).unwrap_or(Value::Nil);
-        if let Value::String(error) = field("err") {
-            return Some(Error::new(self.text(&error)).into());
+        let field = |name: &str| table.get_str_bytes(name.as_bytes());
+        if let Value::Str(error) = field("err") {
+            return Some(Error::new(self.text(error)).into());
         }
-        if let Value::String(status) = field("ok") {
-            return Some(Reply::Status(one_line(self.text(&status)).into()));
+        if let Value::Str(status) = field("ok") {
+            return Some(Reply::Status(one_line(self.text(status)).into()));
         }
         match field("double") {
-            Value::Integer(number) => return Some(Reply::Double(number as f64)),
-            Value::Number(number) => return Some(Reply::Double(number)),
+            Value::Int(number) => return Some(Reply::Double(number as f64)),
+            Value::Float(number) => return Some(Reply::Double(number)),
             _ => {}
         }
         if let Value::Table(map) = field("map") {
-            let convert =
-                |(key, value)| (self.value(&key, depth - 1), self.value(&value, depth - 1));
-            let converted = pairs(&map).map(convert);
+            let convert = |(key, value)| (self.value(key, depth - 1), self.value(value, depth - 1));
+            let converted = pairs(map).map(convert);
             return Some(Reply::Map(self.while_room(converted)));
         }
         if let Value::Table(set) = field("set") {
-            let members = pairs(&set).map(|(key, _)| self.value(&key, depth - 1));
+            let members = pairs(set).map(|(key, _)| self.value(key, depth - 1));
             return Some(Reply::Set(self.while_room(members)));
         }
-        if let Value::String(number) = field("big_number") {
-            let digits = one_line(self.text(&number));
+        if let Value::Str(number) = field("big_number") {
+            let digits = one_line(self.text(number));
             return Some(Reply::BigNumber(Bytes::from(digits)));
         }
         if let Value::Table(verbatim) = field("verbatim_string") {
-            let part = |name| verbatim.raw_get::<Value>(name).ok();
-            let (Some(Value::String(format)), Some(Value::String(text))) =
-                (part("format"), part("string"))
-            else {
+            let part = |name: &str| verbatim.get_str_bytes(name.as_bytes());
+            let (Value::Str(format), Value::Str(text)) = (part("format"), part("string")) else {
                 return None;
             };
             let mut padded = *b"   ";
-            for (to, from) in padded.iter_mut().zip(&*format.as_bytes()) {
+            for (to, from) in padded.iter_mut().zip(format.as_bytes()) {
                 *to = *from;
             }
             return Some(Reply::Verbatim {
                 format: padded,
-                text: Bytes::from(self.text(&text)),
+                text: Bytes::from(self.text(text)),
             });
         }
         None
     }
 }
 
-/// The keys of a table with their values, in Lua's order of iteration.
-fn pairs(table: &Table) -> impl Iterator<Item = (Value, Value)> {
-    table.pairs().map_while(Result::ok)
+/// The keys of a table with their values, in the interpreter's order of iteration.
+pub(super) fn pairs(table: Table) -> impl Iterator<Item = (Value, Value)> {
+    let next = move |(key, _): &(Value, Value)| table.next_pair(key);
+    let first = table.next_pair(&Value::Nil);
+    std::iter::successors(first, next)
 }
 
 fn one_line(text: Vec<u8>) -> String {
@@ -325,20 +337,12 @@ fn one_line(text: Vec<u8>) -> String {
 
 /// C's conversion of a `double` to a `long long`, as on x86: truncated towards zero, and the
 /// smallest number if the result does not fit.
-fn truncate(number: f64) -> i64 {
+pub(super) fn truncate(number: f64) -> i64 {
     // 2^63, the first number that does not fit.
     const END: f64 = 9_223_372_036_854_775_808.0;
     if (-END..END).contains(&number) {
         number as i64
     } else {
         i64::MIN
-    }
-}
-
-/// The bytes of a Lua string, or of a number as Lua writes it.
-pub(super) fn text(value: &Value) -> Vec<u8> {
-    match value {
-        Value::String(text) => text.as_bytes().to_vec(),
-        other => other.to_string().unwrap_or_default().into_bytes(),
     }
 }

@@ -4,18 +4,20 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use locklab_lua as _; // the interpreter behind mlua
-use mlua::chunk::ChunkMode;
-use mlua::{Function, Lua, LuaOptions, RegistryKey, StdLib, Table, Value};
+use lua_gc::HeapGuard;
+use lua_types::{LuaError, LuaStatus};
+use lua_vm::api;
+use lua_vm::state::ExternalRootKey;
+use omnilua::{HostHooks, LuaRuntime, LuaVersion};
 
 use super::commands::Commands;
-use super::convert;
 use super::flags::{Flags, ScriptFlag};
-use super::meter::{Limit, Meter};
+use super::lua::{self, Lua, Value};
+use super::meter::{self, Ended, Limit};
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Reading};
-use super::{api, error, lua_libraries, memory, walk};
+use super::{brief, convert, lua_libraries, memory};
 use crate::engine::command::Call;
 use crate::engine::execute;
 use crate::engine::state::Sha;
@@ -29,14 +31,15 @@ const MAX_SCRIPTS: usize = 1000;
 const MAX_INSTRUCTIONS: u64 = 60_000_000;
 
 /// The error of a script that is ended from outside.
-pub(super) const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
+const KILLED: &str = "ERR Script killed by user with SCRIPT KILL...";
 
 /// The start of the text of an error that `__redis__err__handler` did not see.
 const ERROR_RUNNING: &str = "ERR Error running script, ";
 
 pub(super) struct Engine {
-    lua: Lua,
-    sandbox: Sandbox,
+    lua: LuaRuntime,
+    /// Runs a compiled script: the function that `sandbox.lua` returns.
+    run: ExternalRootKey,
     scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
@@ -44,64 +47,61 @@ pub(super) struct Engine {
     resp: Rc<Cell<Resp>>,
     /// The commands available to `redis.call`.
     commands: Commands,
-    meter: Meter,
-}
-
-/// The values that `sandbox.lua` returns.
-struct Sandbox {
-    /// The globals of scripts.
-    environment: Table,
-    /// Runs a compiled script.
-    run: Function,
 }
 
 /// A compiled script.
 pub(super) struct Script {
-    compiled: RegistryKey,
+    compiled: ExternalRootKey,
+    is_brief: bool,
     /// `None` unless the first line declares flags.
     flags: Option<Flags>,
 }
 
 /// The outcome of a script: whether it succeeded, its value or error, and the position of the
 /// error.
-type Outcome = (bool, Value, Option<String>);
+type Outcome = [Value; 3];
 
 impl Engine {
-    pub(super) fn new() -> mlua::Result<Self> {
-        // Every interpreter includes the basic functions and coroutines.
-        let libraries = StdLib::STRING | StdLib::TABLE | StdLib::MATH;
-        // Plain `pcall`: our functions do not panic, and `xpcall` has to run its handler at the
-        // position of the error.
-        let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
-        walk::prepare(&lua)?;
+    pub(super) fn new() -> Result<Self, omnilua::Error> {
+        let mut lua = LuaRuntime::with_hooks_versioned(HostHooks::default(), LuaVersion::V51)?;
+        let state = lua.state_mut();
+        let _heap = heap(state);
+        // First, as it may collect what nothing refers to yet.
+        let sandbox = compile(state, include_bytes!("sandbox.lua"), b"=redis");
+        let sandbox = sandbox.map_err(lua::error)?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
-        let meter = Meter::default();
-        lua.set_app_data(meter.clone());
-        let commands = Commands::new(&meter);
-        let visible = lua.create_function(error::visible)?;
-        let overrun = meter.overrun(&lua)?;
-        let (environment, run) = lua
-            .load(include_str!("sandbox.lua"))
-            .set_name("=redis")
-            .call((
-                api::functions(&lua, Rc::clone(&resp), &commands)?,
-                lua_libraries::tables(&lua)?,
-                lua_libraries::random(&lua, &random)?,
-                lua_libraries::seed_random(&lua, &random)?,
-                visible,
-                overrun,
-                lua.create_function(lua_libraries::no_such_name)?,
-            ))?;
-        let sandbox = Sandbox { environment, run };
+        let commands = Commands::new();
+        let natives = lua::library(
+            state,
+            &[
+                ("counted", lua_libraries::counted),
+                ("compiles", lua_libraries::compiles),
+                ("no_such_name", lua_libraries::no_such_name),
+            ],
+        )?;
+        let values = [
+            (
+                "redis",
+                Value::Table(super::api::functions(state, &resp, &commands)?),
+            ),
+            ("libraries", Value::Table(lua_libraries::tables(state)?)),
+            ("own", Value::Table(lua_libraries::replacements(state)?)),
+            ("random", lua_libraries::random(state, &random)),
+            ("random_seed", lua_libraries::seed_random(state, &random)),
+        ];
+        for (name, value) in values {
+            lua::set_field(state, &natives, name, value)?;
+        }
+        let [run] = call(state, &[sandbox, Value::Table(natives)])?;
+        let run = state.external_root_value(run);
         Ok(Engine {
             lua,
-            sandbox,
+            run,
             scripts: BTreeMap::new(),
             random,
             resp,
             commands,
-            meter,
         })
     }
 
@@ -110,36 +110,28 @@ impl Engine {
         if !self.scripts.contains_key(sha) {
             let script = self.new_script(body)?;
             if self.scripts.len() >= MAX_SCRIPTS {
-                self.scripts.clear();
+                for script in std::mem::take(&mut self.scripts).into_values() {
+                    self.lua.state_mut().external_unroot_value(script.compiled);
+                }
             }
             self.scripts.insert(*sha, script);
         }
         Ok(&self.scripts[sha])
     }
 
-    fn new_script(&self, body: &[u8]) -> Result<Script, Error> {
+    fn new_script(&mut self, body: &[u8]) -> Result<Script, Error> {
         let Shebang { flags, len } = shebang::parse(body)?;
-        let compiled = self.compile(&body[len..]);
-        let compiled = compiled.map_err(|text| {
-            Error::new(format!("ERR Error compiling script (new function): {text}"))
+        let lua = self.lua.state_mut();
+        let _heap = heap(lua);
+        let compiled = compile(lua, &body[len..], b"@user_script").map_err(|text| {
+            let why = b"ERR Error compiling script (new function): ";
+            Error::new([&why[..], &text].concat())
         })?;
-        let compiled = self.lua.create_registry_value(compiled);
         Ok(Script {
-            compiled: compiled.map_err(interpreter_error)?,
+            is_brief: brief::is_brief(compiled),
+            compiled: lua.external_root_value(compiled),
             flags,
         })
-    }
-
-    fn compile(&self, body: &[u8]) -> Result<Function, String> {
-        let chunk = self.lua.load(body).set_name("@user_script");
-        let chunk = chunk.set_mode(ChunkMode::Text);
-        let chunk = chunk.set_environment(self.sandbox.environment.clone());
-        self.limited(|| chunk.into_function())
-            .map_err(|error| match error {
-                mlua::Error::SyntaxError { message, .. } => message,
-                mlua::Error::MemoryError(_) => memory::NOT_ENOUGH.to_owned(),
-                other => other.to_string(),
-            })
     }
 
     /// Runs a script, and converts its value to a reply.
@@ -159,17 +151,12 @@ impl Engine {
         invocation: &Invocation<'_>,
     ) -> Result<(Answer, Reading), Error> {
         let script = self.script(invocation.sha, invocation.body)?;
-        let flags = script.flags.as_ref();
+        let (flags, compiled, is_brief) = (script.flags.as_ref(), script.compiled, script.is_brief);
         execute::may_run(call, flags, invocation.access)?;
         let access = match flags {
             Some(flags) if flags.contains(&ScriptFlag::NoWrites) => Access::ReadOnly,
             _ => invocation.access,
         };
-        let compiled = &self.scripts[invocation.sha].compiled;
-        let function: Function = self
-            .lua
-            .registry_value(compiled)
-            .map_err(interpreter_error)?;
         self.random.set(call.state.random);
         self.resp.set(Resp::V2);
         let running = running(call);
@@ -180,71 +167,125 @@ impl Engine {
             }
             None => Limit::Instructions(MAX_INSTRUCTIONS),
         };
-        let outcome = self.meter.start(&self.lua, limit, KILLED);
-        let outcome = outcome.and_then(|()| {
-            let keys = self.strings(invocation.keys)?;
-            let argv = self.strings(invocation.argv)?;
-            let loan = self.commands.lend(call, access, running);
-            let outcome = self.limited(|| self.sandbox.run.call::<Outcome>((function, keys, argv)));
-            drop(loan);
-            outcome
-        });
-        let reading = self.meter.stop(&self.lua);
-        call.state.random = self.random.get();
-        let (ok, value, position) = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => return Ok((Err(interpreter_error(error)), reading)),
-        };
-        if ok {
-            let reply = convert::to_reply(&self.lua, &value, self.resp.get());
-            return Ok((Ok(reply), reading));
+        let lua = self.lua.state_mut();
+        let _heap = heap(lua);
+        meter::start(lua, limit);
+        if !is_brief {
+            meter::follow(lua);
         }
-        let text = match &value {
-            Value::String(text) if text.as_bytes().len() > convert::MAX_REPLY_BYTES => {
-                b"ERR the script's error is too large for a reply".to_vec()
+        let loan = self.commands.lend(call, access, running);
+        let outcome = outcome(lua, self.run, compiled, invocation);
+        drop(loan);
+        let ended = meter::ended(lua);
+        let reading = meter::stop(lua);
+        call.state.random = self.random.get();
+        let answer = match (ended, outcome) {
+            (Some(Ended::Memory), _) | (None, Err(LuaError::Memory)) => {
+                // The format of errors in Redis that did not pass its own handler.
+                Err(Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)))
             }
-            value => convert::text(value),
+            (Some(Ended::Killed), _) => Err(killed(invocation.sha, &reading)),
+            (None, Err(error)) => Err(Error::new(format!("ERR Lua: {}", error.message_lossy()))),
+            (None, Ok([Value::Bool(true), value, _])) => {
+                Ok(convert::to_reply(lua, value, self.resp.get()))
+            }
+            (None, Ok([_, text, position])) => {
+                let text = match text {
+                    Value::Str(text) if text.len() > convert::MAX_REPLY_BYTES => {
+                        b"ERR the script's error is too large for a reply".to_vec()
+                    }
+                    text => lua::text(text),
+                };
+                let position = lua::text(position);
+                let position = std::str::from_utf8(&position).ok();
+                let position = position.filter(|position| !position.is_empty());
+                Err(error_in(invocation.sha, &text, position))
+            }
         };
-        let error = error_in(invocation.sha, &text, position.as_deref());
-        Ok((Err(error), reading))
+        Ok((answer, reading))
     }
 
     /// Leaves room for the next script.
     fn tidy(&mut self) {
-        self.lua.expire_registry_values();
-        if self.lua.used_memory() < memory::COLLECT_FROM_BYTES {
+        let lua = self.lua.state_mut();
+        if memory::used(lua) < memory::COLLECT_FROM_BYTES {
             return;
         }
-        let collected = self.lua.gc_collect();
-        if (collected.is_err() || self.lua.used_memory() > memory::MAX_KEPT_BYTES)
+        lua.gc().full_collect();
+        if memory::used(lua) > memory::MAX_KEPT_BYTES
             && let Ok(renewed) = Engine::new()
         {
             *self = renewed;
         }
     }
+}
 
-    /// A table of strings. It is made without the limit, which would cost more than most scripts
-    /// do; so there has to be room for it.
-    fn strings(&self, values: &[&[u8]]) -> mlua::Result<Table> {
-        let bytes = values
-            .iter()
-            .map(|value| value.len() + memory::STRING_BYTES);
-        memory::afford_before(&self.lua, bytes.sum())?;
-        let table = self.lua.create_table_with_capacity(values.len(), 0)?;
-        for value in values {
-            table.raw_push(self.lua.create_string(value)?)?;
+/// Makes the heap of this interpreter that of the thread, until it is dropped.
+fn heap(lua: &Lua) -> HeapGuard {
+    HeapGuard::push(&lua.global().heap)
+}
+
+/// Compiles a text; or the error that says why that fails.
+fn compile(lua: &mut Lua, text: &[u8], name: &[u8]) -> Result<Value, Vec<u8>> {
+    let mut text = Some(text.to_vec());
+    let reader = Box::new(move |_: &mut Lua| Ok(text.take()));
+    let status = api::load(lua, reader, Some(name), Some(b"t"));
+    match (status, lua.pop()) {
+        (Ok(LuaStatus::Ok), function) => Ok(function),
+        (_, error) => Err(lua::text(error)),
+    }
+}
+
+/// Calls a function with these arguments, which follow it.
+fn call<const RESULTS: usize>(
+    lua: &mut Lua,
+    values: &[Value],
+) -> Result<[Value; RESULTS], LuaError> {
+    let top = lua.top_idx();
+    for value in values {
+        lua.push(*value);
+    }
+    let arguments = values.len() as i32 - 1;
+    let called = api::pcall_k(lua, arguments, RESULTS as i32, 0, 0, None);
+    let mut results = [Value::Nil; RESULTS];
+    if called.is_ok() {
+        for result in results.iter_mut().rev() {
+            *result = lua.pop();
         }
-        Ok(table)
     }
+    lua.set_top_idx(top);
+    called.map(|_| results)
+}
 
-    /// Runs Lua with a limit on its memory. The limit makes each of mlua's own steps a protected
-    /// call, so it is set only where needed.
-    fn limited<T>(&self, work: impl FnOnce() -> mlua::Result<T>) -> mlua::Result<T> {
-        self.lua.set_memory_limit(memory::MAX_BYTES)?;
-        let outcome = work();
-        self.lua.set_memory_limit(0)?;
-        outcome
+fn outcome(
+    lua: &mut Lua,
+    run: ExternalRootKey,
+    compiled: ExternalRootKey,
+    invocation: &Invocation<'_>,
+) -> Result<Outcome, LuaError> {
+    let root = |key| lua.external_rooted_value(key).unwrap_or(Value::Nil);
+    let (run, compiled) = (root(run), root(compiled));
+    let keys = strings(lua, invocation.keys)?;
+    let argv = strings(lua, invocation.argv)?;
+    call(lua, &[run, compiled, keys, argv])
+}
+
+/// A table of strings.
+///
+/// # Errors
+///
+/// There is no room.
+fn strings(lua: &mut Lua, values: &[&[u8]]) -> Result<Value, LuaError> {
+    let bytes = values
+        .iter()
+        .map(|value| value.len() + memory::STRING_BYTES);
+    memory::afford(lua, bytes.sum()).map_err(|_| LuaError::Memory)?;
+    let table = lua::table(lua, values.len())?;
+    for (index, value) in values.iter().enumerate() {
+        let value = lua::string(lua, value)?;
+        lua::set_index(lua, &table, index + 1, value)?;
     }
+    Ok(Value::Table(table))
 }
 
 /// The script for other clients, on a node that attends to them.
@@ -263,7 +304,7 @@ fn running(call: &Call<'_>) -> Option<Box<Busy>> {
 }
 
 /// The error of a script, with the script and the position that caused it.
-pub(super) fn error_in(sha: &Sha, text: &[u8], position: Option<&str>) -> Error {
+fn error_in(sha: &Sha, text: &[u8], position: Option<&str>) -> Error {
     let mut text = text.to_vec();
     if let Some(position) = position {
         text.extend_from_slice(b" script: ");
@@ -273,27 +314,28 @@ pub(super) fn error_in(sha: &Sha, text: &[u8], position: Option<&str>) -> Error 
     Error::new(text)
 }
 
-fn interpreter_error(error: mlua::Error) -> Error {
-    match error {
-        // The format of errors in Redis that did not pass its own handler.
-        mlua::Error::MemoryError(_) => Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)),
-        error => Error::new(format!("ERR Lua: {error}")),
-    }
+/// The error of a script that was ended, at its last known position.
+pub(super) fn killed(sha: &Sha, reading: &Reading) -> Error {
+    error_in(sha, KILLED.as_bytes(), reading.position.as_deref())
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::with_engine;
+    use super::*;
     use crate::engine::{Effect, Node, NodeConfig};
 
     /// Gives the scripts of this thread's interpreter a function that panics.
     fn plant_panic() {
         let planted = with_engine(|engine| {
-            let panics = |_: &mlua::Lua, (): ()| -> mlua::Result<()> { panic!("planted") };
-            let panics = engine.lua.create_function(panics);
-            let environment = &engine.sandbox.environment;
-            let planted = panics.and_then(|panics| environment.raw_set("panics", panics));
-            planted.map_err(super::interpreter_error)
+            let lua = engine.lua.state_mut();
+            let _heap = heap(lua);
+            let panics = lua::function(lua, |_| panic!("planted"));
+            let environment = lua.v51_thread_lgt(lua.global().main_thread_id);
+            let Value::Table(environment) = environment else {
+                panic!("{environment:?}");
+            };
+            lua::set_field(lua, &environment, "panics", panics).map_err(|_| Error::of("ERR"))
         });
         assert_eq!(planted, Ok(()));
     }
@@ -327,9 +369,11 @@ mod tests {
     }
     #[test]
     fn arguments_are_counted_before_they_are_copied() {
-        let engine = super::Engine::new().expect("an interpreter");
-        let most = vec![0; super::memory::MAX_BYTES];
-        assert!(engine.strings(&[&most[..1000]]).is_ok());
-        assert!(engine.strings(&[&most]).is_err());
+        let mut engine = Engine::new().expect("an interpreter");
+        let lua = engine.lua.state_mut();
+        let _heap = heap(lua);
+        let most = vec![0; memory::MAX_BYTES];
+        assert!(strings(lua, &[&most[..1000]]).is_ok());
+        assert!(strings(lua, &[&most]).is_err());
     }
 }

@@ -1,5 +1,5 @@
 //! The libraries that Redis adds to Lua: `cjson` and `cmsgpack`
-//! (`deps/lua/src/lua_*.c`).
+//! (`deps/lua/src/lua_*.c`), and functions of Lua's own libraries that replace those of the interpreter.
 //!
 //! Their functions keep no state between calls. So the settings of `cjson`, which in Redis
 //! outlive the script that changes them, are missing.
@@ -8,39 +8,57 @@ mod arguments;
 mod cjson;
 mod cjson_decode;
 mod cmsgpack;
+mod counted;
+mod format;
+mod matching;
+mod patterns;
 mod random;
-
-use mlua::{Lua, MultiValue, Table, Value};
+mod sort;
+mod strings;
+mod tables;
 
 use arguments::Arguments;
+pub(super) use counted::{counted, replacements};
 pub(super) use random::{random, seed_random};
 
+use super::lua::{self, Lua, Returned, Table, Value};
+use super::meter;
+
 /// The libraries, by name.
-pub(super) fn tables(lua: &Lua) -> mlua::Result<Table> {
-    let tables = lua.create_table()?;
-    tables.set("cjson", cjson::table(lua)?)?;
-    tables.set("cmsgpack", cmsgpack::table(lua)?)?;
+pub(super) fn tables(lua: &mut Lua) -> lua::Result<Table> {
+    let tables = lua::table(lua, 0)?;
+    for (name, library) in [
+        ("cjson", cjson::table(lua)?),
+        ("cmsgpack", cmsgpack::table(lua)?),
+    ] {
+        lua::set_field(lua, &tables, name, Value::Table(library))?;
+    }
     Ok(tables)
 }
 
 /// `luaSetErrorMetatable`: what a script gets of a name that a table of functions does not have.
 /// Native, as a script may call it, too: see `redis.call` in the sandbox.
-pub(super) fn no_such_name(lua: &Lua, values: MultiValue) -> mlua::Result<()> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
+pub(super) fn no_such_name(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    if arguments.len() != 2 {
+        return Err(arguments::error(
+            lua,
+            "Wrong number of arguments to luaProtectedTableError",
+        ));
+    }
+    let Ok(name) = arguments.string(lua, 2) else {
+        let why = "Second argument to luaProtectedTableError must be a string or number";
+        return Err(arguments::error(lua, why));
     };
-    if values.len() != 2 {
-        return Err(arguments.error("Wrong number of arguments to luaProtectedTableError"));
-    }
-    match &values[1] {
-        Value::String(_) | Value::Integer(_) | Value::Number(_) => {}
-        _ => {
-            return Err(arguments
-                .error("Second argument to luaProtectedTableError must be a string or number"));
-        }
-    }
-    let name = arguments.string(2)?;
     let before = b"Script attempted to access nonexistent global variable '";
-    Err(arguments.error([&before[..], &name, b"'"].concat()))
+    Err(arguments::error(lua, [&before[..], &name, b"'"].concat()))
+}
+
+/// `compiles(text)`: counts the work of reading a text, and watches the script from here on.
+pub(super) fn compiles(lua: &mut Lua) -> Returned {
+    meter::follow(lua);
+    if let Some(Value::Str(text)) = lua::arguments(lua).first() {
+        meter::count_bytes(lua, text.len())?;
+    }
+    Ok(0)
 }

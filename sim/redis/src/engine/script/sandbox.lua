@@ -8,11 +8,12 @@
 --
 -- Called once with what the host provides; returns the environment of scripts, and what runs one.
 
-local native, libraries, random, random_seed, visible_error, overrun, no_such_name = ...
+local native = ...
+local own, counted, compiles = native.own, native.counted, native.compiles
 
 local error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall =
   error, getmetatable, next, pairs, pcall, rawget, rawset, setmetatable, tostring, type, xpcall
-local loadstring, match, select, string, table = loadstring, string.match, select, string, table
+local loadstring, match, select, string, table = loadstring, own.string.match, select, string, table
 
 local READONLY = "Attempt to modify a readonly table"
 
@@ -59,7 +60,7 @@ end
 
 -- What raises errors is native: for Lua forgets the line of a `return redis.call(…)` if
 -- it calls a Lua function.
-local redis = native
+local redis = native.redis
 redis.LOG_DEBUG, redis.LOG_VERBOSE, redis.LOG_NOTICE, redis.LOG_WARNING = 0, 1, 2, 3
 redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, redis.REPL_ALL = 0, 1, 2, 2, 3
 redis.REDIS_VERSION, redis.REDIS_VERSION_NUM = "7.0.15", 0x0007000f
@@ -89,33 +90,10 @@ function redis.debug() end
 ---------------------------------------------------------------------------
 -- Errors
 
--- The host's errors reach Lua as userdata; scripts see what Redis's look like.
-local function visible(err)
-  if type(err) == "userdata" then return visible_error(err) end
-  return err
-end
-
--- A script that is ended from outside cannot catch that.
-local function let_end_pass(err)
-  if overrun() then error(err, 0) end
-end
-
-local function visible_result(ok, ...)
-  if ok then return ok, ... end
-  let_end_pass(...)
-  return ok, visible((...))
-end
-
-local function handled_result(ok, ...)
-  if not ok then let_end_pass(...) end
-  return ok, ...
-end
-
 -- `luaRedisPcall`: of an error that is a table, `pcall` returns the text.
 local function text_result(ok, ...)
   if ok then return ok, ... end
-  let_end_pass(...)
-  local err = visible((...))
+  local err = ...
   local text = type(err) == "table" and err.err
   if type(text) == "string" or type(text) == "number" then return ok, text end
   return ok, err
@@ -126,48 +104,51 @@ end
 
 local function safe_tostring(...)
   local text = tostring(...)
+  if type((...)) == "userdata" then return "userdata: (nil)" end -- `cjson.null`
   -- No addresses: they differ from run to run.
   local kind = match(text, "^(%a+): 0x%x+$")
   if kind and kind == type((...)) then return kind .. ": 0x000000000000" end
   return text
 end
 
-local function pick(from, names)
+local function pick(from, names, instead)
   local to = {}
-  for name in string.gmatch(names, "%S+") do to[name] = from[name] end
+  for name in own.string.gmatch(names, "%S+") do
+    local value = instead and instead[name] or from[name]
+    if type(value) == "function" and value == from[name] then value = counted(value) end
+    to[name] = value
+  end
   return to
 end
 
 local coroutine = coroutine
 local strings = pick(string, [[byte char dump find format gfind gmatch gsub len lower match
-  rep reverse sub upper]])
+  rep reverse sub upper]], own.string)
 local maths = pick(math, [[abs acos asin atan atan2 ceil cos cosh deg exp floor fmod frexp huge
   ldexp log log10 max min mod modf pi pow rad sin sinh sqrt tan tanh]])
-maths.random = random
-maths.randomseed = random_seed
+maths.random = native.random
+maths.randomseed = native.random_seed
 
-local globals = pick(_G, [[_VERSION assert error ipairs rawequal select tonumber type unpack]])
+local globals = {
+  _VERSION = _VERSION, assert = assert, error = error, ipairs = ipairs, rawequal = rawequal, select = select,
+  tonumber = tonumber, type = type, unpack = own.unpack, xpcall = xpcall,
+}
 globals.pcall = function(...) return text_result(pcall(...)) end
-globals.xpcall = function(f, handler)
-  return handled_result(xpcall(f, function(err)
-    if overrun() then return err end
-    return handler(visible(err))
-  end))
-end
 globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
-for name, library in pairs(libraries) do globals[name] = (protect(library)) end
-local tables = pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]])
+for name, library in pairs(native.libraries) do globals[name] = (protect(library)) end
+local tables = pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]], own.table)
 local tables_meta
 globals.table, tables_meta = protect(tables)
 tables_meta.__index = function(_, name)
   had_table_functions = true
   return tables[name]
 end
-local coroutines = pick(coroutine, [[create running status wrap yield]])
-coroutines.resume = function(...) return visible_result(coroutine.resume(...)) end
-globals.coroutine = protect(coroutines)
+globals.coroutine = protect({
+  create = own.coroutine.create, resume = coroutine.resume, running = coroutine.running,
+  status = coroutine.status, wrap = own.coroutine.wrap, yield = coroutine.yield,
+})
 globals.tostring = safe_tostring
 globals.collectgarbage = function() return 0 end
 globals.gcinfo = function() return 0 end
@@ -176,15 +157,17 @@ globals.loadstring = function(text, name)
   if type(text) == "string" and string.byte(text) == 27 then
     return nil, "bytecode is not loaded here"
   end
+  compiles(text)
   return loadstring(text, name)
 end
 globals.load = function(piece_of, name)
+  compiles()
   local pieces = {}
   for piece in piece_of do
     if piece == "" then break end
     pieces[#pieces + 1] = piece
   end
-  return globals.loadstring(table.concat(pieces), name or "=(load)")
+  return globals.loadstring(own.table.concat(pieces), name or "=(load)")
 end
 globals.rawget = function(t, key) return rawget(unwrap(t), key) end
 globals.next = function(t, key) return next(unwrap(t), key) end
@@ -208,7 +191,7 @@ globals.setmetatable = function(t, meta)
   return setmetatable(t, meta)
 end
 
-local no_such_global = { __index = no_such_name }
+local no_such_global = { __index = native.no_such_name }
 local shown_no_such_global = protect({ __index = no_such_global.__index })
 setmetatable(globals, no_such_global)
 local environment = protect(globals)
@@ -237,7 +220,6 @@ local function on_error(err)
       break
     end
   end
-  err = visible(err)
   if type(err) ~= "table" then
     return { text = "ERR " .. safe_tostring(err), position = position }
   end
@@ -267,4 +249,4 @@ end
 -- What `load` compiles lives in the global table of the interpreter.
 setfenv(0, environment)
 
-return environment, run
+return run

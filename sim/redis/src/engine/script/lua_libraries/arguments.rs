@@ -3,14 +3,13 @@
 
 use std::ops::Deref;
 
-use mlua::{BorrowedBytes, Lua, MultiValue, Value};
+use lua_types::LuaError;
 
-use crate::engine::script::convert;
-use crate::engine::script::error;
+use crate::engine::script::lua::{self, Lua, Value};
 
 /// The bytes of an argument: those of a Lua string stay where they are.
-pub(super) enum Text {
-    Borrowed(BorrowedBytes),
+pub(in crate::engine::script) enum Text {
+    Borrowed(lua::Text),
     /// A number, as Lua writes it.
     Owned(Vec<u8>),
 }
@@ -20,105 +19,96 @@ impl Deref for Text {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Text::Borrowed(bytes) => bytes,
+            Text::Borrowed(text) => text.as_bytes(),
             Text::Owned(bytes) => bytes,
         }
     }
 }
 
 /// The arguments of one call.
-pub(super) struct Arguments<'a> {
-    pub(super) lua: &'a Lua,
-    pub(super) values: &'a MultiValue,
-}
+pub(in crate::engine::script) struct Arguments(Vec<Value>);
 
-impl Arguments<'_> {
-    pub(super) fn len(&self) -> usize {
-        self.values.len()
+impl Arguments {
+    pub(in crate::engine::script) fn of(lua: &Lua) -> Self {
+        Arguments(lua::arguments(lua))
     }
 
-    /// `luaL_checklstring`: a string, or a number converted to one. Positions start at 1.
-    pub(super) fn string(&self, index: usize) -> mlua::Result<Text> {
-        match self.values.get(index - 1) {
-            Some(Value::String(text)) => Ok(Text::Borrowed(text.as_bytes())),
-            Some(value @ (Value::Integer(_) | Value::Number(_))) => {
-                Ok(Text::Owned(convert::text(value)))
-            }
-            other => Err(self.wrong_type(index, "string", other)),
+    pub(in crate::engine::script) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(in crate::engine::script) fn values(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// An argument; nil if there is none. Positions start at 1.
+    pub(in crate::engine::script) fn value(&self, index: usize) -> Value {
+        self.0.get(index - 1).copied().unwrap_or(Value::Nil)
+    }
+
+    /// `luaL_checklstring`: a string, or a number converted to one.
+    pub(in crate::engine::script) fn string(
+        &self,
+        lua: &mut Lua,
+        index: usize,
+    ) -> lua::Result<Text> {
+        match self.value(index) {
+            Value::Str(text) => Ok(Text::Borrowed(text)),
+            number @ (Value::Int(_) | Value::Float(_)) => Ok(Text::Owned(lua::text(number))),
+            _ => Err(self.wrong_type(lua, index, "string")),
         }
     }
 
     /// `luaL_checknumber`: a number, or a string that is convertible to one.
-    pub(super) fn number(&self, index: usize) -> mlua::Result<f64> {
-        let value = self.values.get(index - 1);
-        let number = match value {
-            None => None,
-            Some(value) => to_number(self.lua, value)?,
-        };
-        number.ok_or_else(|| self.wrong_type(index, "number", value))
+    pub(in crate::engine::script) fn number(
+        &self,
+        lua: &mut Lua,
+        index: usize,
+    ) -> lua::Result<f64> {
+        let number = lua::to_number(lua, self.value(index));
+        number.ok_or_else(|| self.wrong_type(lua, index, "number"))
     }
 
     /// `luaL_optinteger`: like [`Arguments::number`], truncated; the default if absent or nil.
-    pub(super) fn optional_integer(&self, index: usize, default: i64) -> mlua::Result<i64> {
-        match self.values.get(index - 1) {
-            None | Some(Value::Nil) => Ok(default),
-            Some(_) => Ok(self.number(index)? as i64),
+    pub(in crate::engine::script) fn optional_integer(
+        &self,
+        lua: &mut Lua,
+        index: usize,
+        default: i64,
+    ) -> lua::Result<i64> {
+        match self.value(index) {
+            Value::Nil => Ok(default),
+            _ => Ok(self.number(lua, index)? as i64),
         }
     }
 
     /// `luaL_checkint`: like [`Arguments::number`], as C's `int`.
-    pub(super) fn int(&self, index: usize) -> mlua::Result<i32> {
-        Ok(self.number(index)? as i64 as i32)
+    pub(in crate::engine::script) fn int(&self, lua: &mut Lua, index: usize) -> lua::Result<i32> {
+        Ok(self.number(lua, index)? as i64 as i32)
     }
 
-    fn wrong_type(&self, index: usize, expected: &str, found: Option<&Value>) -> mlua::Error {
-        let found = found.map_or("no value", type_name);
-        self.bad(index, format!("{expected} expected, got {found}"))
-    }
-
-    /// `luaL_argerror`.
-    pub(super) fn bad(&self, index: usize, why: impl AsRef<[u8]>) -> mlua::Error {
-        let name = self
-            .lua
-            .inspect_stack(0, |function| {
-                function.names().name.map(|name| name.into_owned())
-            })
-            .flatten();
-        let name = name.as_deref().unwrap_or("?");
-        let start = format!("bad argument #{index} to '{name}' (");
-        self.error([start.as_bytes(), why.as_ref(), b")"].concat())
-    }
-
-    /// `luaL_error`.
-    pub(super) fn error(&self, text: impl AsRef<[u8]>) -> mlua::Error {
-        let position = self
-            .lua
-            .inspect_stack(1, |caller| {
-                let line = caller.current_line()?;
-                let source = caller.source().short_src?.into_owned();
-                Some(format!("{source}:{line}: "))
-            })
-            .flatten();
-        let text = [position.unwrap_or_default().as_bytes(), text.as_ref()].concat();
-        error::raise_message(text)
+    /// The error of an argument that is of another type (`luaL_typerror`).
+    pub(in crate::engine::script) fn wrong_type(
+        &self,
+        lua: &mut Lua,
+        index: usize,
+        expected: &str,
+    ) -> LuaError {
+        let found = self.0.get(index - 1).map_or("no value", Value::type_name);
+        bad(lua, index, format!("{expected} expected, got {found}"))
     }
 }
 
-/// `lua_tonumber`: a number, or a string that Lua can convert to one.
-pub(super) fn to_number(lua: &Lua, value: &Value) -> mlua::Result<Option<f64>> {
-    match value {
-        Value::Integer(number) => Ok(Some(*number as f64)),
-        Value::Number(number) => Ok(Some(*number)),
-        Value::String(_) => lua.coerce_number(value.clone()),
-        _ => Ok(None),
-    }
+/// `luaL_argerror`.
+pub(in crate::engine::script) fn bad(
+    lua: &mut Lua,
+    index: usize,
+    why: impl AsRef<[u8]>,
+) -> LuaError {
+    lua_vm::debug::arg_error_impl(lua, index as i32, why.as_ref())
 }
 
-/// The type name that Lua's `type` returns.
-pub(super) fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Integer(_) | Value::Number(_) => "number",
-        Value::LightUserData(_) | Value::Error(_) => "userdata",
-        other => other.type_name(),
-    }
+/// `luaL_error`.
+pub(in crate::engine::script) fn error(lua: &mut Lua, text: impl AsRef<[u8]>) -> LuaError {
+    lua_vm::debug::c_api_runtime(lua, text.as_ref().to_vec())
 }

@@ -1,13 +1,14 @@
 //! `cjson`: Lua's values to JSON (`lua_cjson.c`, with its default settings). The reverse is in
 //! `cjson_decode`.
 
-use mlua::{Lua, MultiValue, Table, Value};
+use lua_types::LuaError;
 
-use super::arguments::{Arguments, type_name};
+use super::arguments::{self, Arguments};
 use super::cjson_decode::{self, MAX_DEPTH};
-use crate::engine::script::memory::Buffer;
-use crate::engine::script::meter::Meter;
-use crate::engine::script::walk::Pairs;
+use crate::engine::script::buffer::Buffer;
+use crate::engine::script::convert::pairs;
+use crate::engine::script::lua::{self, Lua, Returned, Table, Value};
+use crate::engine::script::meter;
 use crate::wire::float;
 
 /// `encode_sparse_array`: an array is too sparse if its length exceeds its number of elements by
@@ -18,37 +19,34 @@ const SPARSE_SAFE: f64 = 10.0;
 /// `encode_number_precision`, in digits.
 const PRECISION: usize = 14;
 
-pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("encode", lua.create_function(encode)?)?;
-    table.set("decode", lua.create_function(cjson_decode::decode)?)?;
-    table.set("null", Value::NULL)?;
-    table.set("_NAME", "cjson")?;
-    table.set("_VERSION", "2.1.0")?;
+pub(super) fn table(lua: &mut Lua) -> lua::Result<Table> {
+    let table = lua::library(lua, &[("encode", encode), ("decode", cjson_decode::decode)])?;
+    lua::set_field(lua, &table, "null", lua::NULL)?;
+    for (name, text) in [("_NAME", "cjson"), ("_VERSION", "2.1.0")] {
+        let text = lua::string(lua, text.as_bytes())?;
+        lua::set_field(lua, &table, name, text)?;
+    }
     Ok(table)
 }
 
 /// `cjson.encode(value)`.
-fn encode(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    let (Some(value), 1) = (values.front(), values.len()) else {
-        return Err(arguments.bad(1, "expected 1 argument"));
+fn encode(lua: &mut Lua) -> Returned {
+    let [value] = *Arguments::of(lua).values() else {
+        return Err(arguments::bad(lua, 1, "expected 1 argument"));
     };
     let mut encoder = Encoder {
-        arguments: &arguments,
-        json: Buffer::new(lua),
+        lua,
+        json: Buffer::default(),
         open: Vec::new(),
     };
-    encoder.whole(value.clone())?;
-    encoder.json.into_string()
+    encoder.whole(value)?;
+    let json = encoder.json.into_string(lua)?;
+    lua::result(lua, json)
 }
 
 struct Encoder<'a> {
-    arguments: &'a Arguments<'a>,
-    json: Buffer<'a>,
+    lua: &'a mut Lua,
+    json: Buffer,
     /// The tables that contain this value, the innermost last. An explicit stack, because scripts
     /// control the depth.
     open: Vec<Open>,
@@ -62,23 +60,24 @@ enum Open {
         len: i64,
     },
     Object {
-        left: Pairs,
-        first: bool,
+        table: Table,
+        /// The key of the last pair.
+        key: Value,
     },
 }
 
 impl Encoder<'_> {
-    fn whole(&mut self, value: Value) -> mlua::Result<()> {
-        self.start(&value)?;
+    fn whole(&mut self, value: Value) -> lua::Result<()> {
+        self.start(value)?;
         while let Some(mut innermost) = self.open.pop() {
             match self.step(&mut innermost)? {
                 Some(value) => {
                     self.open.push(innermost);
-                    self.start(&value)?;
+                    self.start(value)?;
                 }
-                None => self.json.push(match innermost {
-                    Open::Array { .. } => b']',
-                    Open::Object { .. } => b'}',
+                None => self.write(match innermost {
+                    Open::Array { .. } => b"]",
+                    Open::Object { .. } => b"}",
                 })?,
             }
         }
@@ -86,119 +85,122 @@ impl Encoder<'_> {
     }
 
     /// Writes the separator before the next value of a table, and returns that value.
-    fn step(&mut self, table: &mut Open) -> mlua::Result<Option<Value>> {
-        Meter::count_value(self.arguments.lua)?;
+    fn step(&mut self, table: &mut Open) -> lua::Result<Option<Value>> {
+        meter::count_value(self.lua)?;
         match table {
             Open::Array { written, len, .. } if written == len => Ok(None),
             Open::Array { table, written, .. } => {
                 if *written > 0 {
-                    self.json.push(b',')?;
+                    self.write(b",")?;
                 }
                 *written += 1;
-                table.raw_get(*written).map(Some)
+                Ok(Some(table.get_int(*written)))
             }
-            Open::Object { left, first } => {
-                let Some((key, value)) = left.next()? else {
+            Open::Object { table, key } => {
+                let Some((next, value)) = table.next_pair(key) else {
                     return Ok(None);
                 };
-                if !std::mem::take(first) {
-                    self.json.push(b',')?;
+                if !key.is_nil() {
+                    self.write(b",")?;
                 }
-                self.key(&key)?;
+                *key = next;
+                self.key(next)?;
                 Ok(Some(value))
             }
         }
     }
 
-    fn key(&mut self, key: &Value) -> mlua::Result<()> {
+    fn write(&mut self, json: &[u8]) -> lua::Result<()> {
+        self.json.extend(self.lua, json)
+    }
+
+    fn key(&mut self, key: Value) -> lua::Result<()> {
         match key {
-            Value::String(text) => self.string(&text.as_bytes())?,
-            Value::Integer(_) | Value::Number(_) => {
-                self.json.push(b'"')?;
+            Value::Str(text) => self.string(text.as_bytes())?,
+            Value::Int(_) | Value::Float(_) => {
+                self.write(b"\"")?;
                 self.start(key)?;
-                self.json.push(b'"')?;
+                self.write(b"\"")?;
             }
             _ => return Err(self.refuse(key, "table key must be a number or string")),
         }
-        self.json.push(b':')
+        self.write(b":")
     }
 
     /// Writes a value, or the start of a table.
-    fn start(&mut self, value: &Value) -> mlua::Result<()> {
+    fn start(&mut self, value: Value) -> lua::Result<()> {
         match value {
-            Value::String(text) => self.string(&text.as_bytes())?,
-            Value::Integer(number) => self.number(value, *number as f64)?,
-            Value::Number(number) => self.number(value, *number)?,
-            Value::Boolean(true) => self.json.extend(b"true")?,
-            Value::Boolean(false) => self.json.extend(b"false")?,
-            Value::Table(table) => self.open(table)?,
-            Value::Nil => self.json.extend(b"null")?,
-            other if other.is_null() => self.json.extend(b"null")?,
-            other => return Err(self.refuse(other, "type not supported")),
+            Value::Str(text) => self.string(text.as_bytes()),
+            Value::Int(number) => self.number(value, number as f64),
+            Value::Float(number) => self.number(value, number),
+            Value::Bool(true) => self.write(b"true"),
+            Value::Bool(false) => self.write(b"false"),
+            Value::Table(table) => self.open(table),
+            Value::Nil => self.write(b"null"),
+            Value::LightUserData(_) => self.write(b"null"), // `cjson.null`
+            other => Err(self.refuse(other, "type not supported")),
         }
-        Ok(())
     }
 
-    fn refuse(&self, value: &Value, why: &str) -> mlua::Error {
-        let kind = type_name(value);
-        self.arguments
-            .error(format!("Cannot serialise {kind}: {why}"))
+    fn refuse(&mut self, value: Value, why: &str) -> LuaError {
+        let kind = value.type_name();
+        arguments::error(self.lua, format!("Cannot serialise {kind}: {why}"))
     }
 
-    fn number(&mut self, value: &Value, number: f64) -> mlua::Result<()> {
+    fn number(&mut self, value: Value, number: f64) -> lua::Result<()> {
         if !number.is_finite() {
             return Err(self.refuse(value, "must not be NaN or Inf"));
         }
         let text = float::general(number, PRECISION);
-        self.json.extend(text.as_bytes())
+        self.write(text.as_bytes())
     }
 
-    fn string(&mut self, text: &[u8]) -> mlua::Result<()> {
-        self.json.push(b'"')?;
+    fn string(&mut self, text: &[u8]) -> lua::Result<()> {
+        self.write(b"\"")?;
         for byte in text {
             match byte {
-                b'"' | b'\\' | b'/' => self.json.extend(&[b'\\', *byte])?,
-                8 => self.json.extend(b"\\b")?,
-                b'\t' => self.json.extend(b"\\t")?,
-                b'\n' => self.json.extend(b"\\n")?,
-                12 => self.json.extend(b"\\f")?,
-                b'\r' => self.json.extend(b"\\r")?,
-                0..32 | 127 => self.json.extend(format!("\\u{byte:04x}").as_bytes())?,
-                _ => self.json.push(*byte)?,
+                b'"' | b'\\' | b'/' => self.write(&[b'\\', *byte])?,
+                8 => self.write(b"\\b")?,
+                b'\t' => self.write(b"\\t")?,
+                b'\n' => self.write(b"\\n")?,
+                12 => self.write(b"\\f")?,
+                b'\r' => self.write(b"\\r")?,
+                0..32 | 127 => self.write(format!("\\u{byte:04x}").as_bytes())?,
+                _ => self.write(&[*byte])?,
             }
         }
-        self.json.push(b'"')
+        self.write(b"\"")
     }
 
-    fn open(&mut self, table: &Table) -> mlua::Result<()> {
+    fn open(&mut self, table: Table) -> lua::Result<()> {
         let len = self.array_len(table)?;
         let depth = self.open.len() + 1;
         if depth > MAX_DEPTH {
             let text = format!("Cannot serialise, excessive nesting ({depth})");
-            return Err(self.arguments.error(text));
+            return Err(arguments::error(self.lua, text));
         }
-        self.json.push(if len.is_some() { b'[' } else { b'{' })?;
+        self.write(if len.is_some() { b"[" } else { b"{" })?;
         self.open.push(match len {
             Some(len) => Open::Array {
-                table: table.clone(),
+                table,
                 written: 0,
                 len,
             },
             None => Open::Object {
-                left: Pairs::of(self.arguments.lua, table.clone())?,
-                first: true,
+                table,
+                key: Value::Nil,
             },
         });
         Ok(())
     }
 
     /// The length of a table whose keys are all indices. A table without keys is an object.
-    fn array_len(&self, table: &Table) -> mlua::Result<Option<i64>> {
+    fn array_len(&mut self, table: Table) -> lua::Result<Option<i64>> {
         let (mut max, mut items) = (0.0_f64, 0.0);
-        for pair in table.pairs::<Value, Value>() {
-            let index = match pair?.0 {
-                Value::Integer(index) => index as f64,
-                Value::Number(index) => index,
+        for (key, _) in pairs(table) {
+            let index = match key {
+                Value::Int(index) => index as f64,
+                Value::Float(index) => index,
                 _ => return Ok(None),
             };
             if index.floor() != index || index < 1.0 {
@@ -208,7 +210,7 @@ impl Encoder<'_> {
             items += 1.0;
         }
         if max > items * SPARSE_RATIO && max > SPARSE_SAFE {
-            return Err(self.refuse(&Value::Table(table.clone()), "excessively sparse array"));
+            return Err(self.refuse(Value::Table(table), "excessively sparse array"));
         }
         Ok((max > 0.0).then_some(max as i64))
     }

@@ -1,35 +1,35 @@
 //! `cjson.decode`: JSON to Lua's values (`lua_cjson.c`, with its default settings, which accept
 //! some numbers that are invalid in JSON).
 
-use mlua::{Lua, MultiValue, Table, Value};
+use lua_types::LuaError;
 
-use super::arguments::Arguments;
-use crate::engine::script::memory;
-use crate::engine::script::meter::Meter;
+use super::arguments::{self, Arguments};
+use crate::engine::script::lua::{self, Lua, Returned, Table, Value};
+use crate::engine::script::{memory, meter};
 use crate::wire::float;
 
 /// `encode_max_depth` and `decode_max_depth`.
 pub(super) const MAX_DEPTH: usize = 1000;
 
 /// `cjson.decode(text)`.
-pub(super) fn decode(lua: &Lua, values: MultiValue) -> mlua::Result<Value> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    if values.len() != 1 {
-        return Err(arguments.bad(1, "expected 1 argument"));
+pub(super) fn decode(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    if arguments.len() != 1 {
+        return Err(arguments::bad(lua, 1, "expected 1 argument"));
     }
-    let text = arguments.string(1)?;
+    let text = arguments.string(lua, 1)?;
     if text.len() >= 2 && text[..2].contains(&0) {
-        return Err(arguments.error("JSON parser does not support UTF-16 or UTF-32"));
+        return Err(arguments::error(
+            lua,
+            "JSON parser does not support UTF-16 or UTF-32",
+        ));
     }
     // Redis also makes room for the longest string that there may be, and it is longer than it has
     // to be here, too.
     memory::afford(lua, 2 * text.len())?;
-    Meter::count_bytes(lua, text.len())?;
+    meter::count_bytes(lua, text.len())?;
     let mut decoder = Decoder {
-        arguments: &arguments,
+        lua,
         text: &text,
         at: 0,
     };
@@ -37,31 +37,31 @@ pub(super) fn decode(lua: &Lua, values: MultiValue) -> mlua::Result<Value> {
     match decoder.next() {
         Found {
             token: Token::End, ..
-        } => Ok(value),
+        } => lua::result(lua, value),
         other => Err(decoder.unexpected("the end", other)),
     }
 }
 
 struct Decoder<'a> {
-    arguments: &'a Arguments<'a>,
+    lua: &'a mut Lua,
     text: &'a [u8],
     at: usize,
 }
 
 /// An array or object that is not yet complete.
 enum Open {
-    Array { table: Table, len: i64 },
-    Object { table: Table, key: mlua::LuaString },
+    Array { table: Table, len: usize },
+    Object { table: Table, key: Value },
 }
 
 impl Open {
-    fn add(&mut self, value: Value) -> mlua::Result<()> {
+    fn add(&mut self, lua: &mut Lua, value: Value) -> lua::Result<()> {
         match self {
             Open::Array { table, len } => {
                 *len += 1;
-                table.raw_set(*len, value)
+                lua::set_index(lua, table, *len, value)
             }
-            Open::Object { table, key } => table.raw_set(&*key, value),
+            Open::Object { table, key } => lua::set(lua, table, *key, value),
         }
     }
 }
@@ -90,17 +90,16 @@ struct Found {
 impl Decoder<'_> {
     /// Parses a value. The enclosing arrays and objects are on an explicit stack, because scripts
     /// control the depth.
-    fn value(&mut self) -> mlua::Result<Value> {
-        let lua = self.arguments.lua;
+    fn value(&mut self) -> lua::Result<Value> {
         let mut open = Vec::new();
         let mut found = self.next();
         loop {
             let mut value = match found.token {
-                Token::String(text) => Value::String(lua.create_string(text)?),
-                Token::Number(number) => Value::Number(number),
-                Token::Boolean(value) => Value::Boolean(value),
+                Token::String(text) => lua::string(self.lua, &text)?,
+                Token::Number(number) => Value::Float(number),
+                Token::Boolean(value) => Value::Bool(value),
                 // A table cannot hold nil.
-                Token::Null => Value::NULL,
+                Token::Null => lua::NULL,
                 Token::ObjectBegin => {
                     let table = self.table(open.len() + 1)?;
                     found = self.next();
@@ -128,8 +127,8 @@ impl Decoder<'_> {
                 let Some(mut innermost) = open.pop() else {
                     return Ok(value);
                 };
-                Meter::count_value(lua)?;
-                innermost.add(value)?;
+                meter::count_value(self.lua)?;
+                innermost.add(self.lua, value)?;
                 found = self.next();
                 match (innermost, &found.token) {
                     (Open::Array { table, .. }, Token::ArrayEnd)
@@ -160,7 +159,7 @@ impl Decoder<'_> {
     }
 
     /// Parses a key whose first token was read, and the colon after it.
-    fn key(&mut self, found: Found) -> mlua::Result<mlua::LuaString> {
+    fn key(&mut self, found: Found) -> lua::Result<Value> {
         let Token::String(key) = found.token else {
             return Err(self.unexpected("object key string", found));
         };
@@ -168,20 +167,19 @@ impl Decoder<'_> {
         if !matches!(found.token, Token::Colon) {
             return Err(self.unexpected("colon", found));
         }
-        self.arguments.lua.create_string(key)
+        lua::string(self.lua, &key)
     }
 
-    fn table(&self, depth: usize) -> mlua::Result<Table> {
+    fn table(&mut self, depth: usize) -> lua::Result<Table> {
         if depth > MAX_DEPTH {
             let at = self.at;
-            return Err(self.arguments.error(format!(
-                "Found too many nested data structures ({depth}) at character {at}"
-            )));
+            let text = format!("Found too many nested data structures ({depth}) at character {at}");
+            return Err(arguments::error(self.lua, text));
         }
-        self.arguments.lua.create_table()
+        lua::table(self.lua, 0)
     }
 
-    fn unexpected(&self, expected: &str, found: Found) -> mlua::Error {
+    fn unexpected(&mut self, expected: &str, found: Found) -> LuaError {
         let name = match found.token {
             Token::ObjectBegin => "T_OBJ_BEGIN",
             Token::ObjectEnd => "T_OBJ_END",
@@ -197,9 +195,8 @@ impl Decoder<'_> {
             Token::Invalid(why) => why,
         };
         let place = found.at + 1;
-        self.arguments.error(format!(
-            "Expected {expected} but found {name} at character {place}"
-        ))
+        let text = format!("Expected {expected} but found {name} at character {place}");
+        arguments::error(self.lua, text)
     }
 
     /// The byte at this distance; 0 after the end, as in C.

@@ -1,12 +1,12 @@
 //! `cmsgpack`: Lua's values to MessagePack and back (`lua_cmsgpack.c`).
 
-use mlua::{Lua, MultiValue, Table, Value, Variadic};
+use lua_types::LuaError;
 
-use super::arguments::Arguments;
-use crate::engine::script::error;
-use crate::engine::script::memory::Buffer;
-use crate::engine::script::meter::Meter;
-use crate::engine::script::walk::{MAX_SLOTS, Pairs, Results, Returned};
+use super::arguments::{self, Arguments};
+use crate::engine::script::buffer::Buffer;
+use crate::engine::script::convert::pairs;
+use crate::engine::script::lua::{self, Lua, MAX_SLOTS, Returned, Table, Value};
+use crate::engine::script::meter;
 
 /// `LUACMSGPACK_MAX_NESTING`: tables nested more deeply become nil.
 const MAX_NESTING: usize = 16;
@@ -17,96 +17,109 @@ const MAX_UNPACKED_NESTING: usize = 200;
 /// The stack space that unpacking a value needs.
 const TOO_MANY: &str = "too many return values at once; use unpack_one or unpack_limit instead.";
 
-pub(super) fn table(lua: &Lua) -> mlua::Result<Table> {
-    let table = lua.create_table()?;
-    table.set("pack", lua.create_function(pack)?)?;
-    table.set("unpack", lua.create_function(unpack)?)?;
-    table.set("unpack_one", lua.create_function(unpack_one)?)?;
-    table.set("unpack_limit", lua.create_function(unpack_limit)?)?;
-    table.set("_NAME", "cmsgpack")?;
-    table.set("_VERSION", "lua-cmsgpack 0.4.0")?;
-    table.set("_COPYRIGHT", "Copyright (C) 2012, Salvatore Sanfilippo")?;
-    table.set("_DESCRIPTION", "MessagePack C implementation for Lua")?;
+pub(super) fn table(lua: &mut Lua) -> lua::Result<Table> {
+    let table = lua::library(
+        lua,
+        &[
+            ("pack", pack),
+            ("unpack", unpack),
+            ("unpack_one", unpack_one),
+            ("unpack_limit", unpack_limit),
+        ],
+    )?;
+    for (name, text) in [
+        ("_NAME", "cmsgpack"),
+        ("_VERSION", "lua-cmsgpack 0.4.0"),
+        ("_COPYRIGHT", "Copyright (C) 2012, Salvatore Sanfilippo"),
+        ("_DESCRIPTION", "MessagePack C implementation for Lua"),
+    ] {
+        let text = lua::string(lua, text.as_bytes())?;
+        lua::set_field(lua, &table, name, text)?;
+    }
     Ok(table)
 }
 
 /// `cmsgpack.pack(value, …)`: packs the values one after the other.
-fn pack(lua: &Lua, values: MultiValue) -> mlua::Result<mlua::LuaString> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    if values.is_empty() {
-        return Err(arguments.bad(0, "MessagePack pack needs input."));
+fn pack(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    if arguments.len() == 0 {
+        return Err(arguments::bad(lua, 0, "MessagePack pack needs input."));
     }
     // Redis copies each of them to the top of the stack.
-    if values.len() > MAX_SLOTS / 2 {
-        return Err(arguments.bad(0, "Too many arguments for MessagePack pack."));
+    if arguments.len() > MAX_SLOTS / 2 {
+        return Err(arguments::bad(
+            lua,
+            0,
+            "Too many arguments for MessagePack pack.",
+        ));
     }
     let mut packer = Packer {
         lua,
-        out: Buffer::new(lua),
+        out: Buffer::default(),
     };
-    for value in &values {
-        packer.value(value, 0)?;
+    for value in arguments.values() {
+        packer.value(*value, 0)?;
     }
-    packer.out.into_string()
+    let packed = packer.out.into_string(lua)?;
+    lua::result(lua, packed)
 }
 
 struct Packer<'a> {
-    lua: &'a Lua,
-    out: Buffer<'a>,
+    lua: &'a mut Lua,
+    out: Buffer,
 }
 
 impl Packer<'_> {
-    fn value(&mut self, value: &Value, level: usize) -> mlua::Result<()> {
-        Meter::count_value(self.lua)?;
+    fn write(&mut self, bytes: &[u8]) -> lua::Result<()> {
+        self.out.extend(self.lua, bytes)
+    }
+
+    fn value(&mut self, value: Value, level: usize) -> lua::Result<()> {
+        meter::count_value(self.lua)?;
         match value {
-            Value::String(text) => {
+            Value::Str(text) => {
                 let text = text.as_bytes();
-                self.out.extend(&head(text.len(), &TEXT))?;
-                self.out.extend(&text)
+                self.write(&head(text.len(), &TEXT))?;
+                self.write(text)
             }
-            Value::Boolean(false) => self.out.push(0xc2),
-            Value::Boolean(true) => self.out.push(0xc3),
-            Value::Integer(number) => self.out.extend(&integer(*number)),
-            Value::Number(number) => self.out.extend(&float(*number)),
+            Value::Bool(false) => self.write(&[0xc2]),
+            Value::Bool(true) => self.write(&[0xc3]),
+            Value::Int(number) => self.write(&integer(number)),
+            Value::Float(number) => self.write(&float(number)),
             Value::Table(table) if level < MAX_NESTING => self.table(table, level),
-            _ => self.out.push(0xc0),
+            _ => self.write(&[0xc0]),
         }
     }
 
-    fn table(&mut self, table: &Table, level: usize) -> mlua::Result<()> {
-        let (count, is_array) = self.shape(table)?;
+    fn table(&mut self, table: Table, level: usize) -> lua::Result<()> {
+        let (count, is_array) = shape(table);
         if is_array {
-            self.out.extend(&head(count, &ARRAY))?;
+            self.write(&head(count, &ARRAY))?;
             for index in 1..=count {
-                self.value(&table.raw_get(index)?, level + 1)?;
+                self.value(table.get_int(index as i64), level + 1)?;
             }
             return Ok(());
         }
-        self.out.extend(&head(count, &MAP))?;
-        let mut pairs = Pairs::of(self.lua, table.clone())?;
-        while let Some((key, value)) = pairs.next()? {
-            self.value(&key, level + 1)?;
-            self.value(&value, level + 1)?;
+        self.write(&head(count, &MAP))?;
+        for (key, value) in pairs(table) {
+            self.value(key, level + 1)?;
+            self.value(value, level + 1)?;
         }
         Ok(())
     }
+}
 
-    /// The number of a table's pairs, and whether their keys are the numbers from 1 to it.
-    fn shape(&self, table: &Table) -> mlua::Result<(usize, bool)> {
-        let (mut count, mut max, mut only_indices) = (0, 0, true);
-        let mut pairs = Pairs::of(self.lua, table.clone())?;
-        while let Some((key, _)) = pairs.next()? {
-            count += 1;
-            match key {
-                Value::Integer(index @ 1..) => max = index.max(max),
-                _ => only_indices = false,
-            }
+/// The number of a table's pairs, and whether their keys are the numbers from 1 to it.
+fn shape(table: Table) -> (usize, bool) {
+    let (mut count, mut max, mut only_indices) = (0, 0, true);
+    for (key, _) in pairs(table) {
+        count += 1;
+        match key {
+            Value::Int(index @ 1..) => max = index.max(max),
+            _ => only_indices = false,
         }
-        Ok((count, only_indices && max == count as i64))
     }
+    (count, only_indices && max == count as i64)
 }
 
 fn float(number: f64) -> Vec<u8> {
@@ -177,84 +190,69 @@ fn head(len: usize, heads: &Markers) -> Vec<u8> {
 }
 
 /// `cmsgpack.unpack(text)`: returns every value in the text.
-fn unpack(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    unpack_some(&arguments, 0, 0)
+fn unpack(lua: &mut Lua) -> Returned {
+    unpack_some(lua, 0, 0)
 }
 
 /// `cmsgpack.unpack_one(text [, offset])`: returns the next offset and a value.
-fn unpack_one(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    let offset = arguments.optional_integer(2, 0)?;
-    unpack_some(&arguments, 1, offset)
+fn unpack_one(lua: &mut Lua) -> Returned {
+    let offset = Arguments::of(lua).optional_integer(lua, 2, 0)?;
+    unpack_some(lua, 1, offset)
 }
 
 /// `cmsgpack.unpack_limit(text, limit [, offset])`: returns the next offset and at most `limit`
 /// values.
-fn unpack_limit(lua: &Lua, values: MultiValue) -> mlua::Result<Variadic<Returned>> {
-    let arguments = Arguments {
-        lua,
-        values: &values,
-    };
-    let limit = arguments.number(2)? as i64;
-    let offset = arguments.optional_integer(3, 0)?;
-    unpack_some(&arguments, limit, offset)
+fn unpack_limit(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    let limit = arguments.number(lua, 2)? as i64;
+    let offset = arguments.optional_integer(lua, 3, 0)?;
+    unpack_some(lua, limit, offset)
 }
 
 /// `mp_unpack_full`. Without limit and offset it unpacks everything, and does not return the next
 /// offset.
-fn unpack_some(
-    arguments: &Arguments<'_>,
-    limit: i64,
-    offset: i64,
-) -> mlua::Result<Variadic<Returned>> {
-    let text = arguments.string(1)?;
+fn unpack_some(lua: &mut Lua, limit: i64, offset: i64) -> Returned {
+    let text = Arguments::of(lua).string(lua, 1)?;
     // C's `int`s.
     let (limit, offset) = (limit as i32, offset as i32);
     let (Ok(count), Ok(start)) = (usize::try_from(limit), usize::try_from(offset)) else {
         let len = text.len();
-        return Err(arguments.error(format!(
-            "Invalid request to unpack with offset of {offset} and limit of {len}."
-        )));
+        let why = format!("Invalid request to unpack with offset of {offset} and limit of {len}.");
+        return Err(arguments::error(lua, why));
     };
     let Some(input) = text.get(start..) else {
         let len = text.len();
-        return Err(arguments.error(format!(
-            "Start offset {start} greater than input length {len}."
-        )));
+        let why = format!("Start offset {start} greater than input length {len}.");
+        return Err(arguments::error(lua, why));
     };
     let everything = count == 0 && start == 0;
     let count = if everything { usize::MAX } else { count };
     let mut unpacker = Unpacker {
-        arguments,
+        lua,
         rest: input,
         // Redis drops all arguments but the text.
         slots: 1,
     };
-    let mut values = Results::new(arguments.lua)?;
-    while values.len() < count && !unpacker.rest.is_empty() {
-        values.push(unpacker.value(0)?)?;
+    // The place of the next offset.
+    let mut values = vec![Value::Nil];
+    while values.len() <= count && !unpacker.rest.is_empty() {
+        values.push(unpacker.value(0)?);
         unpacker.slots += 1;
     }
     if everything {
-        return Ok(values.after(None));
+        return lua::results(lua, &values[1..]);
     }
     unpacker.need_slot("in function mp_unpack_full")?;
     let next = match unpacker.rest.len() {
-        0 => -1,
-        left => (text.len() - left) as i64,
+        0 => -1.0,
+        left => (text.len() - left) as f64,
     };
-    Ok(values.after(Some(next)))
+    values[0] = lua::number(next);
+    lua::results(lua, &values)
 }
 
 struct Unpacker<'a> {
-    arguments: &'a Arguments<'a>,
+    lua: &'a mut Lua,
     rest: &'a [u8],
     /// The height of the stack that Redis would have: the text, the results, and what is being
     /// built.
@@ -262,28 +260,28 @@ struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    fn value(&mut self, level: usize) -> mlua::Result<Value> {
-        Meter::count_value(self.arguments.lua)?;
+    fn value(&mut self, level: usize) -> lua::Result<Value> {
+        meter::count_value(self.lua)?;
         let [kind] = self.array()?;
         self.need_slot(TOO_MANY)?;
         Ok(match kind {
-            0x00..=0x7f => Value::Integer(kind.into()),
+            0x00..=0x7f => lua::number(kind),
             0x80..=0x8f => self.map((kind & 0xf).into(), level)?,
             0x90..=0x9f => self.list((kind & 0xf).into(), level)?,
             0xa0..=0xbf => self.text((kind & 0x1f).into())?,
             0xc0 => Value::Nil,
-            0xc2 => Value::Boolean(false),
-            0xc3 => Value::Boolean(true),
-            0xca => Value::Number(f32::from_be_bytes(self.array()?).into()),
-            0xcb => Value::Number(f64::from_be_bytes(self.array()?)),
-            0xcc => Value::Integer(u8::from_be_bytes(self.array()?).into()),
-            0xcd => Value::Integer(u16::from_be_bytes(self.array()?).into()),
-            0xce => Value::Integer(u32::from_be_bytes(self.array()?).into()),
-            0xd0 => Value::Integer(i8::from_be_bytes(self.array()?).into()),
-            0xd1 => Value::Integer(i16::from_be_bytes(self.array()?).into()),
-            0xd2 => Value::Integer(i32::from_be_bytes(self.array()?).into()),
+            0xc2 => Value::Bool(false),
+            0xc3 => Value::Bool(true),
+            0xca => lua::number(f32::from_be_bytes(self.array()?)),
+            0xcb => lua::number(f64::from_be_bytes(self.array()?)),
+            0xcc => lua::number(u8::from_be_bytes(self.array()?)),
+            0xcd => lua::number(u16::from_be_bytes(self.array()?)),
+            0xce => lua::number(u32::from_be_bytes(self.array()?)),
+            0xd0 => lua::number(i8::from_be_bytes(self.array()?)),
+            0xd1 => lua::number(i16::from_be_bytes(self.array()?)),
+            0xd2 => lua::number(i32::from_be_bytes(self.array()?)),
             // Redis treats an unsigned one as signed.
-            0xcf | 0xd3 => Value::Number(i64::from_be_bytes(self.array()?) as f64),
+            0xcf | 0xd3 => lua::number(i64::from_be_bytes(self.array()?) as f64),
             0xd9 => {
                 let len = u8::from_be_bytes(self.array()?);
                 self.text(len.into())?
@@ -312,50 +310,48 @@ impl<'a> Unpacker<'a> {
                 let len = u32::from_be_bytes(self.array()?);
                 self.map(len, level)?
             }
-            0xe0..=0xff => Value::Integer((kind as i8).into()),
-            _ => return Err(self.arguments.error("Bad data format in input.")),
+            0xe0..=0xff => lua::number(kind as i8),
+            _ => return Err(arguments::error(self.lua, "Bad data format in input.")),
         })
     }
 
-    fn array<const LEN: usize>(&mut self) -> mlua::Result<[u8; LEN]> {
-        let (bytes, rest) = self
-            .rest
-            .split_first_chunk()
-            .ok_or_else(|| self.missing())?;
+    fn array<const LEN: usize>(&mut self) -> lua::Result<[u8; LEN]> {
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.missing());
+        };
         self.rest = rest;
         Ok(*bytes)
     }
 
-    fn text(&mut self, len: usize) -> mlua::Result<Value> {
-        let (text, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or_else(|| self.missing())?;
+    fn text(&mut self, len: usize) -> lua::Result<Value> {
+        let Some((text, rest)) = self.rest.split_at_checked(len) else {
+            return Err(self.missing());
+        };
         self.rest = rest;
-        Meter::count_bytes(self.arguments.lua, len)?;
-        Ok(Value::String(self.arguments.lua.create_string(text)?))
+        meter::count_bytes(self.lua, len)?;
+        lua::string(self.lua, text)
     }
 
-    fn missing(&self) -> mlua::Error {
-        self.arguments.error("Missing bytes in input.")
+    fn missing(&mut self) -> LuaError {
+        arguments::error(self.lua, "Missing bytes in input.")
     }
 
-    fn list(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
+    fn list(&mut self, len: u32, level: usize) -> lua::Result<Value> {
         const PLACE: &str = "in function mp_decode_to_lua_array";
         let table = self.table(level, PLACE)?;
         self.slots += 1;
         self.need_slot(PLACE)?;
         // The index.
         self.slots += 1;
-        for index in 1..=len {
+        for index in 1..=len as usize {
             let value = self.value(level + 1)?;
-            table.raw_set(index, value)?;
+            lua::set_index(self.lua, &table, index, value)?;
         }
         self.slots -= 2;
         Ok(Value::Table(table))
     }
 
-    fn map(&mut self, len: u32, level: usize) -> mlua::Result<Value> {
+    fn map(&mut self, len: u32, level: usize) -> lua::Result<Value> {
         let table = self.table(level, TOO_MANY)?;
         self.slots += 1;
         for _ in 0..len {
@@ -365,33 +361,33 @@ impl<'a> Unpacker<'a> {
             self.slots -= 1;
             // Lua itself rejects these, and then names no line.
             match &key {
-                Value::Nil => return Err(error::raise_message(b"table index is nil".to_vec())),
-                Value::Number(number) if number.is_nan() => {
-                    return Err(error::raise_message(b"table index is NaN".to_vec()));
+                Value::Nil => return Err(lua::error("table index is nil")),
+                Value::Float(number) if number.is_nan() => {
+                    return Err(lua::error("table index is NaN"));
                 }
-                _ => table.raw_set(key, value)?,
+                _ => lua::set(self.lua, &table, key, value)?,
             }
         }
         self.slots -= 1;
         Ok(Value::Table(table))
     }
 
-    fn table(&self, level: usize, place: &str) -> mlua::Result<Table> {
+    fn table(&mut self, level: usize, place: &str) -> lua::Result<Table> {
         match level < MAX_UNPACKED_NESTING {
-            true => self.arguments.lua.create_table(),
+            true => lua::table(self.lua, 0),
             false => Err(self.overflow(place)),
         }
     }
 
     /// `luaL_checkstack` for one more value.
-    fn need_slot(&self, place: &str) -> mlua::Result<()> {
+    fn need_slot(&mut self, place: &str) -> lua::Result<()> {
         match self.slots + 1 > MAX_SLOTS {
             true => Err(self.overflow(place)),
             false => Ok(()),
         }
     }
 
-    fn overflow(&self, place: &str) -> mlua::Error {
-        self.arguments.error(format!("stack overflow ({place})"))
+    fn overflow(&mut self, place: &str) -> LuaError {
+        arguments::error(self.lua, format!("stack overflow ({place})"))
     }
 }

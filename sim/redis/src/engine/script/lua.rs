@@ -1,0 +1,167 @@
+//! The interpreter as our functions see it.
+//!
+//! [omniLua](https://crates.io/crates/omnilua) is Lua in safe Rust; its dialect is set to 5.1, which
+//! Redis uses. This crate calls it below its embedding API, where an error is a value of Lua and an
+//! argument is read where it is.
+//!
+//! Its collector runs as instructions of a script do, and not in a function of ours that calls no
+//! Lua: until that returns, the values it holds stay.
+
+use std::cell::RefCell;
+
+pub(super) use lua_types::LuaValue as Value;
+use lua_types::closure::{LuaCClosure, LuaCFnPtr};
+use lua_types::gc::GcRef;
+use lua_types::{LuaClosure, LuaError};
+use lua_vm::prelude::LuaTableRefExt as _;
+use lua_vm::state::LuaCallable;
+pub(super) use lua_vm::state::LuaState as Lua;
+
+/// A string of Lua.
+pub(super) type Text = GcRef<lua_types::LuaString>;
+/// A table of Lua.
+pub(super) type Table = GcRef<lua_types::LuaTable>;
+/// What can fail with an error of Lua.
+pub(super) type Result<T> = std::result::Result<T, LuaError>;
+/// What a function that Lua calls returns: the number of results, which it has pushed.
+pub(super) type Returned = Result<usize>;
+
+/// `NULL` as a value: `cjson.null`.
+pub(super) const NULL: Value = Value::LightUserData(std::ptr::null_mut());
+
+/// A function that Lua can call.
+type Native = fn(&mut Lua) -> Returned;
+
+/// The most results of one function (`LUAI_MAXCSTACK`).
+pub(super) const MAX_SLOTS: usize = 8000;
+
+/// The arguments of the function that Lua has called.
+pub(super) fn arguments(lua: &Lua) -> Vec<Value> {
+    let first = lua.current_call_info().func.0 + 1;
+    let places = first..lua.top_idx().0;
+    places
+        .map(|place| lua.get_at(lua_vm::state::StackIdx(place)))
+        .collect()
+}
+
+/// Returns these values to Lua.
+pub(super) fn results(lua: &mut Lua, values: &[Value]) -> Returned {
+    lua.check_stack(values.len() as i32)?;
+    for value in values {
+        lua.push(*value);
+    }
+    Ok(values.len())
+}
+
+/// Returns one value to Lua.
+pub(super) fn result(lua: &mut Lua, value: Value) -> Returned {
+    results(lua, &[value])
+}
+
+/// A string of these bytes.
+pub(super) fn string(lua: &mut Lua, bytes: &[u8]) -> Result<Value> {
+    lua.new_string(bytes).map(Value::Str)
+}
+
+/// A number.
+pub(super) fn number(number: impl Into<f64>) -> Value {
+    Value::Float(number.into())
+}
+
+/// A table with room for so many elements.
+pub(super) fn table(lua: &mut Lua, elements: usize) -> Result<Table> {
+    // More than this it asks for as it grows.
+    lua.new_table_with_sizes(elements.min(1 << 16) as u32, 0)
+}
+
+/// Sets an element, past any metatable.
+pub(super) fn set_index(lua: &mut Lua, table: &Table, index: usize, value: Value) -> Result<()> {
+    lua.gc_table_barrier_back(table, &value);
+    table.raw_set_int(lua, index as i64, value)
+}
+
+/// Sets the value of a key, past any metatable.
+pub(super) fn set(lua: &mut Lua, table: &Table, key: Value, value: Value) -> Result<()> {
+    lua.gc_table_barrier_back(table, &value);
+    table.raw_set(lua, key, value)
+}
+
+/// Sets a field, past any metatable.
+pub(super) fn set_field(lua: &mut Lua, table: &Table, name: &str, value: Value) -> Result<()> {
+    let name = string(lua, name.as_bytes())?;
+    set(lua, table, name, value)
+}
+
+/// A function for Lua.
+pub(super) fn function(lua: &mut Lua, function: impl Fn(&mut Lua) -> Returned + 'static) -> Value {
+    Value::Function(LuaClosure::LightC(registered(lua, function)))
+}
+
+/// A function for [`closure`].
+pub(super) fn registered(
+    lua: &mut Lua,
+    function: impl Fn(&mut Lua) -> Returned + 'static,
+) -> LuaCFnPtr {
+    let mut global = lua.global_mut();
+    let functions = &mut global.c_functions;
+    functions.push(LuaCallable::rust(std::rc::Rc::new(function)));
+    functions.len() - 1
+}
+
+/// A function with values of its own, which is collected as any value is.
+pub(super) fn closure(lua: &mut Lua, func: LuaCFnPtr, upvalues: Vec<Value>) -> Value {
+    lua.gc_check_needed = true;
+    let upvalues = RefCell::new(upvalues);
+    Value::Function(LuaClosure::C(GcRef::new(LuaCClosure { func, upvalues })))
+}
+
+/// The closure that Lua has called.
+pub(super) fn called(lua: &Lua) -> Option<GcRef<LuaCClosure>> {
+    match lua.get_at(lua.current_call_info().func) {
+        Value::Function(LuaClosure::C(closure)) => Some(closure),
+        _ => None,
+    }
+}
+
+/// A table of functions.
+pub(super) fn library(lua: &mut Lua, functions: &[(&str, Native)]) -> Result<Table> {
+    let library = table(lua, 0)?;
+    for (name, of) in functions {
+        let function = function(lua, *of);
+        set_field(lua, &library, name, function)?;
+    }
+    Ok(library)
+}
+
+/// A number or a string that is one, as a number (`lua_tonumber`).
+pub(super) fn to_number(lua: &mut Lua, value: Value) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(number as f64),
+        Value::Float(number) => Some(number),
+        Value::Str(text) => match lua.str_to_num(text.as_bytes())? {
+            (Value::Int(number), _) => Some(number as f64),
+            (Value::Float(number), _) => Some(number),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The bytes of a string, or of a number as Lua writes it.
+pub(super) fn text(value: Value) -> Vec<u8> {
+    match value {
+        Value::Str(text) => text.as_bytes().to_vec(),
+        Value::Int(number) => written(number as f64),
+        Value::Float(number) => written(number),
+        _ => Vec::new(),
+    }
+}
+
+fn written(number: f64) -> Vec<u8> {
+    crate::wire::float::general(number, 14).into_bytes()
+}
+
+/// The error that is this string (`lua_error`).
+pub(super) fn error(text: impl AsRef<[u8]>) -> LuaError {
+    LuaError::RuntimeMsg(text.as_ref().into())
+}
