@@ -1,12 +1,33 @@
 //! Rates, intervals and predictions: the only place that turns runs into rates, computes their
 //! intervals, and judges predictions.
 //!
-//! - A *rate* is violated runs over **all** runs. A run whose fault never took effect, or in
-//!   which no clients contended, is a run without a violation; the number of such runs is
-//!   reported beside the rate. See [`Tally`] and [`Rate`].
-//! - A *conditional rate* names its condition, and the condition is a property of the run that
-//!   does not depend on its outcome. There is one: every fault of the run took effect.
-//! - A *prediction* is a verdict and the evidence that it needs; see [`Prediction`].
+//! - A *rate* is violated runs over **all** runs. A run in which the fault never took effect, in which no
+//!   clients contended when it could matter, or in which this property had no opportunity
+//!   (`src/check/opportunity.rs`), counts as a run without a violation; the number of such
+//!   *inconclusive* runs is printed beside the rate. (Rates over conclusive runs only were too high:
+//!   every violation is conclusive, so the denominator shrank exactly where nothing happened.) See
+//!   [`Tally`] and [`Rate`].
+//! - A *conditional rate* names its condition, and the condition is a property of the run that does not
+//!   depend on its outcome. There is one: every fault of the run began, which its schedule and the
+//!   length of the run decide. With several faults, the harm of one may end a run before the next
+//!   begins. So this rate is printed beside the other, and no prediction rests on it.
+//! - Intervals are 95 % Wilson intervals; a quantity measured over many runs together (`locklab cost`)
+//!   has a percentile bootstrap interval over runs. All cells of a sweep or of the matrix use the same
+//!   seeds (common random numbers): they compare well, and their errors are correlated.
+//! - A *prediction* is a verdict and how strongly it has to be shown; see [`Prediction`]. *Holds up to b*
+//!   (5 % unless stated) differs with the first violation; it is as predicted when, of the runs that
+//!   could have shown a violation, the interval ends at or below b. *Violated at a rate from a to b* is
+//!   as predicted when a run violates it and the interval meets the range and is no wider; it differs
+//!   when the 99.9 % interval does not meet the range. *Violated* alone is as predicted with the first
+//!   violation, and differs when the rate is shown to be below 1 %. It is 99.9 % because some hundred
+//!   rates are judged together, and 95 % intervals would refute several correct ones.
+//! - A prediction has a [`Basis`]. Where a rate follows from a calculation, the scenario says so, and
+//!   `tests/paper/` compares the printed rate with it. A rate of `[0.95, 1]`, and *holds*, rest on the
+//!   mechanism, which always or never strikes. Other rates are measured: they keep a rate from changing
+//!   unnoticed, and prove nothing.
+//! - The result of too few runs is *inconclusive* (exit code 3), with the number of runs that would
+//!   decide. A campaign predicts nothing; there a property that no run violates is inconclusive also if
+//!   its runs did not meet the situations that it needs (`src/situations`).
 //! - Fisher's exact test says whether two rates may be equal; see [`same_rate`]. How far they may be
 //!   apart is an interval of their difference, of [`Pairs`] of runs or of two samples
 //!   ([`difference`]).
@@ -14,41 +35,9 @@
 //!   sign test does so for pairs; see [`heads`].
 //! - A rate that is too rare to count is estimated from [`Weighted`] runs, or is the mean of independent
 //!   estimates ([`Replicated`]). A [`Sum`] of their weights does not depend on the order of the runs.
-//! - The result of too few runs is *inconclusive*, with the number of runs that would decide.
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
 //! counts of runs into rates.
-//!
-//! # How it is judged
-//!
-//! - **A rate** is violated runs over *all* runs. A run in which the fault never took effect, in which
-//!   no clients contended when it could matter, or in which this property had no opportunity
-//!   (`src/check/opportunity.rs`), counts as a run without a violation; the number of such
-//!   *inconclusive* runs is printed beside the rate. (Rates over conclusive runs only were too high:
-//!   every violation is conclusive, so the denominator shrank exactly where nothing happened.) There is
-//!   one conditional rate, "of the runs in which every fault began". Whether a fault begins is decided
-//!   by its schedule and the length of the run, before the fault can do harm; but with several faults,
-//!   the harm of one may end a run before the next begins. So this rate is printed beside the other, and
-//!   no prediction rests on it. Intervals are 95 % Wilson intervals; a quantity measured over many runs
-//!   together (`locklab cost`) has a percentile bootstrap interval over runs. All cells of a sweep or of
-//!   the matrix use the same seeds (common random numbers): they compare well, and their errors are
-//!   correlated. `sweep --independent-seeds` gives each cell its own.
-//! - **A prediction** is a verdict and how strongly it has to be shown. *Holds up to b* (5 % unless
-//!   stated) differs with the first violation; it is as predicted when, of the runs that could have
-//!   shown a violation, the interval ends at or below b. *Violated at a rate from a to b* is as
-//!   predicted when a run violates it and the interval meets the range and is no wider; it differs when
-//!   the 99.9 % interval does not meet the range. *Violated* alone is as predicted with the first
-//!   violation, and differs when the rate is shown to be below 1 %. It is 99.9 % because some hundred
-//!   rates are judged together, and 95 % intervals would refute several correct ones.
-//! - **Inconclusive** is a run that could not have shown a violation, and a cell with too few runs: exit
-//!   status 3, and the number of runs that would decide is printed. `run` takes as many seeds as its
-//!   predictions need. A campaign predicts nothing; there a property that no run violates is
-//!   inconclusive also if its runs did not meet the situations that it needs (`src/situations`).
-//!
-//! Every prediction has a *basis* (`Basis`). Where a rate follows from a calculation, the scenario says
-//! so, and `tests/paper/` compares the printed rate with it. A rate of `[0.95, 1]`, and *holds*, rest on
-//! the mechanism, which always or never strikes. Other rates are measured: they keep a rate from
-//! changing unnoticed, and prove nothing. Tables and the page of the debate print which is which.
 
 mod basis;
 mod interval;

@@ -4,10 +4,6 @@
 //! [`work`], which keeps finished parts in a [`ledger`], and publishes the [`report`] in every
 //! output format (`export`).
 //!
-//! `run`, `sweep`, `matrix`, `campaign`, `check`, `cost`, `confirm` and `reproduce` are descriptions,
-//! each an `Experiment` in `src/experiments/` with two functions: one asks for runs, the other says what
-//! they come to.
-//!
 //! ```text
 //! jobs ─► parts ─► ledger ─► results of each job ─► report ─► exporters
 //! ```

@@ -1,16 +1,13 @@
 //! The map of lethal moments: a fault at every step of a run.
 //!
-//! A scenario is run once without its faults, which gives the steps. Then every kind of fault is placed at
-//! every step, on every host that it can strike there; placements that make the same run are run once
-//! (`classes`). With pairs, every fault is followed by every other one, at the steps that the run has
-//! after the first.
+//! A scenario is run once without its faults, which gives the steps, and each run of a task and each packet,
+//! by host. Then every kind of fault (`kinds`) is placed at every step, on every host that it can strike
+//! there; placements that make the same run are run once, by the rule in `classes`. With pairs, every fault
+//! is followed by every other one, at the steps that the run has after the first.
 //!
-//! `place` (`src/experiments/place/`) puts a fault at every step. `kinds.rs` has the faults,
-//! `classes.rs` the rule by which placements make the same run, with the argument. It needs more than
-//! the steps: the log has each run of a task and each packet, by host. Classes are numbered, and
-//! `work.rs` treats these numbers as it treats the seeds of other experiments, so `place` resumes, has
-//! shards and takes budgets like them. `reproduce` has the `Place` of `place --all` as a part: its runs
-//! are a stage in the ledger of `reproduce`, and its rows a section of the page.
+//! Classes are numbered, and `work` treats these numbers as it treats the seeds of other experiments, so
+//! `place` resumes, has shards and takes budgets like them. `reproduce` has the `Place` of `place --all` as
+//! a part: its runs are a stage in the ledger of `reproduce`, and its rows a section of the page.
 
 mod classes;
 mod describe;

@@ -4,12 +4,11 @@
 //! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; only a fault
 //! injector matches on the faults themselves.
 //!
-//! ## A new kind of fault
+//! # A new kind of fault
 //!
-//! A fault strikes hosts or links, so it is a variant of `HostFault` or of `LinkFault` in
-//! `src/history/fault.rs`; a fault with a target of the other sort does not compile. Its kind is one
-//! entry of the table in that file: its name in scenarios, and its traits. For example, a disk that is
-//! full for a while is a variant `DiskFull` of `HostFault`, and this entry:
+//! It is a variant of [`HostFault`] or of [`LinkFault`]; a fault with a target of the other sort does not
+//! compile. Its kind is one entry of the table below: its name in scenarios, and its traits. For example, a
+//! disk that is full for a while is a variant `DiskFull` of `HostFault`, and this entry:
 //!
 //! ```text
 //! DiskFull = "disk-full" => Traits {
@@ -29,7 +28,7 @@
 //!
 //! Scenarios, recordings, campaigns, `list faults`, validation, checks and pictures then know the kind.
 //! The compiler points out the rest: arms in the same file, and one in each injector
-//! (`src/runner/injector.rs` for the world, `src/real/conductor.rs` for real processes). An amount is a
+//! (`src/runner/injector.rs` for the simulator, `src/real/conductor.rs` for real processes). An amount is a
 //! field, as in `ClockStep { step: Step }`, and `convert` turns it from the form of a scenario or a file
 //! into that of a schedule; a new form of amount is one more type parameter, and an argument of
 //! `convert`.

@@ -22,30 +22,15 @@
 //! Smirnov's test and, for runs of one seed, by the sign test. Real machines are late: so real
 //! durations must tend to be neither shorter nor longer than both those of the simulation as it is
 //! and those of the same runs in a simulation in which every message and every timer is late, by
-//! as much as the machine was during the real run.
+//! as much as the machine was during the real run. The heartbeat measures that (`probe.rs`); a
+//! measurement before the runs understates it, since the runs are what makes the machine late.
 //!
-//! The proxy and the world go by one model of a link (`sim/link/`, with the timeouts of
+//! The proxy and the simulator go by one model of a link (`sim/link/`, with the timeouts of
 //! `src/values/tcp.rs`), so their agreement says nothing about that model. `locklab calibrate` compares
 //! it with the machine's own kernel: a socket filter makes a receiver drop what arrives. It also
 //! compares the times of Sentinels, of replication and of the append-only file in histories of the world
 //! and of real runs; `reports/calibrate/` has them.
 //!
-//! A test that finds no difference shows nothing: with few runs it never finds one. So `confirm` asks
-//! how far apart two rates may be (`src/real/comparison.rs`): they are *equivalent* if the 95 % interval
-//! of their difference lies within a bound, and they *differ* if the interval lies outside of it, at the
-//! level at which those of all rates of the table hold together (Bonferroni). Otherwise it is unclear,
-//! and the number of runs is told that would decide. It looks twice: after some runs, which may show
-//! that all is equivalent, and else after as many as are made at most; only then something differs.
-//! Fewer than could show a difference are refused (`Criteria::fewest_runs`). Simulated and real runs of
-//! one seed draw the same faults and are compared in pairs (Tango's interval), unless the outcome does
-//! not follow from the faults. That is decided by the simulator alone: by how often a run and its *twin*
-//! differ, which shares its faults and nothing else. Since rates of 0 and 100 % are the same for many
-//! wrong models, seven durations (`Observable` in `src/results/`) are compared as well, by Smirnov's
-//! test and the sign test. A real machine is late, and lateness can shorten a duration by making its
-//! beginning late: so real ones differ only if they tend to be shorter, or longer, than both simulated
-//! ones and those of the same runs in a simulation in which every message and every timer is late, by as
-//! much as the machine was during the real run. The heartbeat measures that (`probe.rs`); a measurement
-//! before the runs understates it, since the runs are what makes the machine late.
 //! `tests/disagreements/` plants what the comparison must notice: a simulator that stands in for real
 //! Redis and does one thing differently.
 //!

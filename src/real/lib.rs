@@ -4,23 +4,29 @@
 //! client and the resource is a separate process that runs the *same* code as in the simulator. All
 //! their connections go through a proxy (`locklab_proxy`), which adds the network's latency and
 //! injects the faults of links. A preloaded library (`locklab_shim`) sets the clocks of servers,
-//! and logs the data that they sync, for power failures. Pauses, kills and restarts are signals.
+//! and logs the data that they sync, for power failures.
 //! The result is a [`History`](locklab_history::History), so real runs are judged by the same
 //! checks as simulated ones. True time is the machine's `CLOCK_MONOTONIC`, which all its processes
-//! share.
+//! share. A thread notices when the machine stood still (`heartbeat.rs`); such a run is discarded and
+//! counted, never judged.
 //!
 //! No process outlives the testbed. However the testbed ends, normally, by Ctrl-C or by SIGKILL,
 //! the kernel kills its processes, stopped ones too: each requested that (`PR_SET_PDEATHSIG`)
-//! before it began its work. Only Linux has this request, so real runs need Linux.
+//! before it began its work. Only Linux has this request, so real runs need Linux. A process that outlives
+//! the testbed (`Role::Janitor`) deletes its folder. If that was killed too, the next run does
+//! (`orphans.rs`): a folder has an owner as long as a process holds a lock on it.
 //!
-//! # Inside
+//! # Addresses
 //!
-//! Each node, replica and Sentinel is a `redis-server` with a configuration file of its own, each client
-//! and the resource a process of `locklab` (`real/process.rs`) that runs the same code as in the world.
 //! Every host has a loopback address of its own, from which its connections come (`bind-source-addr`),
 //! and a hidden one on which its server listens. All others know the address at which the proxy listens,
 //! and servers announce it. So the proxy knows both ends of each connection, and whatever Sentinel or a
 //! replica learns of addresses leads through it.
+//!
+//! To a connector the proxy's `connect` succeeds at once. Our own clients therefore wait for a byte that
+//! says that the connection is open; a Redis server sees a connection over which nothing comes.
+//!
+//! # Faults
 //!
 //! | a fault | how a real run brings it about |
 //! |---|---|
@@ -28,24 +34,15 @@
 //! | suspend | the same; the proxy holds what arrives, and the clock file stops the monotonic clock |
 //! | kill | SIGKILL; until the process is ready again the kernel refuses connections |
 //! | crash | the proxy falls silent for the host, SIGKILL, and every file is cut to what was synced; peers that use an old connection afterwards are reset |
-//! | partition, slow-link, loss | the proxy, by the same model of a link as the world |
+//! | reset, partition, slow-link, loss | the proxy, by the same model of a link as the simulator |
 //! | clock-step, clock-rate | the clock file: `redis-server` and foreign programs read it, and wait by it, through the preloaded library, our own processes through `Env` |
 //! | failover | an operator's command, past the proxy |
 //!
-//! To a connector the proxy's `connect` succeeds at once. Our own clients therefore wait for a byte that
-//! says that the connection is open; a Redis server sees a connection over which nothing comes.
-//!
-//! True time is the machine's CLOCK_MONOTONIC. A thread notices when the machine stood still
-//! (`heartbeat.rs`); such a run is discarded and counted, never judged. All processes end with the
-//! testbed, however it ends, and a process that outlives it (`Role::Janitor`) deletes its folder. If
-//! that was killed too, the next run does (`orphans.rs`): a folder has an owner as long as a process
-//! holds a lock on it.
-//!
-//! What real Redis taught the model, and us:
+//! # What real Redis taught
 //!
 //! - **A client that was stopped reads its timers first.** `epoll_wait` returns without events when a
 //!   stopped process continues (signal(7)), so tokio takes timeouts for over before it reads the replies
-//!   that are there. In the world a reply that is there wins. `Machine::sleep` lets the runtime look at
+//!   that are there. In the simulator a reply that is there wins. `Machine::sleep` lets the runtime look at
 //!   its sockets once more; without it `kleppmann/k13-unchecked` violates nothing on real Redis. A
 //!   client library whose timers run in a thread of their own may behave either way.
 //! - **A client that only blocks a connection** got another program in its process, because what a

@@ -1,25 +1,21 @@
 //! Real ZooKeeper servers: their arguments, their configuration, and what their log says.
 //!
-//! ZooKeeper has no option for the source address of its connections, and members tell each other
-//! under which address they listen. So all of them believe that they have the public addresses, and the
-//! preloaded library puts them behind the proxy ([`locklab_shim::behind_proxy`]).
-//!
-//! Locks on a coordination service run on real ZooKeeper servers (`real/zookeeper_server.rs`), three as
-//! in the simulator. There are two implementations of a session for one lock
+//! There are three, as in the simulator, and two implementations of a session for one lock
 //! (`locks/consensus/session.rs`): `simulated.rs` for the service in `sim/services`, `env/zookeeper` for
 //! ZooKeeper; `Env::coordination` chooses. One wire would be simpler, and the simulated service could
 //! speak ZooKeeper's. But it differs in more than bytes: a client has one connection instead of three,
 //! any member serves it instead of the leader, and a request that is repeated is found by the name of
-//! its node instead of by its number. Every published time of `consensus` (`reports/matrix`,
-//! `reports/cost`, `reports/campaign`) would move. What the two must have in common is tested: the same
-//! test bodies run on both (`src/locks/tests/locks/zookeeper.rs`).
+//! its node instead of by its number. Every published time of `consensus` would move. What the two must
+//! have in common is tested: the same test bodies run on both (`src/locks/tests/locks/zookeeper.rs`).
 //!
-//! ZooKeeper has no option like `bind-source-addr`, and a member tells the others where it listens. So
-//! all members believe that they have the public addresses, and `preload/address.c` moves them: a `bind`
-//! of the public address gets the hidden one, a connection comes from the public one. A Redis server may
-//! see a connection that is not open yet; a ZooKeeper that writes one message and closes would lose it,
-//! so the library also waits for the proxy's greeting, in `connect` and in `poll`, where Java's sockets
-//! wait. A member is ready when its ports are open; the clients start when all members have joined.
+//! ZooKeeper has no option for the source address of its connections, and members tell each other
+//! under which address they listen. So all of them believe that they have the public addresses, and the
+//! preloaded library puts them behind the proxy ([`locklab_shim::behind_proxy`]): a `bind` of the public
+//! address gets the hidden one, a connection comes from the public one. A Redis server may see a connection
+//! that is not open yet; a ZooKeeper that writes one message and closes would lose it, so the library also
+//! waits for the proxy's greeting, in `connect` and in `poll`, where Java's sockets wait. A member is ready
+//! when its ports are open; the clients start when all members have joined.
+//!
 //! Java's syncs pass the library as Redis's do, so a crash is the same: every file is cut to what was
 //! synced. For that ZooKeeper may not allocate its log in advance (`preAllocSize=0`), and what it wrote
 //! before the run is taken for durable: it does not sync the snapshot that it writes when it first

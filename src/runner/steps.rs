@@ -1,16 +1,13 @@
 //! The steps of a simulated run: what the world does, by its names.
 //!
-//! [`locklab_history::Step`] defines the names. A run is watched only if a fault is placed at a step, or
-//! if the steps are to be kept.
+//! [`locklab_history::Step`] defines the names: a message leaves or arrives, a client's timer fires, a
+//! failpoint, a sync, a sentinel's notice. `Start::AtStep` places a fault there. The world tells a `Watcher`
+//! what is about to happen, and knows no names; `naming` gives them, and the injector injects the faults
+//! that are due, before what they were told of. A run is watched only if a fault is placed at a step, or if
+//! the steps are to be kept (`Keep::STEPS`): any other run makes one comparison each time.
 //!
-//! A *step* is a moment of a run that has a name (`src/history/step.rs` defines them all): a message
-//! leaves or arrives, a client's timer fires, a failpoint, a sync, a sentinel's notice. `Start::AtStep`
-//! places a fault there. The world tells a `Watcher` (`sim/world/src/watch.rs`) what is about to happen,
-//! and knows no names; `src/runner/steps/naming.rs` gives them, and the injector injects the faults that
-//! are due, before what they were told of. A run is watched only if its schedule has such a fault, or if
-//! its steps are kept (`Keep::STEPS`): any other run makes one comparison each time. Injecting a fault
-//! can itself cause steps: a crash still sends what was written before. Faults at those steps wait until
-//! the first one has taken effect.
+//! Injecting a fault can itself cause steps: a crash still sends what was written before. Faults at those
+//! steps wait until the first one has taken effect.
 
 mod log;
 mod naming;

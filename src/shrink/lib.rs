@@ -1,29 +1,26 @@
 //! From a run that violates a property to the smallest scenario that violates the same one.
 //!
-//! A [`Subject`] is the run. [`shrink`] edits its scenario: each edit (`edit/`) makes it smaller by
-//! one order, [`Size`], and each edit is tried by an actual run in the simulator. What violates the
-//! property is kept, until no edit is left that does. [`needed`] answers a simpler question, which
-//! of the faults the run needed; and [`Lost`], when it was lost.
+//! A [`Subject`] is the run. [`shrink`] edits its scenario, and each edit is tried by an actual run in the
+//! simulator. What violates the property is kept, until no edit is left that does. [`needed`] answers a
+//! simpler question, which of the faults the run needed; and [`Lost`], when it was lost.
 //!
-//! A scenario is smaller than another by one lexicographic order, `Size`: faults, clients, servers,
-//! rounds, random parts, then what makes it read well. An edit is a function from the best scenario and
-//! its run to candidates, the simplest first. Only candidates that are smaller are run, so the search
-//! ends. The first that violates the property is taken: several threads try several at a time, but the
-//! choice is by place, so neither the result nor the counted runs depend on their number. A new edit is
-//! a function in `src/shrink/edit/` and an entry in `edit.rs`; a new way of placing a fault adds its
-//! candidates to `edit/placement.rs` and its cost to `size.rs`.
+//! A scenario is smaller than another by one lexicographic order, [`Size`]: faults, clients, servers, rounds,
+//! random parts, then what makes it read well. An edit (`edit/`) is a function from the best scenario and its
+//! run to candidates, the simplest first. Only candidates that are smaller are run, so the search ends. The
+//! first that violates the property is taken: several threads try several at a time, but the choice is by
+//! place, so neither the result nor the counted runs depend on their number. A new edit is a function in
+//! `edit/` and an entry in `edit.rs`; a new way of placing a fault adds its candidates to
+//! `edit/placement.rs` and its cost to `size.rs`.
 //!
-//! `lost.rs` asks when a run was lost. A run can draw anew from a time on (`Renewal`): the streams of a
-//! world share a counter of renewals (`values/random.rs`), and a stream that finds it changed begins
-//! anew from the next seed. Faults are drawn before a run, so `model/fault/redraw.rs` draws those that
-//! had not begun by then, by rejection. Without renewals nothing changes. With them a run is still a
-//! function of its arguments.
+//! [`Lost`] lets a run draw anew from a time on (`Renewal`): the streams of a world share a counter of renewals
+//! (`values/random.rs`), and a stream that finds it changed begins anew from the next seed. Faults are drawn
+//! before a run, so `model/fault/redraw.rs` draws those that had not begun by then, by rejection. Without
+//! renewals nothing changes. With them a run is still a function of its arguments.
 //!
-//! What breaks when a host is left out: nothing of its own. Streams have the names of hosts, so the
-//! draws of others stay theirs, but those hosts behind it are renamed, and with their names their
-//! streams. And three streams are shared by all: `network` (delays in the order of messages), `order`
-//! (of ready tasks) and the lossy links' draws. A message less shifts all later delays. So a candidate
-//! is also tried with other seeds, and constants come early.
+//! Leaving out a host changes the random draws of others: the hosts behind it are renamed, and with their names
+//! their streams. And three streams are shared by all: `network` (delays in the order of messages), `order` (of
+//! ready tasks) and the lossy links' draws. A message less shifts all later delays. So a candidate is also tried
+//! with other seeds, and constants come early.
 
 mod edit;
 mod expect;

@@ -1,8 +1,7 @@
 //! One run to explore: as a page for a browser, or in the formats of other viewers.
 //!
 //! Everything here is a function of a recording and, if the run was repeated, of its
-//! [`Contents`]; nothing is run or judged. The browser gets the [data] of the page as JSON
-//! and draws it itself (`assets/`), without any other file.
+//! [`Contents`]; nothing is run or judged.
 //!
 //! A recording has neither the bytes of messages nor the keys of nodes. `locklab view` repeats the run
 //! with `Keep::CONTENTS`: the world keeps the payloads, and a watch on each node
@@ -11,12 +10,13 @@
 //! lease is over by the node's clock follows from the readings of that clock (`history/leases.rs`),
 //! since a node deletes an expired key only when somebody asks for it.
 //!
-//! The page has the data as JSON, in which no `<` occurs, and plain scripts, each a file of
-//! `src/view/assets/`, in the order of `view/page.rs`; a script uses the names that earlier ones define.
+//! The browser draws the page itself, without any other file. The page has the [data] as JSON, in which no
+//! `<` occurs, and plain scripts, each a file of `assets/`, in the order of `page.rs`; a script uses the
+//! names that earlier ones define.
 //! Every text becomes a text node. A policy in the page forbids it to load anything. Drawing costs what
 //! is in view: spans and messages are sorted columns, in which a binary search finds what the view
 //! meets; what is narrower than a pixel is drawn once a pixel; above 2,500 messages their density is
-//! drawn. `src/view/tests/page/browser.rs` opens the page in a headless Chromium, if there is one, with
+//! drawn. `tests/page/browser.rs` opens the page in a headless Chromium, if there is one, with
 //! a script appended that clicks and reads; `LOCKLAB_LONG=1` measures a hundred thousand messages.
 
 pub mod data;

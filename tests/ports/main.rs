@@ -5,13 +5,10 @@
 //! only the parts of the comparison are tested. A difference fails, unless the library's `client.toml`
 //! has exactly this difference with a reason. A difference there that no longer exists fails too.
 //!
-//! Some locks of the catalogue are ports of a library's. `tests/ports/` lets both do the same exercises
-//! on real servers, and compares what MONITOR shows: `participant.rs` is the one interface to both,
-//! `library.rs` and `port.rs` implement it, `exercise.rs` has the exercises, `request.rs`, `words.rs`
-//! and `rounds.rs` turn requests into words that two implementations can share, and `compare.rs` knows
-//! which difference has a reason. It knows no library: all that is special to one is data in its
-//! `client.toml`. What was learned is in
-//! [docs/clients.md](docs/clients.md#libraries-and-their-ports-what-was-learned).
+//! `participant.rs` is the one interface to both, `library.rs` and `port.rs` implement it, `exercise.rs` has
+//! the exercises, `request.rs`, `words.rs` and `rounds.rs` turn requests into words that two implementations
+//! can share, and `compare.rs` knows which difference has a reason. Nothing here knows a library: all that is
+//! special to one is data in its `client.toml`. `docs/clients.md` has what was learned.
 
 mod compare;
 mod description;

@@ -1,15 +1,11 @@
 //! The deterministic simulator: hosts, clocks, a network, and virtual time.
 //!
-//! [`turmoil_net`] gives each host a kernel with real TCP. The [`World`] is the harness around
-//! it: it polls the hosts' tasks on one thread, takes outbound packets, delays them as the
-//! network would, and advances virtual time directly to the next event. Nothing here reads the
-//! machine's clock, so a run is a function of its seed and of its programs.
-//!
-//! turmoil-net gives every host a kernel with real TCP and leaves scheduling to its user. `World::run`
-//! does the scheduling: it polls ready tasks until none is left, handles what is due at this instant,
+//! [`turmoil_net`] gives each host a kernel with real TCP and leaves scheduling to its user. [`World::run`]
+//! does it, on one thread: it polls ready tasks until none is left, handles what is due at this instant,
 //! collects the kernels' outgoing packets (once per instant), puts them into the event queue with the
 //! network's latency, and moves virtual time straight to the next event. Events are ordered by (time,
-//! sequence number).
+//! sequence number). Nothing here reads the machine's clock, so a run is a function of its seed and of
+//! its programs.
 //!
 //! All events due at one instant are handled before any task that they made ready runs, and those tasks
 //! run in an order drawn from the seed: the order of simultaneous events is random, as it is on a real

@@ -1,15 +1,7 @@
 //! The network between the kernels: carries their packets over the links of `locklab_link`.
 //!
-//! turmoil-net's kernels implement TCP and leave time to us. They retransmit a segment by counting
-//! calls, not by time, so their own retransmission is switched off. The link models the observable
-//! behaviour of a retransmitting sender.
-//!
-//! Acknowledgements without data arrive immediately on every link: with retransmission off, only
-//! the sender's buffer waits for them. A program can see two effects of this: a connection may be
-//! accepted one way earlier than on a real network, and a partition of the reverse direction alone
-//! never makes a sender reset its connection.
-//!
-//! Properties of turmoil-net 0.1 that shape the code:
+//! turmoil-net's kernels implement TCP and leave time to us. Properties of turmoil-net 0.1 that shape the
+//! code:
 //!
 //! - It retransmits by counting calls of `egress_all`, not by time, so its retransmission is turned off.
 //!   `locklab-link` models what a retransmitting sender looks like from outside: a segment that does not
@@ -18,9 +10,12 @@
 //!   sender's connection is reset.
 //! - Its receiver drops segments that arrive out of order, so no packet is due before its predecessor on
 //!   the same flow.
-//! - Acknowledgements without data are delivered immediately, and seldom justify a second `egress_all`
-//!   in the same instant. The exceptions (the last packet of a handshake, a sender whose window was
-//!   full) are each tied to a test by a coverage mark (`cov_mark`).
+//! - Acknowledgements without data arrive immediately on every link, since with retransmission off only
+//!   the sender's buffer waits for them. A program can see two effects of this: a connection may be
+//!   accepted one way earlier than on a real network, and a partition of the reverse direction alone
+//!   never makes a sender reset its connection. They seldom justify a second `egress_all` in the same
+//!   instant. The exceptions (the last packet of a handshake, a sender whose window was full) are each
+//!   tied to a test by a coverage mark (`cov_mark`).
 //! - It has no TIME-WAIT, and a reset takes what has arrived and was not read yet, even of a connection
 //!   that both ends have closed. A receiver that makes room after that says so, and is answered with a
 //!   reset. The world does not deliver it, as a real kernel ignores it.

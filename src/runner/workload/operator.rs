@@ -1,8 +1,7 @@
 //! An operator who is logged in on a server's machine and enters a command there.
 //!
-//! The operator of a `failover` (`src/runner/workload/operator.rs`) connects to the server from the
-//! server's own host, so no link fault can block the request. The fault has begun when the server
-//! answers OK.
+//! The operator of a `failover` connects to the server from the server's own host, so no link fault can block
+//! the request. The fault has begun when the server answers OK.
 
 use locklab_env::Env;
 use locklab_env::redis::Connection;

@@ -12,7 +12,6 @@ pub const FOLDER: &str = "tests/plants/";
 
 /// A planted mistake.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Plant {
     /// Its name, which the environment variable `LOCKLAB_PLANT` chooses.
     pub name: String,
@@ -36,6 +35,9 @@ pub struct Plant {
     /// The path and the line, from 1, of the entry.
     #[serde(skip)]
     pub place: (String, usize),
+    /// Fields that do not exist, or not any more: an error in today's data, and ignored in an earlier commit's.
+    #[serde(flatten)]
+    unknown: toml::Table,
 }
 
 /// A scenario or tests that must catch a mistake.
@@ -115,7 +117,7 @@ fn catcher(words: &str) -> Result<Catcher> {
 ///
 /// # Errors
 ///
-/// If a file of the data is invalid, or a name is given twice.
+/// If a file of the data is invalid, an entry has an unknown field, or a name is given twice.
 pub fn of(files: &[File]) -> Result<Vec<Plant>> {
     let is_data = |file: &&File| file.path.starts_with(FOLDER) && file.path.ends_with(".toml");
     let mut plants = Vec::new();
@@ -124,12 +126,15 @@ pub fn of(files: &[File]) -> Result<Vec<Plant>> {
     }
     let mut names = BTreeSet::new();
     for plant in &plants {
+        if let Some(field) = plant.unknown.keys().next() {
+            bail!("`{}`: unknown field `{field}`", plant.name);
+        }
         ensure!(names.insert(&plant.name), "`{}` is given twice", plant.name);
     }
     Ok(plants)
 }
 
-/// The mistakes of one area.
+/// The mistakes of one area, as this or an earlier commit has them.
 ///
 /// # Errors
 ///
@@ -168,7 +173,7 @@ mod tests {
 
     #[track_caller]
     fn check(rest: &str, expected: Result<&[Catcher], &str>) {
-        let read = read("p.toml", &(ENTRY.to_owned() + rest));
+        let read = of(&[File::new("tests/plants/p.toml".into(), ENTRY.to_owned() + rest)]);
         match (read, expected) {
             (Ok(plants), Ok(catchers)) => assert_eq!(plants[0].caught_by().unwrap(), catchers),
             (Err(error), Err(why)) => assert!(format!("{error:#}").contains(why), "{error:#}"),
@@ -193,6 +198,16 @@ mod tests {
         check("", Err("n: expected `test`, `scenario` or both"));
         check("test = \"p x\"", Err("PACKAGE --lib FILTER"));
         check("scenario = \"a\"\nputs = \"\"", Err("unknown field `puts`"));
+    }
+
+    /// Else every mistake of the file would count as new.
+    #[test]
+    fn a_field_of_an_earlier_commit_is_ignored() {
+        let known = |rest: &str| {
+            let plants = read("p.toml", &format!("{ENTRY}scenario = \"a\"\n{rest}"));
+            plants.expect("it is valid").remove(0)
+        };
+        assert!(known("").is_same(&known("search = { lock = \"setnx\" }")));
     }
 
     #[test]

@@ -5,14 +5,13 @@
 //! it at the end. The fake's clock is set by asking the real server for its time.
 //! `LOCKLAB_REDIS_SERVER` names another server; see `versions` for those of other versions.
 
-/// Tests whose requests stand in files, one test a file: `FOLDER/NAME.txt`. A paragraph is a case, which begins with
-/// empty servers; a line that begins with `#` is a comment.
+/// Tests whose requests stand in files, one file for each test: `FOLDER/NAME.txt`. A paragraph is a case, which begins
+/// with empty servers; a line that begins with `#` is a comment.
 macro_rules! files {
     ($folder:literal: $($name:ident),* $(,)?) => {
         $(#[test]
         fn $name() {
-            let text = include_str!(concat!($folder, "/", stringify!($name), ".txt"));
-            check(&text.split("\n\n").collect::<Vec<_>>());
+            check(&crate::cases_in(include_str!(concat!($folder, "/", stringify!($name), ".txt"))));
         })*
     };
 }
@@ -45,6 +44,14 @@ mod tracking_limit;
 mod versions;
 mod wire;
 mod writable_replica;
+
+/// The cases of a file.
+fn cases_in(text: &str) -> Vec<&str> {
+    let paragraphs = text.split("\n\n");
+    paragraphs
+        .filter(|case| requests(case).next().is_some())
+        .collect()
+}
 
 /// The requests of a case, without the comments.
 fn requests(case: &str) -> impl Iterator<Item = &str> {

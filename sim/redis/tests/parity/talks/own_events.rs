@@ -2,6 +2,7 @@
 //! of the command that caused them, and which after it.
 
 use super::check;
+use crate::cases_in;
 
 /// The first connection subscribes to its own events.
 #[test]
@@ -11,8 +12,9 @@ fn own_events() {
          ~HELLO 3
          PSUBSCRIBE __key*";
     let ends = "2: DEBUG SET-ACTIVE-EXPIRE 1";
-    let talks = include_str!("own_events.txt").split("\n\n");
+    let talks = cases_in(include_str!("own_events.txt"));
     let talks: Vec<String> = talks
+        .into_iter()
         .map(|talk| format!("{listens}\n{talk}\n{ends}"))
         .collect();
     check(&talks.iter().map(String::as_str).collect::<Vec<_>>());
