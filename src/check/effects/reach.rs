@@ -200,9 +200,29 @@ mod tests {
         let answers = asks().fault_begins(55, "c1", "pause").ends(90);
         answers.expect_shown(Lease);
         let why = "no client asked for the lock while another could rely on it";
-        for host in ["n1", "c2"] {
-            let stopped = asks().fault_begins(55, host, "pause").ends(90);
-            stopped.expect_inconclusive(Lease, why);
+        for fault in ["pause", "suspend"] {
+            for host in ["n1", "c2"] {
+                let stopped = asks().fault_begins(55, host, fault).ends(90);
+                stopped.expect_inconclusive(Lease, why);
+            }
+        }
+    }
+
+    /// What it remembered is gone, or its clock shows another time.
+    #[test]
+    fn some_faults_of_a_server_meet_clients_that_come_later() {
+        let later = |fault| {
+            let before = HistoryBuilder::default().fault_begins(1, "n1", fault);
+            let held = before.fault_ends(2, "n1", fault).tries(10, "c1");
+            let held = held.granted_for(20, "c1", Wall, 100);
+            held.tries(50, "c2").fails(60, "c2")
+        };
+        for fault in ["kill", "crash", "clock-step", "failover"] {
+            later(fault).expect_shown(Lease);
+        }
+        let why = "no fault met a client that used the lock";
+        for fault in ["pause", "suspend", "reset"] {
+            later(fault).expect_inconclusive(Lease, why);
         }
     }
 

@@ -330,12 +330,14 @@ fn a_process_that_ends_or_stands_still_believes_nothing_new() {
     let mut ended = taken();
     ended.ended.push(("c1".into(), 200 * MS));
     ended.check(&[("c1", 12, 200)]);
-    taken()
-        .fault(12, "c1", FaultKind::Pause, Phase::Begins)
-        .check(&[]);
-    taken()
-        .fault(13, "c1", FaultKind::Pause, Phase::Begins)
-        .check(&[("c1", 12, 1010)]);
+    for stands_still in [FaultKind::Pause, FaultKind::Suspend] {
+        taken()
+            .fault(12, "c1", stands_still, Phase::Begins)
+            .check(&[]);
+        taken()
+            .fault(13, "c1", stands_still, Phase::Begins)
+            .check(&[("c1", 12, 1010)]);
+    }
 }
 
 #[test]
