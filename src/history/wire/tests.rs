@@ -330,13 +330,10 @@ fn a_process_that_ends_or_stands_still_believes_nothing_new() {
     let mut ended = taken();
     ended.ended.push(("c1".into(), 200 * MS));
     ended.check(&[("c1", 12, 200)]);
-    for stands_still in [FaultKind::Pause, FaultKind::Suspend] {
-        taken()
-            .fault(12, "c1", stands_still, Phase::Begins)
-            .check(&[]);
-        taken()
-            .fault(13, "c1", stands_still, Phase::Begins)
-            .check(&[("c1", 12, 1010)]);
+    for kind in [FaultKind::Pause, FaultKind::Suspend] {
+        let stopped = |ms| taken().fault(ms, "c1", kind, Phase::Begins);
+        stopped(12).check(&[]);
+        stopped(13).check(&[("c1", 12, 1010)]);
     }
 }
 

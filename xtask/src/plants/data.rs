@@ -173,7 +173,10 @@ mod tests {
 
     #[track_caller]
     fn check(rest: &str, expected: Result<&[Catcher], &str>) {
-        let read = of(&[File::new("tests/plants/p.toml".into(), ENTRY.to_owned() + rest)]);
+        let read = of(&[File::new(
+            "tests/plants/p.toml".into(),
+            ENTRY.to_owned() + rest,
+        )]);
         match (read, expected) {
             (Ok(plants), Ok(catchers)) => assert_eq!(plants[0].caught_by().unwrap(), catchers),
             (Err(error), Err(why)) => assert!(format!("{error:#}").contains(why), "{error:#}"),

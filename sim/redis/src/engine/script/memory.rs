@@ -19,7 +19,8 @@ pub(super) const MAX_BYTES: usize = 256 << 20;
 /// script.
 pub(super) const COLLECT_FROM_BYTES: usize = MAX_BYTES / 4;
 
-/// The bytes that may remain after a collection. Beyond this the interpreter is renewed, so that there is always room for a script.
+/// The bytes that may remain after a collection. Beyond this the interpreter is renewed, so that there is always room
+/// for a script.
 pub(super) const MAX_KEPT_BYTES: usize = MAX_BYTES / 2;
 
 /// The text of Lua's error (`MEMERRMSG`).
