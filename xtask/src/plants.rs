@@ -42,15 +42,16 @@ pub fn run(which: Which) -> Result<()> {
         return Ok(());
     }
     let tree = write(&plants, &files)?;
-    let control = match which {
-        Which::Recent => Control::Exists,
-        Which::Simulated | Which::All | Which::Named(_) => Control::Passes,
+    let (control, controlled) = match which {
+        // A mistake whose turn it is not yet has a catcher too.
+        Which::Recent => (Control::Exists, plants.iter().collect()),
+        Which::Simulated | Which::All | Which::Named(_) => (Control::Passes, choice.plants.clone()),
     };
     let packages = match which {
         Which::Recent | Which::Simulated | Which::All => Packages::AsTests,
         Which::Named(_) => Packages::OfCatchers,
     };
-    let wrong = trial::run(&choice.plants, control, packages, &tree)?;
+    let wrong = trial::run(&choice.plants, &controlled, control, packages, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));
     }

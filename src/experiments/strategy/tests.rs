@@ -189,6 +189,16 @@ fn mix(kinds: &Kinds) -> (Source, [Source; 3]) {
 }
 
 #[test]
+fn the_turn_with_late_messages_places_nothing_else() {
+    let (_, [late, ..]) = mix(&Kinds::All);
+    for seed in 0..20 {
+        let faults = chosen(&late, seed).drawn.schedule.faults;
+        assert!(!faults.is_empty());
+        assert!(faults.iter().all(|it| it.kind() == FaultKind::SlowLink));
+    }
+}
+
+#[test]
 fn seed_of_a_mix_is_the_run_of_its_turn() {
     let (mix, [late, steps, swarm]) = mix(&Kinds::All);
     let seeds = [
