@@ -13,6 +13,7 @@ mod server;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
@@ -112,8 +113,11 @@ pub fn record(plan: &Plan, stop: &AtomicBool, progress: &dyn Fn(f64)) -> Result<
     let disk = plan.fsync.as_deref().map(Disk::open).transpose()?;
     let until = Until::after(plan.lasts, stop);
     let threshold_ns = ns_from_ms(u64::from(plan.pause_above_ms));
+    let begun = &Barrier::new(2);
     let (beats, asked, offsets, synced) = thread::scope(|scope| {
-        let beats = scope.spawn(move || heartbeat::beat(threshold_ns, until));
+        let beats = scope.spawn(move || heartbeat::beat(threshold_ns, begun, until));
+        // Nothing is measured before the first beat: a pause of it would not be known.
+        begun.wait();
         let asked = server.map(|it| scope.spawn(move || it.ask(plan.pings_per_second, until)));
         let offsets = pair.map(|it| scope.spawn(move || it.watch(until)));
         let synced = disk.map(|it| scope.spawn(move || it.sync(until)));

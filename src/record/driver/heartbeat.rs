@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
@@ -9,11 +10,12 @@ use super::clocks;
 use super::pace::Until;
 use crate::beats::{BEAT_NS, Beats};
 
-/// Beats until the end.
-pub(super) fn beat(threshold_ns: u64, until: Until<'_>) -> Beats {
+/// Beats until the end; meets the caller at `begun` after the first beat.
+pub(super) fn beat(threshold_ns: u64, begun: &Barrier, until: Until<'_>) -> Beats {
     let mut beats = Beats::new(threshold_ns);
     let processor = Processor::of_this_thread();
     beats.add(clocks::read(), processor.waited_ns());
+    begun.wait();
     // A pause that lasts beyond the end is seen too.
     loop {
         thread::sleep(Duration::from_nanos(BEAT_NS));
