@@ -154,9 +154,18 @@ fn row(constant: &Constant) -> TableRow {
     }
 }
 
+/// The 5 % quantile, the median, and the 95 % quantile, in milliseconds.
+fn quantiles(times: &Times) -> [f64; 3] {
+    [
+        times.quantile_ms(0.05),
+        times.median_ms(),
+        times.quantile_ms(0.95),
+    ]
+}
+
 /// The median, and the middle 90 % unless all are the same.
 fn words_of(times: &Times) -> String {
-    let [low, median, high] = [0.05, 0.5, 0.95].map(|share| times.quantile_ms(share).round());
+    let [low, median, high] = quantiles(times).map(f64::round);
     match times.count() {
         0 => "–".into(),
         _ if low == high => format!("{median}"),
@@ -181,7 +190,7 @@ fn list(constants: &[Constant]) -> Csv {
                 .map(String::from)
                 .to_vec();
             row.push(times.count().to_string());
-            row.extend([0.05, 0.5, 0.95].map(|share| number(Some(times.quantile_ms(share)))));
+            row.extend(quantiles(times).map(|ms| number(Some(ms))));
             csv.push(row);
         }
     }
@@ -190,11 +199,12 @@ fn list(constants: &[Constant]) -> Csv {
 
 fn entry(constant: &Constant) -> serde_json::Value {
     let times = |times: &Times| {
+        let [p05_ms, median_ms, p95_ms] = quantiles(times);
         json!({
             "values": times.count(),
-            "p05_ms": times.quantile_ms(0.05),
-            "median_ms": times.quantile_ms(0.5),
-            "p95_ms": times.quantile_ms(0.95),
+            "p05_ms": p05_ms,
+            "median_ms": median_ms,
+            "p95_ms": p95_ms,
         })
     };
     json!({

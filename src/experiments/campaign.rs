@@ -34,7 +34,7 @@ use locklab_results::Cell;
 use locklab_results::recording::Environment;
 use locklab_runner::RunError;
 use locklab_runner::judged;
-use locklab_runner::pool::Broken;
+use locklab_runner::pool::{self, Broken};
 use locklab_runner::simulate::Keep;
 
 /// Locks under random faults.
@@ -255,9 +255,13 @@ impl Experiment for Campaign {
         let mut closing = layout::fold(&coverage::tell_gaps(&judged_properties(), &coverage));
         closing += &tell_missed(&would_miss, runs);
         if self.is_chosen {
-            for ((row, source), searched) in self.rows.iter().zip(&self.sources).zip(&all) {
-                closing += &show(row, source, &searched.cell, folder, &session.program)?;
-            }
+            let rows = self.rows.iter().zip(&self.sources).zip(&all);
+            let shown = pool::each(
+                &rows.collect::<Vec<_>>(),
+                session.threads,
+                |((row, source), it)| show(row, source, &it.cell, folder, &session.program),
+            );
+            closing += &shown.into_iter().collect::<anyhow::Result<String>>()?;
         }
         closing.truncate(closing.trim_end().len());
         let mut whole = with("results", json!(every));

@@ -22,7 +22,7 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_results::{Cell, Detail, Shortest};
 use locklab_runner::batch::Job;
 use locklab_runner::judged;
-use locklab_runner::pool::Broken;
+use locklab_runner::pool::{self, Broken};
 use locklab_runner::prediction::Comparison;
 
 /// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
@@ -147,16 +147,19 @@ impl Experiment for Matrix {
         let planned = self.seeds.end - self.seeds.start;
         let seeds = self.seeds.start..self.seeds.start + runs.unwrap_or_default().max(planned);
         let table = as_table(&seeds, &self.problems, &self.rows, &results);
-        let mut explained = String::new();
-        for (place, result) in self.places().zip(&results) {
-            let is_news = matches!(
-                result.judgement(),
-                Some(Judgement::Differs | Judgement::Inconclusive)
-            );
-            if result.is_run() && (self.in_full || is_news) {
-                explained += &explain(place, result, self.seeds.start, folder, &session.program)?;
-            }
-        }
+        let told: Vec<_> = { self.places().zip(&results) }
+            .filter(|(_, result)| {
+                let is_news = matches!(
+                    result.judgement(),
+                    Some(Judgement::Differs | Judgement::Inconclusive)
+                );
+                result.is_run() && (self.in_full || is_news)
+            })
+            .collect();
+        let explained = pool::each(&told, session.threads, |(place, result)| {
+            explain(*place, result, self.seeds.start, folder, &session.program)
+        });
+        let explained: String = explained.into_iter().collect::<anyhow::Result<_>>()?;
         let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
         let document = data::document(Self::NAME, json!({ "results": cells }));
         let provenance = Provenance {

@@ -1,5 +1,6 @@
 //! Measurements of a run, taken from its history alone.
 
+use locklab_evidence::quantile;
 use locklab_values::units::fractional_ms_from_ns;
 use serde::{Deserialize, Serialize};
 
@@ -186,12 +187,10 @@ fn is_the_locks(message: &Message) -> bool {
     &*message.from != RESOURCE && &*message.to != RESOURCE
 }
 
-/// The smallest sample that is not exceeded by this share of the samples (the nearest rank).
-fn quantile_ms(samples: &mut [u64], share: f64) -> Option<f64> {
-    samples.sort_unstable();
-    let rank = (samples.len() as f64 * share).ceil() as usize;
-    let ns = samples.get(rank.saturating_sub(1))?;
-    Some(fractional_ms_from_ns(*ns))
+/// The quantile of these samples, in milliseconds.
+fn quantile_ms(samples_ns: &mut [u64], share: f64) -> Option<f64> {
+    samples_ns.sort_unstable();
+    quantile(samples_ns, share).map(fractional_ms_from_ns)
 }
 
 #[cfg(test)]
@@ -335,14 +334,5 @@ mod tests {
         check(records.clone(), Measure::WriterWaitMaxMs, Some(20.0));
         records.push(gets(95, "c1"));
         check(records, Measure::WriterWaitMaxMs, Some(15.0));
-    }
-
-    #[test]
-    fn the_nearest_rank() {
-        let mut samples: Vec<u64> = (1..=200).map(|ms| ms * MS).collect();
-        assert_eq!(quantile_ms(&mut samples, 0.5), Some(100.0));
-        assert_eq!(quantile_ms(&mut samples, 0.99), Some(198.0));
-        assert_eq!(quantile_ms(&mut samples, 1.0), Some(200.0));
-        assert_eq!(quantile_ms(&mut [], 0.5), None);
     }
 }

@@ -48,7 +48,7 @@ use std::collections::BTreeMap;
 
 use locklab_check::Property;
 use locklab_evidence::{
-    Interval, Level, Pairs, Prediction, Rate, Tally, heads, same_rate, smaller,
+    Interval, Level, Pairs, Prediction, Rate, Tally, heads, median, same_rate, smaller,
 };
 use locklab_model::scenario::Scenario;
 use locklab_results::{Cell, Observable, Sketch};
@@ -374,7 +374,7 @@ impl Durations {
         Durations {
             of_runs: runs as u64,
             runs: sorted_ns.len() as u64,
-            median_ns: sorted_ns.get(sorted_ns.len() / 2).copied(),
+            median_ns: median(sorted_ns),
         }
     }
 

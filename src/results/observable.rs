@@ -4,6 +4,7 @@
 //! of one another, the durations within one are not: so a run has at most one of each.
 
 use locklab_check::{Property, Verdict};
+use locklab_evidence::median;
 use locklab_history::{Event, History, Name, Op, Outcome, Point, Record};
 use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ impl Observable {
         let records = &history.records[..];
         match self {
             Observable::Grant => between(records, is_request, |_, record| is_grant(record)),
-            Observable::Reply => median(replies(records)),
+            Observable::Reply => median(&replies(records)),
             Observable::Takeover => between(records, is_grant, |first, record| {
                 is_grant(record) && record.host != first.host
             }),
@@ -134,7 +135,7 @@ fn between(
     Some(last.at_ns - first.at_ns)
 }
 
-/// How long calls took that ask and are answered once.
+/// How long calls took that ask and are answered once, in ascending order.
 fn replies(records: &[Record]) -> Vec<u64> {
     let mut called: VecMap<(&Name, u32), u64> = VecMap::new();
     let mut took_ns = Vec::new();
@@ -157,12 +158,8 @@ fn replies(records: &[Record]) -> Vec<u64> {
             _ => {}
         }
     }
+    took_ns.sort_unstable();
     took_ns
-}
-
-fn median(mut values: Vec<u64>) -> Option<u64> {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied()
 }
 
 /// What a comparison keeps of a run.

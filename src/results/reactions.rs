@@ -1,6 +1,7 @@
 //! How clients reacted, over many runs: what the users of a lock notice first.
 
 use locklab_check::{Ms, Reactions};
+use locklab_evidence::median;
 use locklab_history::Outcome;
 use locklab_values::count::times;
 use locklab_values::units::fractional_ms_from_ns;
@@ -110,8 +111,7 @@ impl Durations {
 
     /// The shortest, the median and the longest.
     fn range(&self) -> Option<[u64; 3]> {
-        let (first, last) = (self.ns.first()?, self.ns.last()?);
-        Some([*first, self.ns[self.ns.len() / 2], *last])
+        Some([*self.ns.first()?, median(&self.ns)?, *self.ns.last()?])
     }
 
     /// `a lock was released while another waited: 4 times; granted to another: 3 times, after …`.

@@ -6,8 +6,8 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -94,6 +94,37 @@ pub fn run_chunks<Part: Default, E: ToString>(
         .map_or(Ok(()), Err)
 }
 
+/// What `of` makes of each item, in the order of the items. A thread that is free takes the next one.
+///
+/// # Panics
+///
+/// If `of` does.
+pub fn each<T: Sync, R: Send>(items: &[T], threads: usize, of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut made = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            match items.get(index) {
+                Some(item) => made.push((index, of(item))),
+                None => return made,
+            }
+        }
+    };
+    let mut made = thread::scope(|scope| {
+        let others = 1..threads.min(items.len());
+        let others = others.map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok());
+        let others: Vec<_> = others.collect();
+        let mut made = work();
+        for other in others {
+            made.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        made
+    });
+    made.sort_unstable_by_key(|(index, _)| *index);
+    made.into_iter().map(|(_, result)| result).collect()
+}
+
 fn chunk_size(ranges: &[Range<u64>], threads: usize) -> u64 {
     let lengths = ranges.iter().map(|seeds| seeds.end - seeds.start);
     let all = lengths.fold(0, u64::saturating_add);
@@ -157,6 +188,22 @@ mod tests {
         for threads in [1, 2, 7] {
             assert_eq!(ran(&ranges, threads), all, "{threads} threads");
         }
+    }
+
+    #[test]
+    fn results_have_the_order_of_their_items_on_any_number_of_threads() {
+        let items: Vec<u64> = (0..100).collect();
+        // The first items take longest.
+        let of = |item: &u64| {
+            (0..(100 - item) * 1000).for_each(|n| drop(std::hint::black_box(n)));
+            item * item
+        };
+        for threads in [1, 2, 7] {
+            let squares = each(&items, threads, of);
+            let expected: Vec<u64> = items.iter().map(|item| item * item).collect();
+            assert_eq!(squares, expected, "{threads} threads");
+        }
+        assert!(each(&[], 3, |item: &u64| *item).is_empty());
     }
 
     #[test]

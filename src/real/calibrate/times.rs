@@ -1,5 +1,6 @@
 //! Measured durations, and whether those of a model are like those of the real thing.
 
+use locklab_evidence::{median, median_interval, quantile};
 use serde::Serialize;
 
 /// A model's median may be off by this share of the real one…
@@ -27,33 +28,21 @@ impl Times {
         self.sorted_ms.len()
     }
 
-    /// The value that this share of them do not exceed; 0 if there are none.
+    /// Their quantile; 0 if there are none.
     pub fn quantile_ms(&self, share: f64) -> f64 {
-        let last = self.count().saturating_sub(1);
-        let place = (share * last as f64).round() as usize;
-        self.sorted_ms.get(place).copied().unwrap_or(0.0)
+        quantile(&self.sorted_ms, share).unwrap_or(0.0)
     }
 
-    /// The 95 % interval of the median, from the ranks alone: it assumes nothing of their
-    /// distribution. With fewer than six values it is all of them.
-    fn median_between_ms(&self) -> (f64, f64) {
-        let n = self.count() as f64;
-        let ranks = 0.98 * n.sqrt();
-        let low = (n / 2.0 - ranks).floor().max(0.0) as usize;
-        let high = (n / 2.0 + ranks).ceil().min(n - 1.0).max(0.0) as usize;
-        let at = |place: usize| self.sorted_ms.get(place).copied().unwrap_or(0.0);
-        (at(low), at(high))
+    /// Their median; 0 if there are none.
+    pub fn median_ms(&self) -> f64 {
+        median(&self.sorted_ms).unwrap_or(0.0)
     }
 
     /// Whether a model with these durations is like the real thing, as far as its durations show.
     pub fn agree_with(&self, real: &Times) -> Option<bool> {
-        if self.count() == 0 || real.count() == 0 {
-            return None;
-        }
-        let median = real.quantile_ms(0.5);
-        let margin = (SHARE * median).max(MARGIN_MS);
-        let (low, high) = real.median_between_ms();
-        let model = self.quantile_ms(0.5);
+        let model = median(&self.sorted_ms)?;
+        let (low, high) = median_interval(&real.sorted_ms)?;
+        let margin = (SHARE * real.median_ms()).max(MARGIN_MS);
         Some((low - margin..=high + margin).contains(&model))
     }
 }

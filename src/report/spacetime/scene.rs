@@ -9,6 +9,7 @@ use super::{
     window::Window,
 };
 use locklab_check::Violation;
+use locklab_evidence::median;
 use locklab_history::{Event, History, Message, Record, leases::Lease, timeline::Timeline};
 use locklab_locks::KEY;
 
@@ -122,6 +123,6 @@ impl<'a> Scene<'a> {
             .filter_map(|message| message.arrived_ns?.checked_sub(message.sent_ns));
         let mut flights: Vec<u64> = arrived.collect();
         flights.sort_unstable();
-        flights.get(flights.len() / 2).copied().unwrap_or(0)
+        median(&flights).unwrap_or(0)
     }
 }
