@@ -5,7 +5,8 @@
 //! In a chapter's fenced blocks,
 //!
 //! - each line of a block marked `sh` is run in the chapter's own folder, in the order of the
-//!   text; a comment `# exits with 2` states another exit code than 0;
+//!   text; a comment `# exits with 2` states another exit code than 0, and with a budget of time it may be 3,
+//!   inconclusive;
 //! - a block marked `text` that follows occurs in what these commands printed: white space counts
 //!   as one space, and `…` stands for anything;
 //! - a block that begins with a comment such as `# my.toml` is written to that file, and one that
