@@ -2,14 +2,14 @@
 
 mod pairing;
 
-use locklab_history::Name;
-use locklab_values::units::ns_from_ms;
-use locklab_vecmap::VecMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::pairing::Pairing;
 use crate::history::{Clock, Deadline, LockHistory};
 use crate::models::ModelName;
 use crate::raw::{Amount, Bad, F, Header, RawEvent, Type, Unit};
+use locklab_history::Name;
+use locklab_values::units::ns_from_ms;
 
 /// Collects the lines of a history.
 pub(crate) struct Builder {
@@ -40,11 +40,12 @@ struct Line {
     mono_ns: Option<u64>,
     version: Option<u64>,
     based_on: Option<u64>,
+    rank: Rank,
 }
 
 #[derive(Default)]
 struct Numbered {
-    numbers: VecMap<Name, u32>,
+    numbers: BTreeMap<Name, u32>,
     names: Vec<Name>,
 }
 
@@ -156,6 +157,7 @@ impl Builder {
             mono_ns,
             version: raw.version,
             based_on: raw.based_on,
+            rank: Rank::default(),
         };
         self.lines.push(line);
         Ok(())
@@ -164,13 +166,12 @@ impl Builder {
     /// Pairs calls with returns.
     pub(crate) fn finish(mut self) -> Result<LockHistory, Bad> {
         self.set_times();
-        let mut pairing = Pairing::new(self.names.names.len(), self.keys);
+        let mut pairing = Pairing::new(self.names.names, self.keys);
         for line in &self.lines {
             pairing.take(line)?;
         }
         Ok(LockHistory {
             header: self.header,
-            names: self.names.names,
             keys: pairing.finish(),
             skipped: self.skipped,
         })
@@ -195,31 +196,73 @@ impl Builder {
             }
         }
         self.lines.sort_by_key(|line| line.at_ns);
-        for tied in self.lines.chunk_by_mut(|one, next| one.at_ns == next.at_ns) {
-            calls_first(tied);
+        let names = &self.names.names;
+        let mut tied = &mut self.lines[..];
+        while let Some(first) = tied.first() {
+            let at_ns = first.at_ns;
+            let (now, later) = tied.split_at_mut(tied.partition_point(|line| line.at_ns == at_ns));
+            if now.len() > 1 {
+                calls_first(now, names);
+            }
+            tied = later;
         }
     }
 }
 
 /// Nobody knows the order of lines at one instant but of those of one process: calls come first, so that
-/// nothing returned before a call that may have been earlier.
-fn calls_first(tied: &mut [Line]) {
-    // More are no accident of a coarse clock, and stay as they are.
-    if !(2..=64).contains(&tied.len()) {
-        return;
-    }
-    for from in 0..tied.len() {
-        let is_free = |place: &usize| {
-            let process = tied[*place].process;
-            tied[from..*place]
-                .iter()
-                .all(|line| line.process != process)
-        };
-        let mut free = (from..tied.len()).filter(is_free);
-        if let Some(call) = free.find(|&place| tied[place].kind == Type::Invoke) {
-            tied[from..=call].rotate_right(1);
+/// nothing returned before a call that may have been earlier. For the same reason a return after which its process
+/// calls comes before other returns. Where neither decides, names do, since lines of two processes may stand anywhere
+/// in the file; but accesses keep their order, which is that of the resource.
+fn calls_first(tied: &mut [Line], names: &[Name]) {
+    // Per process, from its last line on: whether none of its lines after this one is a call.
+    let mut calls_after: BTreeSet<u32> = BTreeSet::new();
+    for line in tied.iter_mut().rev() {
+        line.rank.is_last = !calls_after.contains(&line.process);
+        if line.kind == Type::Invoke {
+            calls_after.insert(line.process);
         }
     }
+    let mut last: BTreeMap<u32, Rank> = BTreeMap::new();
+    for line in tied.iter_mut() {
+        let kind = match (line.kind, line.f) {
+            (Type::Invoke, _) => LineKind::Call,
+            (_, F::Read | F::Write) => LineKind::Access,
+            _ => LineKind::Return,
+        };
+        let last = last.entry(line.process).or_default();
+        last.round += u32::from(kind < last.kind);
+        last.kind = kind;
+        line.rank = Rank {
+            is_last: line.rank.is_last && kind != LineKind::Call,
+            ..*last
+        };
+    }
+    tied.sort_by(|one, other| {
+        let name = |line: &Line| &names[line.process as usize];
+        let by_rank = one.rank.cmp(&other.rank);
+        match one.rank.kind {
+            LineKind::Access => by_rank,
+            _ => by_rank.then_with(|| name(one).cmp(name(other))),
+        }
+    });
+}
+
+/// The place of a line among those of its instant.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// Whether its process calls nothing more at this instant, and this is no call.
+    is_last: bool,
+    /// How often its process has begun again with a call, or with a return after an access.
+    round: u32,
+    kind: LineKind,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum LineKind {
+    #[default]
+    Call,
+    Return,
+    Access,
 }
 
 /// The time of a line without one, until the order of lines gives it one.

@@ -14,8 +14,6 @@ pub const ONLY_KEY: &str = "lock";
 pub struct LockHistory {
     /// What to judge it by.
     pub header: Header,
-    /// Processes and owners, by their numbers.
-    pub names: Vec<Name>,
     /// One history for each lock, in the order of its first appearance.
     pub keys: Vec<KeyHistory>,
     /// How many operations were passed over, since they are not a lock's: those of Jepsen's nemesis.
@@ -27,6 +25,8 @@ pub struct LockHistory {
 pub struct KeyHistory {
     /// Its name.
     pub key: String,
+    /// Its processes and owners, by their numbers.
+    pub names: Vec<Name>,
     /// Every call, in the order of invocation.
     pub calls: Vec<Call>,
     /// Everything that happened, in the order of time.
@@ -60,7 +60,7 @@ impl KeyHistory {
 /// A call of `acquire`, `release` or `extend`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The process that called, a number of [`LockHistory::names`].
+    /// The process that called, a number of [`KeyHistory::names`].
     pub process: u32,
     /// The identity that holds the lock: the owner, or the process.
     pub holder: u32,

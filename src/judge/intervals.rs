@@ -31,9 +31,9 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The history of a lock. `names` are those of processes and owners.
-    pub fn of(key: &KeyHistory, names: &[Name], model: ModelName) -> Intervals {
-        let mut pass = Pass::new(key, names, model);
+    /// The history of a lock.
+    pub fn of(key: &KeyHistory, model: ModelName) -> Intervals {
+        let mut pass = Pass::new(key, model);
         for (point, clocks) in key.points.iter().zip(readings(key)) {
             pass.take(point, clocks);
         }
@@ -111,7 +111,6 @@ fn involves(record: &Record, violation: &Violation) -> bool {
 
 struct Pass<'k> {
     key: &'k KeyHistory,
-    names: &'k [Name],
     model: ModelName,
     intervals: Intervals,
     resource: Name,
@@ -141,14 +140,13 @@ struct Open {
 }
 
 impl<'k> Pass<'k> {
-    fn new(key: &'k KeyHistory, names: &'k [Name], model: ModelName) -> Self {
+    fn new(key: &'k KeyHistory, model: ModelName) -> Self {
         let history = History {
             records: Vec::with_capacity(key.points.len() * 3 / 2),
             ..History::default()
         };
         Pass {
             key,
-            names,
             model,
             intervals: Intervals {
                 history,
@@ -156,7 +154,7 @@ impl<'k> Pass<'k> {
                 permits: VecMap::new(),
             },
             resource: RESOURCE.into(),
-            holders: vec![Holder::default(); names.len()],
+            holders: vec![Holder::default(); key.names.len()],
             releases: VecMap::new(),
             loose_until_ns: None,
             version: 0,
@@ -166,7 +164,7 @@ impl<'k> Pass<'k> {
     fn record(&mut self, point: &Point, clocks: (u64, u64), event: Event) {
         let host = match event {
             Event::Access { .. } => self.resource.clone(),
-            _ => self.names[point.holder as usize].clone(),
+            _ => self.key.names[point.holder as usize].clone(),
         };
         self.intervals.lines.push(point.line);
         self.intervals.history.records.push(Record {
@@ -369,7 +367,7 @@ impl<'k> Pass<'k> {
             self.record(point, clocks, Event::Invoke { call, op });
         }
         let event = Event::Access {
-            client: self.names[point.holder as usize].clone(),
+            client: self.key.names[point.holder as usize].clone(),
             grant,
             access: accessed,
             token: access.token,

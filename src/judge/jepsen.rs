@@ -218,7 +218,7 @@ fn write_operation(
 ) {
     let of_key = &history.keys[key];
     let name = |number: u32| {
-        let name = &*history.names[number as usize];
+        let name = &*of_key.names[number as usize];
         match name.parse::<i64>() {
             Ok(number) => number.to_string(),
             Err(_) => edn::quoted(name),

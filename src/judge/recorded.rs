@@ -89,7 +89,6 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
             servers,
             ..Header::of(model)
         },
-        names: pass.names,
         keys: vec![pass.key],
         skipped: 0,
     }
@@ -106,7 +105,6 @@ fn act(op: Op) -> Option<Act> {
 
 struct Pass {
     numbers: VecMap<Name, u32>,
-    names: Vec<Name>,
     key: KeyHistory,
     /// Calls that have not returned, by host and number.
     open: VecMap<(u32, u32), usize>,
@@ -118,7 +116,6 @@ impl Default for Pass {
     fn default() -> Self {
         Pass {
             numbers: VecMap::new(),
-            names: Vec::new(),
             key: KeyHistory {
                 key: ONLY_KEY.into(),
                 ..KeyHistory::default()
@@ -131,10 +128,10 @@ impl Default for Pass {
 
 impl Pass {
     fn number(&mut self, name: &Name) -> u32 {
-        let next = self.names.len() as u32;
+        let next = self.key.names.len() as u32;
         let number = *self.numbers.entry(name.clone()).or_insert(next);
         if number == next {
-            self.names.push(name.clone());
+            self.key.names.push(name.clone());
         }
         number
     }

@@ -168,7 +168,7 @@ pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterio
     let model = history.header.model;
     let mut verdicts = by_intervals(history, key, exclusion(history, key));
     if key.calls.iter().any(|call| call.token.is_some()) {
-        let regressed = grant_tokens::check(key, &history.names, model);
+        let regressed = grant_tokens::check(key, model);
         let verdict = Verdict::new(
             regressed,
             || grant_tokens::had_opportunity(key),
@@ -177,7 +177,7 @@ pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterio
         verdicts.push((Criterion::GrantTokens, verdict));
     }
     if model.knows_owners() {
-        let unheld = unheld_release::check(key, &history.names);
+        let unheld = unheld_release::check(key);
         let verdict = Verdict::new(
             unheld,
             || unheld_release::had_opportunity(key),
@@ -209,7 +209,7 @@ fn by_intervals(
     key: &KeyHistory,
     exclusion: Criterion,
 ) -> Vec<(Criterion, Verdict)> {
-    let intervals = Intervals::of(key, &history.names, history.header.model);
+    let intervals = Intervals::of(key, history.header.model);
     let timeline = Timeline::of(&intervals.history);
     let mut verdicts = Vec::new();
     if exclusion == Criterion::Permits {
@@ -312,7 +312,7 @@ pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result
     };
     Ok(match found {
         Found::Order => Verdict::Holds,
-        Found::None(stuck) => Verdict::Violated(describe(history, key, &stuck)),
+        Found::None(stuck) => Verdict::Violated(describe(key, &stuck)),
         Found::BudgetSpent {
             ordered,
             calls,
@@ -364,10 +364,10 @@ fn searched(key: &KeyHistory, is_leased: bool, servers: u32) -> Vec<Searched> {
     searched
 }
 
-fn describe(history: &LockHistory, key: &KeyHistory, stuck: &Stuck) -> Evidence {
+fn describe(key: &KeyHistory, stuck: &Stuck) -> Evidence {
     let call = &key.calls[stuck.call];
     let before = stuck.before.iter().map(|&index| &key.calls[index]);
-    let told: Vec<String> = before.clone().map(|call| outline(history, call)).collect();
+    let told: Vec<String> = before.clone().map(|call| outline(key, call)).collect();
     let before_it = match told.len() {
         0 => String::new(),
         _ => format!(", the last of them {}", told.join(", ")),
@@ -375,13 +375,13 @@ fn describe(history: &LockHistory, key: &KeyHistory, stuck: &Stuck) -> Evidence 
     let what = format!(
         "no order of the calls explains {}: those before it can be put in order{before_it}, and with it \
          no more",
-        outline(history, call),
+        outline(key, call),
     );
     let lines = before.clone().chain([call]).flat_map(Call::lines);
     let at_ns = call.returned.map_or(call.invoked_ns, |(at_ns, _)| at_ns);
     let mut clients: Vec<Name> = Vec::new();
     for call in before.clone().chain([call]) {
-        let name = &history.names[call.process as usize];
+        let name = &key.names[call.process as usize];
         if !clients.contains(name) {
             clients.push(name.clone());
         }
@@ -395,8 +395,8 @@ fn describe(history: &LockHistory, key: &KeyHistory, stuck: &Stuck) -> Evidence 
     Evidence::new(violation, lines)
 }
 
-fn outline(history: &LockHistory, call: &Call) -> String {
-    let process = &history.names[call.process as usize];
+fn outline(key: &KeyHistory, call: &Call) -> String {
+    let process = &key.names[call.process as usize];
     let act = match call.act {
         Act::Acquire => "acquire",
         Act::Release => "release",

@@ -106,8 +106,7 @@ pub(super) fn picture(judged: &Judged, name: &Path, out: &Path) -> anyhow::Resul
         return Ok(None);
     };
     let key = &judged.history.keys[place];
-    let around =
-        Intervals::of(key, &judged.history.names, judged.history.header.model).around(evidence);
+    let around = Intervals::of(key, judged.history.header.model).around(evidence);
     let file = name
         .file_name()
         .map_or_else(String::new, |file| file.to_string_lossy().into_owned());

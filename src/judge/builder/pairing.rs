@@ -1,5 +1,9 @@
 //! Finds the return of each call, and what each line says of which lock.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use locklab_history::Name;
+
 use super::{Line, Numbered};
 use crate::history::{Access, Call, KeyHistory, ONLY_KEY, Outcome, Point, What};
 use crate::models::Act;
@@ -7,8 +11,12 @@ use crate::raw::{Bad, F, Type};
 
 /// Finds the return of each call.
 pub(super) struct Pairing {
+    /// Processes and owners.
+    names: Vec<Name>,
     keys: Numbered,
     histories: Vec<KeyHistory>,
+    /// Per key: the numbers that processes and owners have in its history.
+    numbers: Vec<BTreeMap<u32, u32>>,
     /// Per process: its call that has not returned yet, as key and index.
     open: Vec<Option<(usize, usize)>>,
     /// Per process: when it sent the access that has not been answered yet.
@@ -16,20 +24,23 @@ pub(super) struct Pairing {
     /// Per key: the last access, as time and line.
     accessed: Vec<Option<(u64, u32)>>,
     /// Per process: the keys in which it appears.
-    appears: Vec<Vec<usize>>,
+    appears: Vec<BTreeSet<usize>>,
     /// Per process: the owner that it last called as.
     owners: Vec<Option<u32>>,
 }
 
 impl Pairing {
-    pub(super) fn new(processes: usize, keys: Numbered) -> Pairing {
+    pub(super) fn new(names: Vec<Name>, keys: Numbered) -> Pairing {
+        let processes = names.len();
         let mut pairing = Pairing {
+            names,
             keys,
             histories: Vec::new(),
+            numbers: Vec::new(),
             open: vec![None; processes],
             asked_ns: vec![None; processes],
             accessed: Vec::new(),
-            appears: vec![Vec::new(); processes],
+            appears: vec![BTreeSet::new(); processes],
             owners: vec![None; processes],
         };
         pairing.make_room();
@@ -39,6 +50,7 @@ impl Pairing {
     fn make_room(&mut self) {
         for name in &self.keys.names[self.histories.len()..] {
             self.accessed.push(None);
+            self.numbers.push(BTreeMap::new());
             self.histories.push(KeyHistory {
                 key: (**name).into(),
                 ..KeyHistory::default()
@@ -49,11 +61,24 @@ impl Pairing {
     fn key(&mut self, line: &Line) -> usize {
         let key = line.key.unwrap_or_else(|| self.keys.of(ONLY_KEY)) as usize;
         self.make_room();
-        let appears = &mut self.appears[line.process as usize];
-        if !appears.contains(&key) {
-            appears.push(key);
-        }
+        self.appears[line.process as usize].insert(key);
         key
+    }
+
+    /// The number of a process, or of an owner, in the history of a key.
+    fn number(&mut self, key: usize, name: u32) -> u32 {
+        let names = &mut self.histories[key].names;
+        let number = self.numbers[key].entry(name).or_insert_with(|| {
+            names.push(self.names[name as usize].clone());
+            names.len() as u32 - 1
+        });
+        *number
+    }
+
+    /// The number of the holder that a line is about.
+    fn holder(&mut self, key: usize, line: &Line) -> u32 {
+        let owner = line.owner.or(self.owners[line.process as usize]);
+        self.number(key, owner.unwrap_or(line.process))
     }
 
     pub(super) fn take(&mut self, line: &Line) -> Result<(), Bad> {
@@ -100,11 +125,12 @@ impl Pairing {
         }
         let key = self.key(line);
         self.owners[process] = line.owner.or(self.owners[process]);
+        let holder = self.holder(key, line);
+        let number = self.number(key, line.process);
         let history = &mut self.histories[key];
         let call = history.calls.len();
-        let holder = self.owners[process].unwrap_or(line.process);
         history.calls.push(Call {
-            process: line.process,
+            process: number,
             holder,
             act,
             invoked_ns: line.at_ns,
@@ -175,8 +201,7 @@ impl Pairing {
     }
 
     fn lose(&mut self, key: usize, line: &Line) {
-        let holder = line.owner.or(self.owners[line.process as usize]);
-        let holder = holder.unwrap_or(line.process);
+        let holder = self.holder(key, line);
         self.histories[key]
             .points
             .push(point(line, holder, What::Lost));
@@ -212,7 +237,7 @@ impl Pairing {
             });
         }
         self.accessed[key] = Some((line.at_ns, line.line));
-        let holder = line.owner.or(self.owners[process]).unwrap_or(line.process);
+        let holder = self.holder(key, line);
         let access = Access {
             writes: line.f == F::Write,
             accepted: line.kind == Type::Ok,
@@ -220,7 +245,7 @@ impl Pairing {
             version: line.version,
             based_on: line.based_on,
         };
-        history
+        self.histories[key]
             .points
             .push(point(line, holder, What::Access(access)));
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use crate::evidence::Evidence;
 use crate::json_lines;
 use crate::models::ModelName;
 use crate::verdict::{Criterion, Verdict, judge_key};
@@ -155,6 +156,89 @@ proptest! {
             });
             prop_assert_eq!(alone, moved, "{}", model);
         }
+    }
+}
+
+/// Where lines have times their order in the file says nothing, but for lines of one process at one instant, and for
+/// accesses.
+fn shuffled(lines: &[Line], seed: u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..lines.len()).collect();
+    let mut state = seed;
+    for place in (1..order.len()).rev() {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        order.swap(place, (state >> 33) as usize % (place + 1));
+    }
+    // The lines of each process come in their order again.
+    for owner in 0..PROCESSES {
+        let is_theirs = |place: &usize| lines[*place].owner == owner;
+        let mut theirs: Vec<usize> = order.iter().copied().filter(is_theirs).collect();
+        theirs.sort_unstable();
+        let mut theirs = theirs.into_iter();
+        for place in &mut order {
+            if lines[*place].owner == owner {
+                *place = theirs.next().expect("as many as before");
+            }
+        }
+    }
+    order
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_order_of_lines_changes_no_verdict(
+        drawn in drawn(),
+        has_leases: bool,
+        coarse in 1..8_u32,
+        seed: u64,
+        bystanders in prop_oneof![Just(0), Just(70)],
+    ) {
+        let is_call = |it: &&Drawn| !matches!(it.1, Does::Reads | Does::Writes);
+        let drawn: Vec<Drawn> = drawn.iter().filter(is_call).copied().collect();
+        let mut lines = lines(&drawn, ModelName::Renewal, has_leases);
+        for line in &mut lines {
+            let (before, rest) = line.text.split_once("\"time\":").expect("a time");
+            let end = rest.find(',').unwrap_or(rest.len());
+            let time: u32 = rest[..end].parse().expect("a number");
+            line.text = format!("{before}\"time\":{}{}", time / coarse * coarse, &rest[end..]);
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let who = |line: &Line| format!("\"process\":\"o{}\"", line.owner);
+        let text = |order: &[usize]| -> String {
+            let mut text = String::from("{\"lock-history\":1,\"unit\":\"ms\",\"model\":\"renewal\"}\n");
+            for place in order {
+                text += &format!("{{{},{}}}\n", who(&lines[*place]), lines[*place].text);
+            }
+            // Many lines at an instant of other processes at another lock.
+            for other in 0..bystanders {
+                text += &format!("{{\"process\":\"b{other}\",\"type\":\"invoke\",\"f\":\"acquire\",\"key\":\"other\",\"time\":{coarse}}}\n");
+            }
+            text
+        };
+        let verdicts = |text: &str| {
+            let history = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None).expect("it is read");
+            let key = history.keys.iter().find(|key| key.key == "lock").expect("it is there");
+            let report = judge_key(&history, key, BUDGET);
+            let told = report.verdicts.into_iter().map(|(criterion, verdict)| match verdict {
+                Verdict::Violated(Evidence { violation, .. }) => {
+                    (criterion, format!("{} {}", violation.at_ns, violation.until_ns))
+                }
+                other => (criterion, format!("{other:?}")),
+            });
+            told.collect::<Vec<_>>()
+        };
+        let in_order: Vec<usize> = (0..lines.len()).collect();
+        let (one, other) = (text(&in_order), text(&shuffled(&lines, seed)));
+        prop_assert_eq!(verdicts(&one), verdicts(&other), "{}\n{}", one, other);
     }
 }
 

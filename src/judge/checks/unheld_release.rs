@@ -5,7 +5,6 @@
 //! holder had the lock, and has lost it to somebody.
 
 use locklab_check::{Ms, Violation};
-use locklab_history::Name;
 
 use crate::evidence::Evidence;
 use crate::history::{KeyHistory, Outcome, What};
@@ -18,8 +17,8 @@ pub fn had_opportunity(key: &KeyHistory) -> bool {
 }
 
 /// The first release without a grant.
-pub fn check(key: &KeyHistory, names: &[Name]) -> Option<Evidence> {
-    let mut had: Vec<u64> = vec![0; names.len()];
+pub fn check(key: &KeyHistory) -> Option<Evidence> {
+    let mut had: Vec<u64> = vec![0; key.names.len()];
     for point in &key.points {
         let (What::Invoked(index) | What::Returned(index)) = point.what else {
             continue;
@@ -34,13 +33,13 @@ pub fn check(key: &KeyHistory, names: &[Name]) -> Option<Evidence> {
                 None => {
                     let what = format!(
                         "{} released the lock at {} without having been granted it",
-                        names[call.process as usize],
+                        key.names[call.process as usize],
                         Ms(point.at_ns),
                     );
                     let violation = Violation {
                         at_ns: point.at_ns,
                         until_ns: point.at_ns,
-                        clients: vec![names[call.process as usize].clone()],
+                        clients: vec![key.names[call.process as usize].clone()],
                         what,
                     };
                     return Some(Evidence::new(violation, call.lines()));
