@@ -5,9 +5,10 @@ mod pairing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::pairing::Pairing;
+use crate::amount::Amount;
 use crate::history::{Clock, Deadline, LockHistory};
 use crate::models::ModelName;
-use crate::raw::{Amount, Bad, F, Header, RawEvent, Type, Unit};
+use crate::raw::{Bad, F, Header, RawEvent, Type, Unit};
 use locklab_history::Name;
 use locklab_values::units::ns_from_ms;
 

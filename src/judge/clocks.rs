@@ -35,8 +35,8 @@ pub(crate) fn readings(key: &KeyHistory) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Per call, the true time until which nobody else may be granted the lock by its grant or its
-/// extension: when its process's own clock reached the deadline, or the process knew that it had lost
+/// Per call, the true time until which nobody else may be granted the lock by its grant or its extension, also one of
+/// unknown outcome: when its process's own clock reached the deadline, or the process knew that it had lost
 /// the lock. `None` if nothing ends it.
 pub(crate) fn true_deadlines(key: &KeyHistory) -> Vec<Option<u64>> {
     let holders = key
@@ -66,7 +66,17 @@ pub(crate) fn true_deadlines(key: &KeyHistory) -> Vec<Option<u64>> {
                     *end = Some(end.unwrap_or(u64::MAX).min(point.at_ns));
                 }
             }
-            What::Invoked(_) | What::Access(_) | What::Clocks => {}
+            // It may have taken effect at once, or at any later time.
+            What::Invoked(index) => {
+                let call = &key.calls[index];
+                if call.outcome == Outcome::Unknown
+                    && call.act == Act::Extend
+                    && call.deadline.is_some()
+                {
+                    state.watch(index, call, &mut ends);
+                }
+            }
+            What::Access(_) | What::Clocks => {}
         }
     }
     for state in &mut states {

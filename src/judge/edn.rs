@@ -13,8 +13,8 @@ pub enum Value {
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A number with a fraction.
-    Float(f64),
+    /// A number with a fraction, as it is written.
+    Fraction(String),
     /// `"text"`.
     Text(String),
     /// `:keyword`, without the colon.
@@ -258,8 +258,9 @@ impl<'t> Reader<'t> {
         if let Ok(number) = word.strip_suffix('N').unwrap_or(word).parse() {
             return Ok(Value::Integer(number));
         }
-        match word.strip_suffix('M').unwrap_or(word).parse() {
-            Ok(number) => Ok(Value::Float(number)),
+        let fraction = word.strip_suffix('M').unwrap_or(word);
+        match fraction.parse::<f64>() {
+            Ok(_) => Ok(Value::Fraction(fraction.into())),
             Err(_) => Err(self.error(&format!("invalid number `{word}`"))),
         }
     }
@@ -323,8 +324,8 @@ mod tests {
         check("true", Value::Bool(true));
         check("-12", Value::Integer(-12));
         check("12N", Value::Integer(12));
-        check("1.5e3", Value::Float(1500.0));
-        check("2.5M", Value::Float(2.5));
+        check("1.5e3", Value::Fraction("1.5e3".into()));
+        check("2.5M", Value::Fraction("2.5".into()));
         check(r#""a\n\"\u0041\\""#, Value::Text("a\n\"A\\".into()));
         check(":f/g", keyword("f/g"));
         check("sym", Value::Symbol("sym".into()));

@@ -5,7 +5,8 @@
 //! asked for before its release returned: that grant is not surely held.
 //!
 //! A process that asks again when the deadline of its grant is over holds nothing by that grant any
-//! more. `release` ends the newest grant of its holder, `lost` and `crash` end all.
+//! more. `release` ends the newest grant of its holder, `lost` and `crash` end all, and so does a new grant of a lock
+//! that cannot be held twice.
 
 use locklab_check::Violation;
 use locklab_history::timeline::{Grant, Timeline};
@@ -213,12 +214,29 @@ impl<'k> Pass<'k> {
                 self.loose_until_ns = self.loose_until_ns.max(Some(until_ns));
                 self.end_all(point, clocks);
             }
-            Act::Release => self.end(point, clocks, index, call.permits),
-            Act::Extend => {}
+            Act::Release => self.end(point, clocks, Some(index), call.permits),
+            Act::Extend => self.shorten(point, clocks, call),
         }
         let op = op(call.act);
         let call = index as u32;
         self.record(point, clocks, Event::Invoke { call, op });
+    }
+
+    /// A call that may make the lease shorter may do so at once.
+    fn shorten(&mut self, point: &Point, clocks: (u64, u64), call: &Call) {
+        let left_ns = |deadline: Deadline| {
+            let now_ns = shown(deadline.clock, point.at_ns, clocks);
+            deadline.at_ns.saturating_sub(now_ns)
+        };
+        let open = self.holders[point.holder as usize].open.last_mut();
+        if let (Some(open), Some(deadline)) = (open, call.deadline)
+            && call.outcome != Outcome::Failed
+            && { open.deadline }.is_none_or(|longer| left_ns(deadline) < left_ns(longer))
+        {
+            open.deadline = Some(deadline);
+            let open = *open;
+            self.believe(point, clocks, open);
+        }
     }
 
     /// Whether it may release the grant of anybody.
@@ -241,13 +259,15 @@ impl<'k> Pass<'k> {
         }
     }
 
-    /// Ends the newest grants of a holder, up to as many permits as it returns.
-    fn end(&mut self, point: &Point, clocks: (u64, u64), release: usize, mut permits: u32) {
+    /// Ends the newest grants of a holder, up to as many permits as it returns, by a call of release if there was one.
+    fn end(&mut self, point: &Point, clocks: (u64, u64), release: Option<usize>, mut permits: u32) {
         while permits > 0
             && let Some(open) = self.holders[point.holder as usize].open.pop()
         {
             self.record(point, clocks, Event::BeliefEnds { grant: open.number });
-            self.releases.insert(release, open.number);
+            if let Some(release) = release {
+                self.releases.insert(release, open.number);
+            }
             let left = open.permits.saturating_sub(permits);
             permits = permits.saturating_sub(open.permits);
             if left > 0 {
@@ -313,6 +333,10 @@ impl<'k> Pass<'k> {
         self.record(point, clocks, complete);
         match (call.act, call.outcome) {
             (Act::Acquire, Outcome::Ok) if self.loose_until_ns < Some(call.invoked_ns) => {
+                // Who is granted a lock that it cannot hold twice has lost it before.
+                if !self.model.is_held_again(call.shared) {
+                    self.end(point, clocks, None, u32::MAX);
+                }
                 let open = Open {
                     number: 0,
                     deadline: call.deadline,

@@ -10,11 +10,12 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::amount::Amount;
 use crate::builder::Builder;
 use crate::edn::{self, Value};
 use crate::history::{Access, Clock, LockHistory, Outcome, Point, What};
 use crate::models::{Act, ModelName};
-use crate::raw::{Amount, Bad, F, Header, InputError, RawEvent, Text, Type};
+use crate::raw::{Bad, F, Header, InputError, RawEvent, Text, Type};
 
 /// The model of a history without one: Jepsen's own.
 pub const MODEL: ModelName = ModelName::Mutex;
@@ -94,8 +95,11 @@ impl<'v> Operation<'v> {
 
     fn amount(&self, keyword: &str) -> Result<Option<Amount>, String> {
         match self.get(keyword) {
-            Some(Value::Float(number)) if *number >= 0.0 => Ok(Some(Amount::Fraction(*number))),
-            _ => Ok(self.number(keyword)?.map(Amount::Whole)),
+            Some(Value::Fraction(text)) => match text.parse() {
+                Ok(amount) => Ok(Some(amount)),
+                Err(expected) => Err(format!(":{keyword} is {expected}")),
+            },
+            _ => Ok(self.number(keyword)?.map(Amount::from)),
         }
     }
 }

@@ -21,6 +21,7 @@
 //! - The EDN reader is ours: what histories need is a page, and the crates that read EDN have no lines
 //!   in their errors.
 
+mod amount;
 mod builder;
 pub mod checks;
 mod clocks;

@@ -136,6 +136,15 @@ impl ModelName {
         self != ModelName::Mutex
     }
 
+    /// Whether a holder can be granted the lock, for reading or not, while it holds it.
+    pub fn is_held_again(self, shared: bool) -> bool {
+        match self {
+            ModelName::Reentrant | ModelName::Semaphore => true,
+            ModelName::ReadWrite => shared,
+            _ => false,
+        }
+    }
+
     /// Whether grants exclude one another, but for readers.
     pub fn is_exclusive(self) -> bool {
         self != ModelName::Semaphore

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-use locklab_values::units::{NS_PER_MS, NS_PER_S, NS_PER_US};
-
+use crate::amount::Amount;
 use crate::models::ModelName;
 
 /// The version of the schema that this build reads and writes.
@@ -72,12 +71,13 @@ pub enum Unit {
 }
 
 impl Unit {
-    fn ns(self) -> u64 {
+    /// The power of ten that it has nanoseconds.
+    pub(crate) fn power(self) -> i32 {
         match self {
-            Unit::Ns => 1,
-            Unit::Us => NS_PER_US,
-            Unit::Ms => NS_PER_MS,
-            Unit::S => NS_PER_S,
+            Unit::Ns => 0,
+            Unit::Us => 3,
+            Unit::Ms => 6,
+            Unit::S => 9,
         }
     }
 }
@@ -146,7 +146,7 @@ pub enum RawClock {
 }
 
 /// One line. Both formats are read into this form.
-#[derive(Debug, Clone, DeriveDeserialize, Serialize)]
+#[derive(Debug, Clone, DeriveDeserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawEvent<'a> {
     /// The process, one thread of control.
@@ -158,52 +158,52 @@ pub struct RawEvent<'a> {
     /// The operation.
     pub f: F,
     /// When, on the clock that orders the history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub time: Option<Amount>,
     /// The lock.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default)]
     pub key: Option<Text<'a>>,
     /// The identity under which the lock is held, if it is not the process.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, default)]
     pub owner: Option<Text<'a>>,
     /// The fencing token.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub token: Option<u64>,
     /// When the grant ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub deadline: Option<Amount>,
     /// The clock of `deadline`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub clock: Option<RawClock>,
     /// How long the grant lasts, from the time of this line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub validity: Option<Amount>,
     /// Whether it is a reader's.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub shared: bool,
     /// How many permits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub permits: Option<u32>,
     /// The reading of the process's wall clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub wall: Option<Amount>,
     /// The reading of the process's monotonic clock.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub mono: Option<Amount>,
     /// The resource's version: what a read returned, what a write made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub version: Option<u64>,
     /// The version that a write was computed from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub based_on: Option<u64>,
     /// Anything, for people.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[expect(dead_code, reason = "so that it is no unknown field")]
+    #[serde(borrow, default)]
     pub note: Option<Text<'a>>,
 }
 
 /// A name: a string, or a whole number.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text<'a>(pub Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
@@ -233,54 +233,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
             }
         }
         deserializer.deserialize_any(Name)
-    }
-}
-
-/// A time or a duration, in the unit of the header.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum Amount {
-    /// A whole number of them.
-    Whole(u64),
-    /// With a fraction.
-    Fraction(f64),
-}
-
-impl Amount {
-    /// The amount in nanoseconds; `None` if it is too large for one, or no number.
-    pub fn ns(self, unit: Unit) -> Option<u64> {
-        match self {
-            Amount::Whole(number) => number.checked_mul(unit.ns()),
-            Amount::Fraction(number) => {
-                let ns = (number * unit.ns() as f64).round();
-                (0.0..u64::MAX as f64).contains(&ns).then_some(ns as u64)
-            }
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Amount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Number;
-        impl Visitor<'_> for Number {
-            type Value = Amount;
-
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("a number that is not negative")
-            }
-
-            fn visit_u64<E>(self, number: u64) -> Result<Amount, E> {
-                Ok(Amount::Whole(number))
-            }
-
-            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Amount, E> {
-                match number >= 0.0 {
-                    true => Ok(Amount::Fraction(number)),
-                    false => Err(E::invalid_value(de::Unexpected::Float(number), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Number)
     }
 }
 

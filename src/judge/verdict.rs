@@ -337,7 +337,8 @@ fn searched(key: &KeyHistory, is_leased: bool, servers: u32) -> Vec<Searched> {
         // On several servers a release may have deleted what was left of a lock that was lost.
         let may_be_rest = servers > 1 && call.act == Act::Release;
         let is_known = call.outcome == Outcome::Ok && !may_be_rest;
-        let changes = is_known || call.act != Act::Extend;
+        // An extension of unknown outcome may have made the lease shorter.
+        let changes = is_known || call.act != Act::Extend || deadlines[index].is_some();
         if call.outcome == Outcome::Failed || !changes {
             continue;
         }

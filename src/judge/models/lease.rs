@@ -4,7 +4,8 @@
 //! deadline on the lock may expire, at any moment or never, so it is free for the next call of acquire
 //! that takes effect at or after the deadline, and still its holder's if the holder releases or extends
 //! it first. A grant without a deadline never expires. A grant that nobody was told of may expire at
-//! once. An extension replaces the deadline.
+//! once. An extension replaces the deadline; one that nobody was told of can only make it earlier, since its holder
+//! counts on nothing more.
 //!
 //! A call takes effect between its invocation and its return, and calls take effect in the order of
 //! time. The state has the earliest time at which the last of them can have. An earlier time forbids
@@ -52,11 +53,12 @@ impl Model for Lease {
                 next.least = next_token(state.least, call.token)?;
             }
             (_, Some((holder, until_ns))) if holder == call.holder => match call.act {
-                Act::Extend => {
-                    let is_told = call.is_known && call.deadline_ns.is_some();
-                    let until_ns = if is_told { deadline_ns() } else { until_ns };
-                    next.held = Some((holder, until_ns));
+                Act::Extend if call.is_known => {
+                    next.held = Some((holder, call.deadline_ns.unwrap_or(until_ns)));
                 }
+                // What changes nothing need not be tried.
+                Act::Extend if deadline_ns() >= until_ns => return None,
+                Act::Extend => next.held = Some((holder, deadline_ns())),
                 _ => next.held = None,
             },
             _ => return None,
