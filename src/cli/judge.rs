@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use super::{Exit, number};
 use locklab_experiments::data;
 use locklab_experiments::output::{self, Stdout};
-use locklab_judge::{Criterion, KeyReport, ModelName, Verdict, jepsen};
+use locklab_judge::{Criterion, Given, KeyReport, ModelName, Pairs, Verdict, jepsen};
 
 mod read;
 mod tell;
@@ -19,12 +19,13 @@ const EXAMPLES: &str = "\
 Examples:
   locklab judge history.jsonl
   locklab judge --model owner store/latest/history.edn
+  locklab judge --model semaphore --permits 2 store/latest/history.edn
   locklab judge - < history.jsonl
   locklab judge history.jsonl --format edn > history.edn
   locklab judge target/locklab/kleppmann-k1/seed-3.jsonl
 
 HISTORY is a log of a lock's calls: JSON lines in the schema of docs/judge.md,
-Jepsen's EDN, or a recording of `locklab run`.
+Jepsen's EDN or JSON, or a recording of `locklab run`.
 
 Exit codes: 0 nothing that the lock promises is violated; 1 the history cannot
 be used; 2 violated; 3 inconclusive: the lock was never contended, or the budget
@@ -39,6 +40,12 @@ pub(super) struct Options {
     /// The kind of lock; by default that of the header, and `mutex` for EDN
     #[arg(long, value_name = "MODEL", value_parser = model_parser())]
     model: Option<ModelName>,
+    /// How many permits a semaphore has; by default as many as its header says, or 1
+    #[arg(long, value_name = "N", value_parser = number::whole::<u32>(1..=u64::from(u32::MAX)))]
+    permits: Option<u32>,
+    /// What the first of two texts in a `:value` of Jepsen's is
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pairs: Option<First>,
     /// How many steps the search for an order may try, for each lock
     #[arg(long, value_name = "STEPS", default_value_t = BUDGET, value_parser = number::whole::<u64>(1..=u64::MAX))]
     budget: u64,
@@ -67,13 +74,30 @@ enum Format {
     Edn,
 }
 
+/// What the first of two texts is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum First {
+    /// The lock, as jepsen.independent writes it
+    Lock,
+    /// Of no lock: a client with an id, say; both are passed over
+    Value,
+}
+
 pub(super) fn judge(options: &Options) -> anyhow::Result<Exit> {
     let file = read::bytes(&options.history)?;
     let name = match options.history == Path::new("-") {
         true => PathBuf::from("standard input"),
         false => options.history.clone(),
     };
-    let input = Input::read(&file, &name, options.model)?;
+    let given = Given {
+        model: options.model,
+        permits: options.permits,
+        pairs: options.pairs.map(|first| match first {
+            First::Lock => Pairs::Lock,
+            First::Value => Pairs::Value,
+        }),
+    };
+    let input = Input::read(&file, &name, &given)?;
     drop(file);
     if let Some(Format::Edn) = options.format {
         output::print_exactly(&jepsen::write(&input.into_log(options.model)))?;

@@ -21,6 +21,7 @@ pub(crate) struct Builder {
     /// Per process: on which clocks its deadlines are.
     clocks: Vec<[bool; 3]>,
     pub(crate) skipped: usize,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A line with its names numbered.
@@ -72,6 +73,7 @@ impl Builder {
             lines: Vec::new(),
             clocks: Vec::new(),
             skipped: 0,
+            notes: Vec::new(),
         }
     }
 
@@ -175,6 +177,7 @@ impl Builder {
             header: self.header,
             keys: pairing.finish(),
             skipped: self.skipped,
+            notes: self.notes,
         })
     }
 

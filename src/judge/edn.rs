@@ -1,5 +1,6 @@
 //! A reader of EDN, as far as histories need it: every value of the format, and the line on which it
-//! begins. Strict: what it does not know is an error, not a guess.
+//! begins. Strict: what it does not know is an error, not a guess. An array of JSON's objects is read as the same
+//! values, their names as keywords.
 
 /// The deepest nesting that is read.
 const DEEPEST: u32 = 64;
@@ -60,6 +61,7 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
     let mut reader = Reader {
         rest: text,
         line: 1,
+        is_json: is_json(text),
     };
     reader.skip()?;
     let is_one = reader.rest.starts_with(['[', '(']);
@@ -92,9 +94,18 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
     }
 }
 
+/// Whether a text begins like an array of JSON's objects. In EDN no operation begins with a text.
+fn is_json(text: &str) -> bool {
+    let after = |text: &'_ str, first: char| text.trim_start().strip_prefix(first).map(str::len);
+    let inside = |left: usize| &text[text.len() - left..];
+    let object = after(text, '[').and_then(|left| after(inside(left), '{'));
+    object.is_some_and(|left| after(inside(left), '"').is_some())
+}
+
 struct Reader<'t> {
     rest: &'t str,
     line: u32,
+    is_json: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -164,7 +175,15 @@ impl<'t> Reader<'t> {
                     format!("this has no end: `{closing}` is missing; is the file truncated?");
                 return Err(EdnError { line, what });
             }
-            values.push(self.value(depth + 1)?);
+            let value = self.value(depth + 1)?;
+            if self.is_json && closing == '}' && values.len() % 2 == 0 {
+                self.skip()?;
+                if !self.rest.starts_with(':') {
+                    return Err(self.error("a name without `:` and a value"));
+                }
+                self.advance(1);
+            }
+            values.push(value);
         }
     }
 
@@ -180,7 +199,10 @@ impl<'t> Reader<'t> {
         let mut values = values.into_iter();
         let mut entries = Vec::with_capacity(values.len() / 2);
         while let (Some(key), Some(value)) = (values.next(), values.next()) {
-            entries.push((key, value));
+            entries.push(match key {
+                Value::Text(name) if self.is_json => (Value::Keyword(name), value),
+                key => (key, value),
+            });
         }
         Ok(Value::Map(entries))
     }
@@ -217,6 +239,7 @@ impl<'t> Reader<'t> {
                     Some('t') => '\t',
                     Some('r') => '\r',
                     Some(c @ ('"' | '\\')) => c,
+                    Some('/') if self.is_json => '/',
                     Some('u') => {
                         let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
                         let code = u32::from_str_radix(&digits, 16).ok();
@@ -250,6 +273,7 @@ impl<'t> Reader<'t> {
         if !digits.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(match word {
                 "nil" => Value::Nil,
+                "null" if self.is_json => Value::Nil,
                 "true" => Value::Bool(true),
                 "false" => Value::Bool(false),
                 _ => Value::Symbol(word.into()),

@@ -18,6 +18,8 @@ pub struct LockHistory {
     pub keys: Vec<KeyHistory>,
     /// How many operations were passed over, since they are not a lock's: those of Jepsen's nemesis.
     pub skipped: usize,
+    /// How else it was read than it is written: fields that were passed over, and returns that are refusals.
+    pub notes: Vec<String>,
 }
 
 /// The history of one lock.

@@ -214,7 +214,10 @@ impl<'k> Pass<'k> {
                 self.loose_until_ns = self.loose_until_ns.max(Some(until_ns));
                 self.end_all(point, clocks);
             }
-            Act::Release => self.end(point, clocks, Some(index), call.permits),
+            Act::Release => {
+                self.bring_forward(call);
+                self.end(point, clocks, Some(index), call.permits);
+            }
             Act::Extend => self.shorten(point, clocks, call),
         }
         let op = op(call.act);
@@ -256,6 +259,15 @@ impl<'k> Pass<'k> {
                 let ends = Event::BeliefEnds { grant: open.number };
                 self.record(&theirs, clocks, ends);
             }
+        }
+    }
+
+    /// A writer that reads as well releases one of the two: makes the newest grant of that kind the newest.
+    fn bring_forward(&mut self, call: &Call) {
+        let open = &mut self.holders[call.holder as usize].open;
+        if let Some(place) = open.iter().rposition(|open| open.shared == call.shared) {
+            let released = open.remove(place);
+            open.push(released);
         }
     }
 

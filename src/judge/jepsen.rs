@@ -3,19 +3,27 @@
 //! An operation is a map with `:process`, `:type`, `:f`, `:value` and `:time` (nanoseconds). A lock's
 //! name is in `:key`, or is the first of two elements of `:value`, as in `jepsen.independent`. All
 //! other fields of the schema are read as keywords of the same name, from the operation or from a map
-//! in `:value`; `:fence` is a token, and with the model `fenced` so is a number in `:value`. Operations
-//! of the nemesis are passed over, and so are keywords that this reader does not know.
+//! in `:value`; `:fence` is a token, unless it is 0, which is none, and with the model `fenced` so is a number in
+//! `:value`. An operation that returned `:ok` with the value `false` was refused. Operations of the nemesis are passed
+//! over. What else this reader does not use is listed in [`LockHistory::notes`].
+//!
+//! Jepsen's JSON, an array of objects with the same names, is read too.
+
+mod write;
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::amount::Amount;
 use crate::builder::Builder;
 use crate::edn::{self, Value};
-use crate::history::{Access, Clock, LockHistory, Outcome, Point, What};
-use crate::models::{Act, ModelName};
-use crate::raw::{Bad, F, Header, InputError, RawEvent, Text, Type};
+use crate::history::{Clock, LockHistory};
+use crate::json_lines;
+use crate::models::ModelName;
+use crate::raw::{Bad, F, Given, Header, InputError, Pairs, RawEvent, Text, Type};
+
+pub use self::write::write;
 
 /// The model of a history without one: Jepsen's own.
 pub const MODEL: ModelName = ModelName::Mutex;
@@ -32,51 +40,177 @@ pub fn is_one(file: &[u8]) -> bool {
 /// # Errors
 ///
 /// If it is not a history; the error has the line.
-pub fn read(file: &[u8], path: &Path, header: Header) -> Result<LockHistory, InputError> {
-    events(file, header).map_err(|bad| bad.of(path))
+pub fn read(file: &[u8], path: &Path, given: &Given) -> Result<LockHistory, InputError> {
+    events(file, given).map_err(|bad| bad.of(path))
 }
 
-fn events(file: &[u8], header: Header) -> Result<LockHistory, Bad> {
+/// What begins the line of our own header, a comment to everybody else.
+const HEADER: &str = ";; lock-history ";
+
+fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
     let text = str::from_utf8(file).map_err(|error| {
         let before = &file[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u32;
         Bad::at(line, "not a text file: invalid UTF-8")
     })?;
     let values = edn::read(text).map_err(|error| Bad::at(error.line, error.what))?;
-    let model = header.model;
+    let header = match text
+        .lines()
+        .next()
+        .and_then(|line| line.strip_prefix(HEADER))
+    {
+        Some(header) => json_lines::header(1, header.as_bytes())?,
+        None => Header::of(MODEL),
+    };
+    let header = given.over(header);
+    let mut reader = Reader {
+        model: header.model,
+        pairs: given.pairs,
+        refused: 0,
+        unused: BTreeMap::new(),
+    };
     let mut builder = Builder::new(header);
     for (line, value) in &values {
-        match event(&Operation(value), model).map_err(|what| Bad::at(*line, what))? {
+        match reader.event(value).map_err(|what| Bad::at(*line, what))? {
             Some(event) => builder.push(*line, &event)?,
             None => builder.skipped += 1,
         }
     }
+    builder.notes = reader.notes();
     builder.finish()
 }
 
-struct Operation<'v>(&'v Value);
+/// Every keyword that is used, beside those that every operation has.
+const USED: &[&str] = &[
+    "key", "owner", "token", "fence", "deadline", "clock", "validity", "shared", "permits", "wall",
+    "mono", "version", "based_on",
+];
+
+/// Those that every operation has.
+const ALWAYS: &[&str] = &["process", "type", "f", "value", "time"];
+
+/// Reads operations, and remembers what it did not use.
+struct Reader {
+    model: ModelName,
+    pairs: Option<Pairs>,
+    /// How many operations returned `false`.
+    refused: u64,
+    /// In how many operations something was passed over, by what it is.
+    unused: BTreeMap<String, u64>,
+}
+
+impl Reader {
+    fn notes(self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.refused > 0 {
+            let times = locklab_values::count::times(self.refused);
+            notes.push(format!(
+                "read as refused, since :ok came with the value false: {times}"
+            ));
+        }
+        if !self.unused.is_empty() {
+            let unused = self
+                .unused
+                .into_iter()
+                .map(|(what, count)| times(&what, count));
+            let unused: Vec<String> = unused.collect();
+            notes.push(format!("passed over: {}", unused.join(", ")));
+        }
+        notes
+    }
+
+    fn passes_over(&mut self, what: String) {
+        *self.unused.entry(what).or_default() += 1;
+    }
+
+    /// Notes what of an operation is not used.
+    fn note_unused(&mut self, operation: &Operation) {
+        let keywords = |map: &Value| -> Vec<String> {
+            let Value::Map(entries) = map else {
+                return Vec::new();
+            };
+            let names = entries.iter().map(|(key, _)| match key {
+                Value::Keyword(name) => name.clone(),
+                _ => "(no keyword)".into(),
+            });
+            names.collect()
+        };
+        for name in keywords(operation.map) {
+            if !USED.contains(&&*name) && !ALWAYS.contains(&&*name) {
+                self.passes_over(format!(":{name}"));
+            }
+        }
+        match operation.value() {
+            None | Some(Value::Nil | Value::Bool(_)) => {}
+            Some(map @ Value::Map(_)) => {
+                for name in keywords(map) {
+                    if !USED.contains(&&*name) {
+                        self.passes_over(format!(":{name} in :value"));
+                    }
+                }
+            }
+            Some(Value::Integer(_)) if self.model == ModelName::Fenced => {}
+            Some(_) => self.passes_over(":value".into()),
+        }
+    }
+}
+
+/// `:index (5 times)`.
+fn times(what: &str, count: u64) -> String {
+    format!("{what} ({})", locklab_values::count::times(count))
+}
+
+struct Operation<'v> {
+    map: &'v Value,
+    /// The lock and the value of `jepsen.independent`.
+    pair: Option<(&'v Value, &'v Value)>,
+}
 
 impl<'v> Operation<'v> {
+    /// # Errors
+    ///
+    /// If it is no operation, or a pair of which nobody knows what it is.
+    fn of(map: &'v Value, pairs: Option<Pairs>) -> Result<Operation<'v>, String> {
+        if !matches!(map, Value::Map(_)) {
+            return Err(
+                "an operation is a map: {:process 0, :type :invoke, :f :acquire, …}".into(),
+            );
+        }
+        let pair = match map.get("value") {
+            Some(Value::Sequence(pair)) if pair.len() == 2 => Some((&pair[0], &pair[1])),
+            _ => None,
+        };
+        let pair = match (pair, pairs) {
+            (Some((Value::Text(_), Value::Text(_))), None) if map.get("key").is_none() => {
+                return Err(
+                    "of the two texts in :value the first may be the lock, as jepsen.independent writes it, or \
+                     a client of the only lock; say which with --pairs lock or --pairs value"
+                        .into(),
+                );
+            }
+            (_, Some(Pairs::Value)) => None,
+            (pair, _) => pair.filter(|_| map.get("key").is_none()),
+        };
+        Ok(Operation { map, pair })
+    }
+
     /// A keyword of the operation, or of the map in its value.
     fn get(&self, keyword: &str) -> Option<&'v Value> {
-        let own = self.0.get(keyword);
+        let own = self.map.get(keyword);
         let own = own.or_else(|| self.value()?.get(keyword));
         own.filter(|value| **value != Value::Nil)
     }
 
     /// The value, without the key of `jepsen.independent`.
     fn value(&self) -> Option<&'v Value> {
-        match self.0.get("value")? {
-            Value::Sequence(pair) if pair.len() == 2 => pair.last(),
-            value => Some(value),
+        match self.pair {
+            Some((_, value)) => Some(value),
+            None => self.map.get("value"),
         }
     }
 
     fn key(&self) -> Option<&'v Value> {
-        self.get("key").or_else(|| match self.0.get("value")? {
-            Value::Sequence(pair) if pair.len() == 2 => pair.first(),
-            _ => None,
-        })
+        self.get("key").or(self.pair.map(|(key, _)| key))
     }
 
     fn name(&self, keyword: &str) -> Result<Option<Text<'v>>, String> {
@@ -114,207 +248,111 @@ fn name<'v>(keyword: &str, value: &'v Value) -> Result<Text<'v>, String> {
     }
 }
 
-/// The line of an operation; `None` if it is the nemesis's, or logs something.
-fn event<'v>(operation: &Operation<'v>, model: ModelName) -> Result<Option<RawEvent<'v>>, String> {
-    if !matches!(operation.0, Value::Map(_)) {
-        return Err("an operation is a map: {:process 0, :type :invoke, :f :acquire, …}".into());
-    }
-    let process = match operation.0.get("process") {
-        Some(Value::Keyword(_)) => return Ok(None),
-        Some(process) => name("process", process)?,
-        None => return Err("this operation has no :process".into()),
-    };
-    let word = |keyword: &str| match operation.0.get(keyword) {
-        Some(Value::Keyword(word)) => Ok(word.as_str()),
-        _ => Err(format!("this operation has no :{keyword}")),
-    };
-    let kind = match word("type")? {
-        "invoke" => Type::Invoke,
-        "ok" => Type::Ok,
-        "fail" => Type::Fail,
-        "info" => Type::Info,
-        other => {
-            return Err(format!(
-                "unknown :type :{other}; there are :invoke, :ok, :fail, :info"
-            ));
-        }
-    };
-    let f = match word("f")? {
-        "acquire" | "lock" => F::Acquire,
-        "release" | "unlock" => F::Release,
-        "extend" => F::Extend,
-        "read" => F::Read,
-        "write" => F::Write,
-        "lost" => F::Lost,
-        "crash" => F::Crash,
-        other => {
-            return Err(format!(
-                "unknown :f :{other}; there are :acquire, :release, :extend, :read, :write, :lost, :crash"
-            ));
-        }
-    };
-    let token = match operation.value() {
-        Some(Value::Integer(token @ 0..)) if model == ModelName::Fenced && kind == Type::Ok => {
-            Some(*token as u64)
-        }
-        _ => None,
-    };
-    let clock = match operation.name("clock")?.as_ref().map(|clock| &*clock.0) {
-        None => None,
-        Some("time") => Some(Clock::Time),
-        Some("wall") => Some(Clock::Wall),
-        Some("mono") => Some(Clock::Mono),
-        Some(other) => {
-            return Err(format!(
-                "unknown :clock :{other}; there are :time, :wall, :mono"
-            ));
-        }
-    };
-    let permits = operation.number("permits")?.map(u32::try_from).transpose();
-    Ok(Some(RawEvent {
-        process,
-        kind,
-        f,
-        time: operation.amount("time")?,
-        key: operation.key().map(|key| name("key", key)).transpose()?,
-        owner: operation.name("owner")?,
-        token: operation
-            .number("token")?
-            .or(operation.number("fence")?)
-            .or(token),
-        deadline: operation.amount("deadline")?,
-        clock,
-        validity: operation.amount("validity")?,
-        shared: operation.get("shared") == Some(&Value::Bool(true)),
-        permits: permits.map_err(|_| ":permits is too large")?,
-        wall: operation.amount("wall")?,
-        mono: operation.amount("mono")?,
-        version: operation.number("version")?,
-        based_on: operation.number("based_on")?,
-        note: None,
-    }))
-}
-
-/// The history in this form, an operation a line, in the order of time.
-pub fn write(history: &LockHistory) -> String {
-    let mut points: Vec<(usize, &Point)> = Vec::new();
-    for (key, of_key) in history.keys.iter().enumerate() {
-        let told = of_key
-            .points
-            .iter()
-            .filter(|point| point.what != What::Clocks);
-        points.extend(told.map(|point| (key, point)));
-    }
-    points.sort_by_key(|(_, point)| (point.at_ns, point.line));
-    let mut text = String::new();
-    for (index, (key, point)) in points.iter().enumerate() {
-        write_operation(&mut text, history, *key, point, index);
-    }
-    text
-}
-
-fn write_operation(
-    text: &mut String,
-    history: &LockHistory,
-    key: usize,
-    point: &Point,
-    index: usize,
-) {
-    let of_key = &history.keys[key];
-    let name = |number: u32| {
-        let name = &*of_key.names[number as usize];
-        match name.parse::<i64>() {
-            Ok(number) => number.to_string(),
-            Err(_) => edn::quoted(name),
-        }
-    };
-    let (process, kind, f) = match point.what {
-        What::Invoked(call) | What::Returned(call) => {
-            let returns = matches!(point.what, What::Returned(_));
-            let call = &of_key.calls[call];
-            let kind = match call.outcome {
-                _ if !returns => "invoke",
-                Outcome::Ok => "ok",
-                Outcome::Failed => "fail",
-                Outcome::Unknown => "info",
-            };
-            let f = match call.act {
-                Act::Acquire => "acquire",
-                Act::Release => "release",
-                Act::Extend => "extend",
-            };
-            (call.process, kind, f)
-        }
-        What::Lost | What::Clocks => (point.holder, "info", "lost"),
-        What::Access(Access {
-            writes, accepted, ..
-        }) => {
-            let kind = if accepted { "ok" } else { "fail" };
-            (point.holder, kind, if writes { "write" } else { "read" })
-        }
-    };
-    // Nothing fails that writes to memory.
-    let _ = write!(
-        text,
-        "{{:index {index}, :process {}, :type :{kind}, :f :{f}, :value nil, :time {}",
-        name(process),
-        point.at_ns,
-    );
-    let mut put = |keyword: &str, value: Option<String>| {
-        if let Some(value) = value {
-            let _ = write!(text, ", :{keyword} {value}");
-        }
-    };
-    put("key", Some(edn::quoted(&of_key.key)));
-    put("wall", point.wall_ns.map(|ns| ns.to_string()));
-    put("mono", point.mono_ns.map(|ns| ns.to_string()));
-    match point.what {
-        What::Invoked(call) | What::Returned(call) => {
-            let returns = matches!(point.what, What::Returned(_));
-            let call = &of_key.calls[call];
-            put(
-                "owner",
-                (call.holder != call.process).then(|| name(call.holder)),
-            );
-            put("shared", call.shared.then(|| "true".into()));
-            put(
-                "permits",
-                (call.permits != 1).then(|| call.permits.to_string()),
-            );
-            if returns {
-                put("token", call.token.map(|token| token.to_string()));
-                put(
-                    "deadline",
-                    call.deadline.map(|deadline| deadline.at_ns.to_string()),
-                );
-                let clock = call.deadline.map(|deadline| match deadline.clock {
-                    Clock::Time => ":time",
-                    Clock::Wall => ":wall",
-                    Clock::Mono => ":mono",
-                });
-                put("clock", clock.map(String::from));
+impl Reader {
+    /// The line of an operation; `None` if it is the nemesis's, or logs something.
+    fn event<'v>(&mut self, map: &'v Value) -> Result<Option<RawEvent<'v>>, String> {
+        let operation = Operation::of(map, self.pairs)?;
+        let process = match map.get("process") {
+            Some(Value::Keyword(_)) => return Ok(None),
+            // As JSON has it.
+            Some(Value::Text(name)) if name == "nemesis" => return Ok(None),
+            Some(process) => name("process", process)?,
+            None => return Err("this operation has no :process".into()),
+        };
+        let word = |keyword: &str| match map.get(keyword) {
+            Some(Value::Keyword(word) | Value::Text(word)) => Ok(word.as_str()),
+            _ => Err(format!("this operation has no :{keyword}")),
+        };
+        let kind = match word("type")? {
+            "invoke" => Type::Invoke,
+            "ok" => Type::Ok,
+            "fail" => Type::Fail,
+            "info" => Type::Info,
+            other => {
+                return Err(format!(
+                    "unknown :type :{other}; there are :invoke, :ok, :fail, :info"
+                ));
             }
-        }
-        What::Access(access) => {
-            put("token", access.token.map(|token| token.to_string()));
-            put("version", access.version.map(|version| version.to_string()));
-            put(
-                "based_on",
-                access.based_on.map(|version| version.to_string()),
-            );
-        }
-        What::Lost | What::Clocks => {}
+        };
+        let f = match word("f")? {
+            "acquire" | "lock" => F::Acquire,
+            "release" | "unlock" => F::Release,
+            "extend" => F::Extend,
+            "read" => F::Read,
+            "write" => F::Write,
+            "lost" => F::Lost,
+            "crash" => F::Crash,
+            other => {
+                return Err(format!(
+                    "unknown :f :{other}; there are :acquire, :release, :extend, :read, :write, :lost, :crash"
+                ));
+            }
+        };
+        let is_call = matches!(f, F::Acquire | F::Release | F::Extend);
+        let kind = match (kind, operation.value()) {
+            (Type::Ok, Some(Value::Bool(false))) if is_call => {
+                self.refused += 1;
+                Type::Fail
+            }
+            (kind, _) => kind,
+        };
+        self.note_unused(&operation);
+        let token = match operation.value() {
+            Some(Value::Integer(token @ 0..))
+                if self.model == ModelName::Fenced && kind == Type::Ok =>
+            {
+                Some(*token as u64)
+            }
+            _ => None,
+        };
+        // Hazelcast's fences begin at 1.
+        let fence = operation.number("fence")?.filter(|fence| *fence > 0);
+        let clock = match operation.name("clock")?.as_ref().map(|clock| &*clock.0) {
+            None => None,
+            Some("time") => Some(Clock::Time),
+            Some("wall") => Some(Clock::Wall),
+            Some("mono") => Some(Clock::Mono),
+            Some(other) => {
+                return Err(format!(
+                    "unknown :clock :{other}; there are :time, :wall, :mono"
+                ));
+            }
+        };
+        let permits = operation.number("permits")?.map(u32::try_from).transpose();
+        Ok(Some(RawEvent {
+            process,
+            kind,
+            f,
+            time: operation.amount("time")?,
+            key: operation.key().map(|key| name("key", key)).transpose()?,
+            owner: operation.name("owner")?,
+            token: operation.number("token")?.or(fence).or(token),
+            deadline: operation.amount("deadline")?,
+            clock,
+            validity: operation.amount("validity")?,
+            shared: operation.get("shared") == Some(&Value::Bool(true)),
+            permits: permits.map_err(|_| ":permits is too large")?,
+            wall: operation.amount("wall")?,
+            mono: operation.amount("mono")?,
+            version: operation.number("version")?,
+            based_on: operation.number("based_on")?,
+            note: None,
+        }))
     }
-    text.push_str("}\n");
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Outcome;
 
     fn history(text: &str, model: ModelName) -> Result<LockHistory, String> {
         let path = Path::new("history.edn");
-        read(text.as_bytes(), path, Header::of(model)).map_err(|error| error.to_string())
+        let given = Given {
+            model: Some(model),
+            ..Given::default()
+        };
+        read(text.as_bytes(), path, &given).map_err(|error| error.to_string())
     }
 
     const TWO: &str = "\
@@ -345,6 +383,95 @@ mod tests {
         let token = |model| history(text, model).unwrap().keys[0].calls[0].token;
         assert_eq!(token(ModelName::Fenced), Some(12));
         assert_eq!(token(ModelName::Mutex), None);
+    }
+
+    fn of(text: &str, given: &Given) -> Result<LockHistory, String> {
+        let read = read(text.as_bytes(), Path::new("history.edn"), given);
+        read.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn false_is_a_refusal_and_said() {
+        let text = "{:process 0, :type :invoke, :f :acquire, :value 7, :index 0}\n\
+                    {:process 0, :type :ok, :f :acquire, :value false, :index 1}\n\
+                    {:process 0, :type :invoke, :f :acquire, :value 7}\n\
+                    {:process 0, :type :ok, :f :acquire, :value true}";
+        let history = history(text, MODEL).unwrap();
+        let outcomes = history.keys[0].calls.iter().map(|call| call.outcome);
+        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Failed, Outcome::Ok]);
+        assert_eq!(
+            history.notes,
+            [
+                "read as refused, since :ok came with the value false: once",
+                "passed over: :index (2 times), :value (2 times)"
+            ]
+        );
+    }
+
+    #[test]
+    fn what_two_texts_are_has_to_be_said() {
+        let text = "{:process 0, :type :invoke, :f :acquire, :value [\"n1\" \"uid-1\"]}\n\
+                    {:process 1, :type :invoke, :f :acquire, :value [\"n2\" \"uid-2\"]}";
+        let keys = |pairs| {
+            let given = Given {
+                pairs,
+                ..Given::default()
+            };
+            let history = of(text, &given)?;
+            let keys = history.keys.into_iter().map(|key| key.key);
+            Ok::<_, String>(keys.collect::<Vec<_>>())
+        };
+        let refused = keys(None).unwrap_err();
+        assert!(
+            refused.starts_with("history.edn:1: of the two texts in :value"),
+            "{refused}"
+        );
+        assert_eq!(keys(Some(Pairs::Lock)).unwrap(), ["n1", "n2"]);
+        assert_eq!(keys(Some(Pairs::Value)).unwrap(), ["lock"]);
+    }
+
+    #[test]
+    fn a_fence_of_0_is_no_token() {
+        let token = |fence: u64| {
+            let text = format!(
+                "{{:process 0, :type :invoke, :f :acquire}}\n\
+                 {{:process 0, :type :ok, :f :acquire, :value {{:client \"c\", :fence {fence}}}}}"
+            );
+            let history = history(&text, MODEL).unwrap();
+            assert_eq!(history.notes, ["passed over: :client in :value (once)"]);
+            history.keys[0].calls[0].token
+        };
+        assert_eq!([token(0), token(1)], [None, Some(1)]);
+    }
+
+    #[test]
+    fn an_array_of_objects_is_the_same_as_a_vector_of_maps() {
+        let json = "[{\"type\": \"invoke\", \"f\": \"acquire\", \"process\": 1, \"value\": null, \"time\": 5},\n\
+                    {\"type\":\"info\",\"f\":\"kill\",\"process\":\"nemesis\",\"value\":[\"a\\/b\",true]},\n\
+                    {\"process\": 1, \"type\": \"ok\", \"f\": \"acquire\", \"time\": 9, \"value\": {\"fence\": 3}}]";
+        let history = history(json, MODEL).unwrap();
+        assert_eq!(history.skipped, 1);
+        let call = &history.keys[0].calls[0];
+        assert_eq!((call.token, call.returned), (Some(3), Some((4, 3))));
+        let wrong = self::history("[{\"type\" \"invoke\"}]", MODEL).unwrap_err();
+        assert_eq!(wrong, "history.edn:1: a name without `:` and a value");
+    }
+
+    #[test]
+    fn model_and_permits_are_written_and_read_again_unless_others_are_given() {
+        let given = |model, permits| Given {
+            model,
+            permits,
+            pairs: None,
+        };
+        let first = of(TWO, &given(Some(ModelName::Semaphore), Some(2))).unwrap();
+        let header = |given: &Given| {
+            let Header { model, permits, .. } = of(&write(&first), given).unwrap().header;
+            (model, permits)
+        };
+        assert_eq!(header(&Given::default()), (ModelName::Semaphore, 2));
+        let other = given(Some(ModelName::Owner), Some(3));
+        assert_eq!(header(&other), (ModelName::Owner, 3));
     }
 
     #[test]

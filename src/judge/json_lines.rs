@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::builder::Builder;
 use crate::history::LockHistory;
-use crate::models::ModelName;
-use crate::raw::{Bad, Header, InputError, RawEvent, SCHEMA};
+use crate::raw::{Bad, Given, Header, InputError, RawEvent, SCHEMA};
 
 /// Whether a file begins like a history in this form.
 pub fn is_one(file: &[u8]) -> bool {
@@ -14,23 +13,22 @@ pub fn is_one(file: &[u8]) -> bool {
     start.is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\"lock-history\""))
 }
 
-/// Reads a history from the bytes of the file at `path`, which is named in errors only. `model`
-/// takes the place of the header's.
+/// Reads a history from the bytes of the file at `path`, which is named in errors only. What is `given`
+/// takes the place of what the header says.
 ///
 /// # Errors
 ///
 /// If it is not a history in a version that this build reads; the error has the line.
-pub fn read(file: &[u8], path: &Path, model: Option<ModelName>) -> Result<LockHistory, InputError> {
-    events(file, model).map_err(|bad| bad.of(path))
+pub fn read(file: &[u8], path: &Path, given: &Given) -> Result<LockHistory, InputError> {
+    events(file, given).map_err(|bad| bad.of(path))
 }
 
-fn events(file: &[u8], model: Option<ModelName>) -> Result<LockHistory, Bad> {
+fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
     let lines = (1..).zip(file.split(|&byte| byte == b'\n'));
     let mut lines = lines.filter(|(_, line)| is_told(line));
     let (number, line) = lines.next().unwrap_or((1, b""));
-    let mut header = header(number, line)?;
-    header.model = model.unwrap_or(header.model);
-    let mut builder = Builder::new(header);
+    let header = header(number, line)?;
+    let mut builder = Builder::new(given.over(header));
     for (number, line) in lines {
         let event: RawEvent = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
         builder.push(number, &event)?;
@@ -43,7 +41,8 @@ fn is_told(line: &[u8]) -> bool {
     !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
 }
 
-fn header(number: u32, line: &[u8]) -> Result<Header, Bad> {
+/// Reads a header, which may stand on this line.
+pub(crate) fn header(number: u32, line: &[u8]) -> Result<Header, Bad> {
     #[derive(serde::Deserialize)]
     struct Version {
         #[serde(rename = "lock-history")]
@@ -82,7 +81,8 @@ mod tests {
 
     fn read_lines(lines: &[&str]) -> Result<LockHistory, String> {
         let text = lines.join("\n");
-        read(text.as_bytes(), Path::new("h.jsonl"), None).map_err(|error| error.to_string())
+        read(text.as_bytes(), Path::new("h.jsonl"), &Given::default())
+            .map_err(|error| error.to_string())
     }
 
     #[test]

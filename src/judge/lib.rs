@@ -43,5 +43,5 @@ pub use self::history::{
 };
 pub use self::intervals::Intervals;
 pub use self::models::{Act, ModelName};
-pub use self::raw::{Header, InputError};
+pub use self::raw::{Given, Header, InputError, Pairs};
 pub use self::verdict::{Criterion, KeyReport, Verdict, by_search, judge_intervals, judge_key};

@@ -9,6 +9,8 @@ mod mutex;
 mod owner;
 mod read_write;
 mod reentrant;
+mod reentrant_fenced;
+mod reentrant_read_write;
 mod semaphore;
 
 use std::fmt;
@@ -22,6 +24,8 @@ pub use self::mutex::Mutex;
 pub use self::owner::Owner;
 pub use self::read_write::ReadWrite;
 pub use self::reentrant::Reentrant;
+pub use self::reentrant_fenced::ReentrantFenced;
+pub use self::reentrant_read_write::ReentrantReadWrite;
 pub use self::semaphore::Semaphore;
 
 /// What a call asks for.
@@ -45,6 +49,23 @@ pub trait Model {
 
     /// The state after the call took effect in this one; `None` if it cannot take effect then.
     fn step(&self, state: &Self::State, call: &Step) -> Option<Self::State>;
+
+    /// Whether two calls of unknown outcome lead from every state to the same one, but for the times at which they
+    /// can.
+    fn is_alike(&self, one: &Step, other: &Step) -> bool {
+        let what = |step: &Step| {
+            let deadline_ns = (step.act == Act::Extend).then_some(step.deadline_ns);
+            (
+                step.act,
+                step.holder,
+                step.shared,
+                step.permits,
+                step.token,
+                deadline_ns,
+            )
+        };
+        what(one) == what(other)
+    }
 }
 
 /// A call as a model sees it.
@@ -118,6 +139,8 @@ models! {
     Semaphore = "semaphore", "As many permits as the header says, each returned by its holder.";
     ReadWrite = "read-write", "One writer, or readers (`shared`).";
     Fenced = "fenced", "One holder, and every grant has a higher token than all before.";
+    ReentrantFenced = "reentrant-fenced", "As reentrant, and every new holder has a higher token than all before.";
+    ReentrantReadWrite = "reentrant-read-write", "As read-write, and each may take it again; a writer may read too.";
     Lease = "lease", "One holder until its deadline, at or after which the lock may expire.";
     Renewal = "renewal", "As lease, and the holder can extend it.";
 }
@@ -139,7 +162,10 @@ impl ModelName {
     /// Whether a holder can be granted the lock, for reading or not, while it holds it.
     pub fn is_held_again(self, shared: bool) -> bool {
         match self {
-            ModelName::Reentrant | ModelName::Semaphore => true,
+            ModelName::Reentrant
+            | ModelName::ReentrantFenced
+            | ModelName::ReentrantReadWrite
+            | ModelName::Semaphore => true,
             ModelName::ReadWrite => shared,
             _ => false,
         }

@@ -55,6 +55,37 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
+/// What the user says of a history, in the place of what the file says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Given {
+    /// The kind of lock.
+    pub model: Option<ModelName>,
+    /// How many permits a semaphore has.
+    pub permits: Option<u32>,
+    /// What the first of two texts in a `:value` of Jepsen's is.
+    pub pairs: Option<Pairs>,
+}
+
+impl Given {
+    /// The header with what is given in the place of what it says.
+    pub(crate) fn over(&self, header: Header) -> Header {
+        Header {
+            model: self.model.unwrap_or(header.model),
+            permits: self.permits.unwrap_or(header.permits),
+            ..header
+        }
+    }
+}
+
+/// What the first of two texts in a `:value` is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairs {
+    /// The lock, as `jepsen.independent` writes it.
+    Lock,
+    /// No lock: a client, say, with an id.
+    Value,
+}
+
 /// A unit of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, DeriveDeserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

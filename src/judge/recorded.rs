@@ -91,6 +91,7 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
         },
         keys: vec![pass.key],
         skipped: 0,
+        notes: vec![],
     }
 }
 

@@ -269,12 +269,18 @@ impl<'s, M: Model> Search<'s, M> {
         due
     }
 
-    /// Adds the calls of unknown outcome that can be next.
+    /// Adds the calls of unknown outcome that can be next. Of those that are alike the first is enough: what an order
+    /// does with a later one, another does with the first, and has the later one left for later.
     fn add_unknown(&mut self, due_ns: u64) {
-        let asked = |place: &u32| self.calls[*place as usize].step.invoked_ns <= due_ns;
-        let asked = self.unknown.iter().take_while(asked);
-        let next = asked.filter(|&place| self.may_be_next(place, due_ns));
-        let next: Vec<u32> = next.collect();
+        let step = |place: u32| &self.calls[place as usize].step;
+        let asked = |place: &u32| step(*place).invoked_ns <= due_ns;
+        let mut next: Vec<u32> = Vec::new();
+        for place in self.unknown.iter().take_while(asked) {
+            let is_like = |&other: &u32| self.model.is_alike(step(other), step(place));
+            if self.may_be_next(place, due_ns) && !next.iter().any(is_like) {
+                next.push(place);
+            }
+        }
         self.candidates.extend(next);
     }
 

@@ -13,7 +13,8 @@ use crate::evidence::Evidence;
 use crate::history::{Call, KeyHistory, LockHistory, Outcome, What};
 use crate::intervals::Intervals;
 use crate::models::{
-    Act, Fenced, Lease, ModelName, Mutex, Owner, ReadWrite, Reentrant, Semaphore, Step,
+    Act, Fenced, Lease, ModelName, Mutex, Owner, ReadWrite, Reentrant, ReentrantFenced,
+    ReentrantReadWrite, Semaphore, Step,
 };
 use crate::search::{Found, Searched, Stuck, search};
 
@@ -290,7 +291,13 @@ pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result
     let is_leased = is_leased(key);
     let calls = searched(key, is_leased, header.servers);
     let found = match header.model {
-        ModelName::Reentrant | ModelName::Semaphore | ModelName::ReadWrite if is_leased => {
+        ModelName::Reentrant
+        | ModelName::ReentrantFenced
+        | ModelName::ReentrantReadWrite
+        | ModelName::Semaphore
+        | ModelName::ReadWrite
+            if is_leased =>
+        {
             let model = header.model;
             return Err(format!(
                 "the model {model} has no deadlines, and this history has"
@@ -303,6 +310,8 @@ pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result
         ModelName::Owner => search(&Owner, &calls, budget),
         ModelName::Fenced => search(&Fenced, &calls, budget),
         ModelName::Reentrant => search(&Reentrant, &calls, budget),
+        ModelName::ReentrantFenced => search(&ReentrantFenced, &calls, budget),
+        ModelName::ReentrantReadWrite => search(&ReentrantReadWrite, &calls, budget),
         ModelName::ReadWrite => search(&ReadWrite, &calls, budget),
         ModelName::Lease | ModelName::Renewal => search(&Lease, &calls, budget),
         ModelName::Semaphore => {

@@ -7,7 +7,7 @@ use anyhow::{Context, bail, ensure};
 use locklab_check::{Property, judge_by};
 use locklab_history::timeline::Timeline;
 use locklab_judge::{
-    Criterion, Evidence, Header, KeyReport, LockHistory, ModelName, Verdict, by_search, jepsen,
+    Criterion, Evidence, Given, KeyReport, LockHistory, ModelName, Verdict, by_search, jepsen,
     json_lines, judge_key, recorded,
 };
 use locklab_results::recording::{self, Recording};
@@ -28,15 +28,14 @@ pub(super) enum Input {
 
 impl Input {
     /// Reads the bytes of a file. `name` is for errors.
-    pub(super) fn read(file: &[u8], name: &Path, model: Option<ModelName>) -> anyhow::Result<Self> {
+    pub(super) fn read(file: &[u8], name: &Path, given: &Given) -> anyhow::Result<Self> {
         let is_recording = file.trim_ascii_start().starts_with(b"{\"locklab\"");
         Ok(if is_recording {
             Self::Recording(Box::new(recording::read(file, name)?))
         } else if json_lines::is_one(file) {
-            Self::Log(json_lines::read(file, name, model)?)
+            Self::Log(json_lines::read(file, name, given)?)
         } else if jepsen::is_one(file) {
-            let header = Header::of(model.unwrap_or(jepsen::MODEL));
-            Self::Log(jepsen::read(file, name, header)?)
+            Self::Log(jepsen::read(file, name, given)?)
         } else {
             bail!(
                 "{}:1: this is not a history; begin it with {{\"lock-history\":1,\"model\":\"mutex\"}}, and \

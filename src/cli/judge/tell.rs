@@ -6,6 +6,7 @@ use locklab_evidence::thousands;
 use locklab_experiments::{Store, layout};
 use locklab_judge::{Criterion, Evidence, Intervals, KeyReport, Verdict};
 use locklab_report::{Provenance, Sheet, spacetime, svg};
+use locklab_values::untrusted;
 use serde_json::{Value, json};
 
 use super::read::Judged;
@@ -32,7 +33,11 @@ pub(super) fn heading(judged: &Judged, name: &Path) -> String {
             count(history.skipped, "operation", "operations")
         ));
     }
-    layout::fold(&format!("{}  {}", name.display(), parts.join(", ")))
+    let mut text = layout::fold(&format!("{}  {}", name.display(), parts.join(", ")));
+    for note in &history.notes {
+        text += &layout::fold(&format!("\n  note: {}", untrusted::line(note)));
+    }
+    text
 }
 
 /// The verdicts of each lock; of many locks, those with a violation.
@@ -153,6 +158,7 @@ pub(super) fn document(judged: &Judged, name: &Path, picture: Option<&Path>) -> 
         "history": name.display().to_string(),
         "model": judged.history.header.model,
         "passed_over": judged.history.skipped,
+        "notes": judged.history.notes,
         "locks": keys,
         "picture": picture.map(|path| path.display().to_string()),
     })

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use crate::evidence::Evidence;
 use crate::json_lines;
 use crate::models::ModelName;
+use crate::raw::Given;
 use crate::verdict::{Criterion, Verdict, judge_key};
 
 const BUDGET: u64 = 100_000;
@@ -112,7 +113,7 @@ fn judged(lines: &[Line], model: ModelName, who: impl Fn(&Line) -> String) -> Ju
     for line in lines {
         text += &format!("{{{},{}}}\n", who(line), line.text);
     }
-    let read = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None);
+    let read = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default());
     let history = read.unwrap_or_else(|error| panic!("{error:?}: {text}"));
     let report = judge_key(&history, &history.keys[0], BUDGET);
     let told = |verdict: &Verdict| match verdict {
@@ -225,7 +226,7 @@ proptest! {
             text
         };
         let verdicts = |text: &str| {
-            let history = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None).expect("it is read");
+            let history = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).expect("it is read");
             let key = history.keys.iter().find(|key| key.key == "lock").expect("it is there");
             let report = judge_key(&history, key, BUDGET);
             let told = report.verdicts.into_iter().map(|(criterion, verdict)| match verdict {

@@ -55,7 +55,8 @@ fn is_grant(call: &Call) -> bool {
 }
 
 fn is_regression(call: &Call, token: u64, other: &Call, higher: u64, model: ModelName) -> bool {
-    let may_share = model == ModelName::Reentrant && call.holder == other.holder;
+    let is_reentrant = matches!(model, ModelName::Reentrant | ModelName::ReentrantFenced);
+    let may_share = is_reentrant && call.holder == other.holder;
     token < higher || token == higher && !may_share
 }
 

@@ -20,4 +20,8 @@ impl Model for Mutex {
             Act::Extend => is_held.then_some(true),
         }
     }
+
+    fn is_alike(&self, one: &Step, other: &Step) -> bool {
+        one.act == other.act
+    }
 }

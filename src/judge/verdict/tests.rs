@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::*;
 use crate::json_lines;
+use crate::raw::Given;
 
 const BUDGET: u64 = 1_000_000;
 
@@ -18,7 +19,8 @@ fn report(header: &str, lines: &[(&str, &str, &str, u32, &str)]) -> KeyReport {
             "{{\"process\":\"{process}\",\"type\":\"{kind}\",\"f\":\"{f}\",\"time\":{time}{more}}}\n"
         );
     }
-    let history = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None).unwrap();
+    let history =
+        json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).unwrap();
     judge_key(&history, &history.keys[0], BUDGET)
 }
 

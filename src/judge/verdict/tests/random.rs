@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::BUDGET;
 use crate::json_lines;
+use crate::raw::Given;
 use crate::verdict::*;
 
 /// One line of a random history: what a process does next, after how long, and how it ends.
@@ -48,7 +49,8 @@ fn history(drawn: &[Drawn], model: ModelName, has_leases: bool) -> LockHistory {
         if f == "acquire" {
             more += &format!(",\"token\":{}", to / 2);
         }
-        if model == ModelName::ReadWrite && amount % 2 == 0 {
+        let has_readers = matches!(model, ModelName::ReadWrite | ModelName::ReentrantReadWrite);
+        if has_readers && amount % 2 == 0 {
             more += ",\"shared\":true";
         }
         if model == ModelName::Semaphore {
@@ -70,7 +72,7 @@ fn history(drawn: &[Drawn], model: ModelName, has_leases: bool) -> LockHistory {
         "{{\"lock-history\":1,\"model\":\"{model}\",\"permits\":2}}\n{}",
         lines.join("\n")
     );
-    json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None).unwrap()
+    json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).unwrap()
 }
 
 proptest! {
@@ -105,7 +107,7 @@ proptest! {
                 let is_modelled = match criterion {
                     Criterion::GrantTokens => matches!(
                         model,
-                        ModelName::Fenced | ModelName::Lease | ModelName::Renewal
+                        ModelName::Fenced | ModelName::ReentrantFenced | ModelName::Lease | ModelName::Renewal
                     ),
                     criterion => report.counts(*criterion),
                 };
@@ -206,7 +208,7 @@ proptest! {
                     "{{\"process\":{process},\"type\":\"{kind}\",\"f\":\"{f}\",\"time\":{one}{more}}}\n"
                 );
             }
-            if let Ok(history) = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), None) {
+            if let Ok(history) = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()) {
                 let reports = history.keys.iter().map(|key| judge_key(&history, key, 1_000));
                 prop_assert_eq!(reports.count(), history.keys.len());
             }
