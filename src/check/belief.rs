@@ -4,7 +4,7 @@
 //! process that was killed, or whose machine crashed, believes nothing. Two grants of one
 //! client may overlap; that is not a second holder.
 
-use super::{Ms, Verdict, overlap};
+use super::{Verdict, overlap};
 use locklab_history::timeline::Timeline;
 
 pub(super) fn check(timeline: &Timeline) -> Verdict {
@@ -13,9 +13,9 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
         overlap.violation(format!(
             "{} was granted the lock at {} while {}, granted it at {}, had not released it",
             overlap.later.client,
-            Ms(overlap.at_ns),
+            timeline.at(overlap.at_ns),
             overlap.earlier.client,
-            Ms(overlap.earlier.begins_ns),
+            timeline.at(overlap.earlier.begins_ns),
         ))
     });
     violation.into()

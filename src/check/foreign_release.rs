@@ -25,7 +25,7 @@
 //! number of deleted keys summed over the servers. So with more than one server the check
 //! reports nothing.
 
-use super::{Ms, Verdict, Violation};
+use super::{Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Event, Failpoint, Op};
 
@@ -83,10 +83,10 @@ pub(super) fn check(timeline: &Timeline, nodes: u32) -> Verdict {
                             "{}, granted the lock at {}, released it at {} and deleted a lock \
                              that was not its own any more: {} had been granted it at {}",
                             own.client,
-                            Ms(own.begins_ns),
-                            Ms(record.at_ns),
+                            timeline.at(own.begins_ns),
+                            timeline.at(record.at_ns),
                             newer.client,
-                            Ms(newer.begins_ns),
+                            timeline.at(newer.begins_ns),
                         ),
                     });
                 }

@@ -12,7 +12,7 @@
 //! is valid. (A step back *before* the deadline extends belief: the clock had not reached it yet,
 //! and a holder that follows the rule continues.)
 
-use super::{Ms, Verdict, overlap};
+use super::{Verdict, overlap};
 use locklab_history::Failpoint;
 use locklab_history::timeline::Timeline;
 
@@ -28,10 +28,10 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             "{} {} at {} while {}, granted it at {}, could rely on it until {}",
             overlap.later.client,
             began,
-            Ms(overlap.at_ns),
+            timeline.at(overlap.at_ns),
             overlap.earlier.client,
-            Ms(overlap.earlier.begins_ns),
-            Ms(overlap.earlier.lapses_ns),
+            timeline.at(overlap.earlier.begins_ns),
+            timeline.at(overlap.earlier.lapses_ns),
         ))
     });
     violation.into()

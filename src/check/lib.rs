@@ -5,7 +5,6 @@
 //! once and derives who held the lock from when to when.
 
 use std::cell::LazyCell;
-use std::fmt;
 
 use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
@@ -49,6 +48,7 @@ pub use conclusive::struck;
 use deadlock::Excuse;
 pub use deadlock::retransmission_ns;
 use effects::Effects;
+pub use locklab_values::units::Ms;
 use opportunity::{Opportunities, Opportunity};
 pub use pace::{Pace, Part, pace};
 pub use property::{Property, UnknownProperty};
@@ -215,35 +215,5 @@ pub struct Violation {
 impl From<Option<Violation>> for Verdict {
     fn from(violation: Option<Violation>) -> Verdict {
         violation.map_or(Verdict::Holds, Verdict::Violated)
-    }
-}
-
-/// Nanoseconds, displayed as milliseconds to the nearest tenth: `1534.2 ms`.
-#[derive(Debug, Clone, Copy)]
-pub struct Ms(pub u64);
-
-impl fmt::Display for Ms {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tenths = self.0 / 100_000 + u64::from(self.0 % 100_000 >= 50_000);
-        write!(f, "{}.{} ms", tenths / 10, tenths % 10)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn milliseconds_are_rounded_to_the_nearest_tenth() {
-        for (ns, expected) in [
-            (0, "0.0 ms"),
-            (49_999, "0.0 ms"),
-            (50_000, "0.1 ms"),
-            (999_950_000, "1000.0 ms"),
-            (1_534_249_999, "1534.2 ms"),
-            (u64::MAX, "18446744073709.6 ms"),
-        ] {
-            assert_eq!(Ms(ns).to_string(), expected, "{ns}");
-        }
     }
 }

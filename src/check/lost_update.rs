@@ -4,7 +4,7 @@
 //! lock is there to protect. An accepted write that is based on anything but the version
 //! current before it discards another client's write.
 
-use super::{Ms, Verdict, Violation};
+use super::{Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Record};
 
@@ -27,7 +27,11 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
             let (clients, lost) = match writer {
                 Some((author, written)) => (
                     timeline.clients([author, holder]),
-                    format!("which {} had written at {}", author.0, Ms(written.at_ns)),
+                    format!(
+                        "which {} had written at {}",
+                        author.0,
+                        timeline.at(written.at_ns)
+                    ),
                 ),
                 None => (vec![client.clone()], "the first".to_owned()),
             };
@@ -38,7 +42,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 what: format!(
                     "{client} wrote version {version} at {} from version {based_on} and so \
                      overwrote, unseen, version {current}, {lost}",
-                    Ms(record.at_ns),
+                    timeline.at(record.at_ns),
                 ),
             });
         }

@@ -16,7 +16,7 @@
 //!
 //! Writes under a grant that the history does not contain are not judged.
 
-use super::{Ms, Verdict, Violation};
+use super::{Verdict, Violation};
 use locklab_history::timeline::{Holder, Timeline};
 use locklab_history::{Access, Event, Name, Record};
 use locklab_vecmap::VecMap;
@@ -54,7 +54,7 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 Order::AsTold => stale_after = stale_after.or(Some((newer_place, newer))),
                 Order::Reverse => {}
                 Order::Unknown => {
-                    doubt.get_or_insert_with(|| in_doubt(record, client, newer.holder.0));
+                    doubt.get_or_insert_with(|| in_doubt(timeline, record, client, newer.holder.0));
                 }
             }
         }
@@ -67,10 +67,10 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                 what: format!(
                     "{client} wrote version {version} at {} on a lease that {} had taken over \
                      at {} and written under at {}",
-                    Ms(record.at_ns),
+                    timeline.at(record.at_ns),
                     newer.holder.0,
-                    Ms(taken_over_ns),
-                    Ms(newer.wrote_ns),
+                    timeline.at(taken_over_ns),
+                    timeline.at(newer.wrote_ns),
                 ),
             });
         }
@@ -80,11 +80,11 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
     doubt.map_or(Verdict::Holds, |why| Verdict::Inconclusive { why })
 }
 
-fn in_doubt(written: &Record, client: &Name, other: &Name) -> String {
+fn in_doubt(timeline: &Timeline, written: &Record, client: &Name, other: &Name) -> String {
     format!(
         "{client} wrote at {} after {other}, and both had asked for the lock at once: nothing \
          tells which of them was granted it last",
-        Ms(written.at_ns)
+        timeline.at(written.at_ns)
     )
 }
 

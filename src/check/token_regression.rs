@@ -3,7 +3,7 @@
 //! Reads count as well as writes. Accesses that were refused, or that carried no token, do not
 //! count.
 
-use super::{Ms, Verdict, Violation};
+use super::{Verdict, Violation};
 use locklab_history::Event;
 use locklab_history::timeline::{Holder, Timeline};
 
@@ -32,9 +32,9 @@ pub(super) fn check(timeline: &Timeline) -> Verdict {
                     what: format!(
                         "the resource accepted {client}'s {access} with token {token} at {} \
                          after it had accepted token {high} of {} at {}",
-                        Ms(record.at_ns),
+                        timeline.at(record.at_ns),
                         owner.0,
-                        Ms(since_ns),
+                        timeline.at(since_ns),
                     ),
                 });
             }

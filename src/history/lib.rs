@@ -11,6 +11,7 @@ pub mod leases;
 mod schedule;
 mod step;
 pub mod timeline;
+mod told;
 mod topology;
 pub mod wire;
 
@@ -24,6 +25,7 @@ pub use self::failpoint::{Failpoint, Moment, Point};
 pub use self::fault::{Aim, Family, FaultKind, HostFault, LinkFault, Span, Symptom};
 pub use self::schedule::{Effect, Fault, Links, Schedule, Start};
 pub use self::step::{Leg, Request, Step};
+pub use self::told::{At, Told};
 pub use self::topology::{RESOURCE, Role, Server, Topology};
 
 /// The name of a host or process: `c1` (client), `n1` (node), `resource`.

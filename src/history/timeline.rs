@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 
 use locklab_vecmap::VecMap;
 
-use super::{ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record};
+use super::{At, ClockKind, Deadline, Event, Failpoint, History, Name, Op, Record, Told};
 
 /// A history with its hosts numbered and its grants collected.
 pub struct Timeline<'h> {
@@ -20,6 +20,8 @@ pub struct Timeline<'h> {
     pub hosts: usize,
     /// True time at the end, never earlier than the last record.
     pub end_ns: u64,
+    /// How its times are told.
+    pub told: Told,
     records: &'h [Record],
     /// Per record, the number of its host.
     host_of: Vec<usize>,
@@ -150,6 +152,11 @@ impl<'h> Timeline<'h> {
             .filter(move |grant| grant.is_believed_at(index))
     }
 
+    /// A time, as it is told.
+    pub fn at(&self, at_ns: u64) -> At {
+        self.told.at(at_ns)
+    }
+
     /// Whether the record at this index is a failed attempt after which its client goes on requesting the
     /// lock: it tries again, or waits for its turn, and has neither given up nor died by then.
     pub fn asks_again(&self, index: usize) -> bool {
@@ -202,6 +209,7 @@ impl<'h> Builder<'h> {
                 grants: Vec::new(),
                 hosts: 0,
                 end_ns: history.end_ns.max(last_ns),
+                told: Told::default(),
                 records: &history.records,
                 host_of: Vec::with_capacity(history.records.len()),
                 numbers: VecMap::new(),

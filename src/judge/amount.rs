@@ -26,7 +26,7 @@ const MOST_EXPONENT: i32 = 100_000;
 impl Amount {
     /// The amount in nanoseconds, rounded to the nearest; `None` if it is too large for one.
     pub fn ns(self, unit: Unit) -> Option<u64> {
-        let power = self.exponent + unit.power();
+        let power = self.exponent + unit.power() as i32;
         let ns = match (self.digits, u32::try_from(power)) {
             (0, _) => Some(0),
             (digits, Ok(power)) => digits.checked_mul(10_u128.checked_pow(power)?),

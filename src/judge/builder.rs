@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::pairing::Pairing;
 use crate::amount::Amount;
-use crate::history::{Clock, Deadline, LockHistory};
+use crate::history::{Clock, Deadline, LockHistory, Shown};
 use crate::models::ModelName;
 use crate::raw::{Bad, F, Header, RawEvent, Type, Unit};
-use locklab_history::Name;
+use locklab_history::{Name, Told};
 use locklab_values::units::ns_from_ms;
 
 /// Collects the lines of a history.
@@ -28,21 +28,44 @@ pub(crate) struct Builder {
 struct Line {
     line: u32,
     process: u32,
-    owner: Option<u32>,
     /// `None` where the line names none: that of the call, or the only one.
     key: Option<u32>,
     kind: Type,
     f: F,
     at_ns: u64,
     deadline: Option<Deadline>,
-    token: Option<u64>,
     shared: bool,
+    rank: Rank,
+    /// Boxed, since a history may have a million lines.
+    rare: Option<Box<Rare>>,
+}
+
+/// What few lines say.
+#[derive(Default, PartialEq)]
+struct Rare {
+    owner: Option<u32>,
+    token: Option<u64>,
     permits: Option<u32>,
-    wall_ns: Option<u64>,
-    mono_ns: Option<u64>,
+    shown: Shown,
     version: Option<u64>,
     based_on: Option<u64>,
-    rank: Rank,
+}
+
+impl Line {
+    fn rare(&self) -> &Rare {
+        static NOTHING: Rare = Rare {
+            owner: None,
+            token: None,
+            permits: None,
+            shown: Shown {
+                wall_ns: None,
+                mono_ns: None,
+            },
+            version: None,
+            based_on: None,
+        };
+        self.rare.as_deref().unwrap_or(&NOTHING)
+    }
 }
 
 #[derive(Default)]
@@ -144,23 +167,25 @@ impl Builder {
                 return Err(Bad::at(line, what));
             }
         }
+        let rare = Rare {
+            owner: raw.owner.as_ref().map(|owner| self.names.of(&owner.0)),
+            token: raw.token,
+            permits: raw.permits,
+            shown: Shown { wall_ns, mono_ns },
+            version: raw.version,
+            based_on: raw.based_on,
+        };
         let line = Line {
             line,
             process,
-            owner: raw.owner.as_ref().map(|owner| self.names.of(&owner.0)),
             key: raw.key.as_ref().map(|key| self.keys.of(&key.0)),
             kind: raw.kind,
             f: raw.f,
             at_ns: time_ns.unwrap_or(UNTIMED),
             deadline,
-            token: raw.token,
             shared: raw.shared,
-            permits: raw.permits,
-            wall_ns,
-            mono_ns,
-            version: raw.version,
-            based_on: raw.based_on,
             rank: Rank::default(),
+            rare: (rare != Rare::default()).then(|| Box::new(rare)),
         };
         self.lines.push(line);
         Ok(())
@@ -168,7 +193,7 @@ impl Builder {
 
     /// Pairs calls with returns.
     pub(crate) fn finish(mut self) -> Result<LockHistory, Bad> {
-        self.set_times();
+        let told = self.set_times();
         let mut pairing = Pairing::new(self.names.names, self.keys);
         for line in &self.lines {
             pairing.take(line)?;
@@ -178,17 +203,18 @@ impl Builder {
             keys: pairing.finish(),
             skipped: self.skipped,
             notes: self.notes,
+            told,
         })
     }
 
     /// Counts time from the first event, and sorts by it; without times the nth line is
-    /// at n ms.
-    fn set_times(&mut self) {
+    /// at n ms. Returns how times are told.
+    fn set_times(&mut self) -> Told {
         if self.lines.first().is_some_and(|line| line.at_ns == UNTIMED) {
             for (number, line) in (1..).zip(&mut self.lines) {
                 line.at_ns = ns_from_ms(number);
             }
-            return;
+            return Told::default();
         }
         let origin_ns = self.lines.iter().map(|line| line.at_ns).min().unwrap_or(0);
         for line in &mut self.lines {
@@ -209,6 +235,12 @@ impl Builder {
                 calls_first(now, names);
             }
             tied = later;
+        }
+        let unit = self.header.unit;
+        Told::InFile {
+            origin_ns,
+            unit: unit.symbol(),
+            power: unit.power(),
         }
     }
 }

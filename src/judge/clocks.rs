@@ -29,8 +29,9 @@ pub(crate) fn readings(key: &KeyHistory) -> Vec<(u64, u64)> {
     let points = key.points.iter();
     points
         .map(|point| {
-            let wall_ns = shown(point, 0, Clock::Wall, point.wall_ns);
-            (wall_ns, shown(point, 1, Clock::Mono, point.mono_ns))
+            let told = key.shown(point);
+            let wall_ns = shown(point, 0, Clock::Wall, told.wall_ns);
+            (wall_ns, shown(point, 1, Clock::Mono, told.mono_ns))
         })
         .collect()
 }

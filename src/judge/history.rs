@@ -1,7 +1,7 @@
 //! A lock history: for each lock the calls of `acquire`, `release` and `extend`, and in the order of
 //! time what else happened.
 
-use locklab_history::Name;
+use locklab_history::{Name, Told};
 
 use crate::models::Act;
 use crate::raw::{Header, RawClock};
@@ -16,6 +16,8 @@ pub struct LockHistory {
     pub header: Header,
     /// One history for each lock, in the order of its first appearance.
     pub keys: Vec<KeyHistory>,
+    /// How its times are told.
+    pub told: Told,
     /// How many operations were passed over, since they are not a lock's: those of Jepsen's nemesis.
     pub skipped: usize,
     /// How else it was read than it is written: fields that were passed over, and returns that are refusals.
@@ -33,6 +35,10 @@ pub struct KeyHistory {
     pub calls: Vec<Call>,
     /// Everything that happened, in the order of time.
     pub points: Vec<Point>,
+    /// The accesses, by their numbers.
+    pub accesses: Vec<Access>,
+    /// Readings of clocks, by their numbers.
+    pub(crate) shown: Vec<Shown>,
     /// Why the order of accesses to the resource is unknown, if it is.
     pub accesses_doubt: Option<String>,
     /// Per holder: on which clocks its deadlines are.
@@ -44,6 +50,27 @@ impl KeyHistory {
     pub fn uses(&self, holder: u32, clock: Clock) -> bool {
         let clocks = self.clocks.get(holder as usize);
         clocks.is_some_and(|clocks| clocks[clock as usize])
+    }
+
+    /// Adds what happened at an instant.
+    pub(crate) fn push(&mut self, at_ns: u64, line: u32, holder: u32, shown: Shown, what: What) {
+        let has_shown = shown != Shown::default();
+        let number = has_shown.then_some(self.shown.len() as u32);
+        if has_shown {
+            self.shown.push(shown);
+        }
+        self.points.push(Point {
+            at_ns,
+            line,
+            holder,
+            shown: number,
+            what,
+        });
+    }
+
+    /// What the holder's clocks showed at a point, if its line says so.
+    pub fn shown(&self, point: &Point) -> Shown {
+        { point.shown }.map_or_else(Shown::default, |number| self.shown[number as usize])
     }
 
     /// Notes on which clocks the deadlines of each holder are.
@@ -126,12 +153,19 @@ pub struct Point {
     pub line: u32,
     /// The process's identity as a holder.
     pub holder: u32,
-    /// Its wall clock, if the line has it.
-    pub wall_ns: Option<u64>,
-    /// Its monotonic clock, if the line has it.
-    pub mono_ns: Option<u64>,
+    /// The number of the reading of its clocks: see [`KeyHistory::shown`].
+    pub(crate) shown: Option<u32>,
     /// What happened.
     pub what: What,
+}
+
+/// What the clocks of a holder showed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Its wall clock.
+    pub wall_ns: Option<u64>,
+    /// Its monotonic clock.
+    pub mono_ns: Option<u64>,
 }
 
 /// What happened at an instant.
@@ -145,8 +179,8 @@ pub enum What {
     Lost,
     /// Its clocks were read, and nothing else.
     Clocks,
-    /// The resource served an access.
-    Access(Access),
+    /// The resource served the access of this index.
+    Access(usize),
 }
 
 /// An access to the resource that the lock protects.

@@ -186,7 +186,7 @@ impl<'k> Pass<'k> {
                     self.record(point, clocks, Event::BeliefEnds { grant: open.number });
                 }
             }
-            What::Access(access) => self.access(point, clocks, access),
+            What::Access(access) => self.access(point, clocks, self.key.accesses[access]),
             What::Clocks => {}
         }
     }

@@ -39,7 +39,7 @@ mod verdict;
 
 pub use self::evidence::Evidence;
 pub use self::history::{
-    Access, Call, Clock, Deadline, KeyHistory, LockHistory, Outcome, Point, What,
+    Access, Call, Clock, Deadline, KeyHistory, LockHistory, Outcome, Point, Shown, What,
 };
 pub use self::intervals::Intervals;
 pub use self::models::{Act, ModelName};

@@ -102,8 +102,18 @@ pub enum Unit {
 }
 
 impl Unit {
+    /// The symbol.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Us => "us",
+            Unit::Ms => "ms",
+            Unit::S => "s",
+        }
+    }
+
     /// The power of ten that it has nanoseconds.
-    pub(crate) fn power(self) -> i32 {
+    pub(crate) fn power(self) -> u32 {
         match self {
             Unit::Ns => 0,
             Unit::Us => 3,

@@ -5,7 +5,7 @@ use locklab_history::{ClockKind, Event, History, Name, Op, Outcome as Told};
 use locklab_vecmap::VecMap;
 
 use crate::history::{
-    Call, Clock, Deadline, KeyHistory, LockHistory, ONLY_KEY, Outcome, Point, What,
+    Call, Clock, Deadline, KeyHistory, LockHistory, ONLY_KEY, Outcome, Shown, What,
 };
 use crate::models::{Act, ModelName};
 use crate::raw::Header;
@@ -18,14 +18,11 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
     for (line, record) in (2..).zip(&recorded.records) {
         let holder = pass.number(&record.host);
         let point = |pass: &mut Pass, what| {
-            pass.key.points.push(Point {
-                at_ns: record.at_ns,
-                line,
-                holder,
+            let shown = Shown {
                 wall_ns: Some(record.wall_ns),
                 mono_ns: Some(record.mono_ns),
-                what,
-            });
+            };
+            pass.key.push(record.at_ns, line, holder, shown, what);
         };
         match &record.event {
             Event::Invoke { call: number, op } if act(*op).is_some() => {
@@ -92,6 +89,7 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
         keys: vec![pass.key],
         skipped: 0,
         notes: vec![],
+        told: locklab_history::Told::default(),
     }
 }
 

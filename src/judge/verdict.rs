@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::checks::{grant_tokens, permits, unheld_release};
 use crate::clocks::true_deadlines;
 use crate::evidence::Evidence;
-use crate::history::{Call, KeyHistory, LockHistory, Outcome, What};
+use crate::history::{Call, KeyHistory, LockHistory, Outcome};
 use crate::intervals::Intervals;
 use crate::models::{
     Act, Fenced, Lease, ModelName, Mutex, Owner, ReadWrite, Reentrant, ReentrantFenced,
@@ -169,7 +169,7 @@ pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterio
     let model = history.header.model;
     let mut verdicts = by_intervals(history, key, exclusion(history, key));
     if key.calls.iter().any(|call| call.token.is_some()) {
-        let regressed = grant_tokens::check(key, model);
+        let regressed = grant_tokens::check(key, model, history.told);
         let verdict = Verdict::new(
             regressed,
             || grant_tokens::had_opportunity(key),
@@ -178,7 +178,7 @@ pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterio
         verdicts.push((Criterion::GrantTokens, verdict));
     }
     if model.knows_owners() {
-        let unheld = unheld_release::check(key);
+        let unheld = unheld_release::check(key, history.told);
         let verdict = Verdict::new(
             unheld,
             || unheld_release::had_opportunity(key),
@@ -211,7 +211,8 @@ fn by_intervals(
     exclusion: Criterion,
 ) -> Vec<(Criterion, Verdict)> {
     let intervals = Intervals::of(key, history.header.model);
-    let timeline = Timeline::of(&intervals.history);
+    let mut timeline = Timeline::of(&intervals.history);
+    timeline.told = history.told;
     let mut verdicts = Vec::new();
     if exclusion == Criterion::Permits {
         let permits = history.header.permits;
@@ -243,12 +244,7 @@ fn properties(history: &LockHistory, key: &KeyHistory, exclusion: Criterion) -> 
     if exclusion == Criterion::Checked(Property::Lease) {
         properties.push(Property::Lease);
     }
-    let accesses = || {
-        key.points.iter().filter_map(|point| match point.what {
-            What::Access(access) => Some(access),
-            _ => None,
-        })
-    };
+    let accesses = || key.accesses.iter();
     let mut writes = accesses().filter(|access| access.writes).peekable();
     if model.is_exclusive() && writes.peek().is_some() {
         properties.push(Property::StaleWrite);

@@ -4,6 +4,8 @@
 //! The laboratory counts whole nanoseconds (`_ns`); scenarios and Redis count milliseconds
 //! (`_ms`). A name of a time ends in its unit.
 
+use std::fmt;
+
 /// Nanoseconds in a microsecond.
 pub const NS_PER_US: u64 = 1_000;
 
@@ -35,9 +37,34 @@ pub fn fractional_ms_from_ns(ns: u64) -> f64 {
     ns as f64 / NS_PER_MS as f64
 }
 
+/// Nanoseconds, displayed as milliseconds to the nearest tenth: `1534.2 ms`.
+#[derive(Debug, Clone, Copy)]
+pub struct Ms(pub u64);
+
+impl fmt::Display for Ms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0 / 100_000 + u64::from(self.0 % 100_000 >= 50_000);
+        write!(f, "{}.{} ms", tenths / 10, tenths % 10)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn milliseconds_are_rounded_to_the_nearest_tenth() {
+        for (ns, expected) in [
+            (0, "0.0 ms"),
+            (49_999, "0.0 ms"),
+            (50_000, "0.1 ms"),
+            (999_950_000, "1000.0 ms"),
+            (1_534_249_999, "1534.2 ms"),
+            (u64::MAX, "18446744073709.6 ms"),
+        ] {
+            assert_eq!(Ms(ns).to_string(), expected, "{ns}");
+        }
+    }
 
     #[test]
     fn milliseconds_and_nanoseconds_convert_both_ways() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use locklab_history::Name;
 
 use super::{Line, Numbered};
-use crate::history::{Access, Call, KeyHistory, ONLY_KEY, Outcome, Point, What};
+use crate::history::{Access, Call, KeyHistory, ONLY_KEY, Outcome, What};
 use crate::models::Act;
 use crate::raw::{Bad, F, Type};
 
@@ -77,7 +77,7 @@ impl Pairing {
 
     /// The number of the holder that a line is about.
     fn holder(&mut self, key: usize, line: &Line) -> u32 {
-        let owner = line.owner.or(self.owners[line.process as usize]);
+        let owner = line.rare().owner.or(self.owners[line.process as usize]);
         self.number(key, owner.unwrap_or(line.process))
     }
 
@@ -124,7 +124,7 @@ impl Pairing {
             ));
         }
         let key = self.key(line);
-        self.owners[process] = line.owner.or(self.owners[process]);
+        self.owners[process] = line.rare().owner.or(self.owners[process]);
         let holder = self.holder(key, line);
         let number = self.number(key, line.process);
         let history = &mut self.histories[key];
@@ -137,14 +137,12 @@ impl Pairing {
             invoked_line: line.line,
             returned: None,
             outcome: Outcome::Unknown,
-            token: line.token,
+            token: line.rare().token,
             deadline: line.deadline,
             shared: line.shared,
-            permits: line.permits.unwrap_or(1),
+            permits: line.rare().permits.unwrap_or(1),
         });
-        history
-            .points
-            .push(point(line, holder, What::Invoked(call)));
+        push(history, line, holder, What::Invoked(call));
         self.open[process] = Some((key, call));
         Ok(())
     }
@@ -189,22 +187,18 @@ impl Pairing {
         if call.outcome != Outcome::Unknown {
             call.returned = Some((line.at_ns, line.line));
         }
-        call.token = line.token.or(call.token);
+        call.token = line.rare().token.or(call.token);
         call.deadline = line.deadline.or(call.deadline);
         call.shared |= line.shared;
-        call.permits = line.permits.unwrap_or(call.permits);
+        call.permits = line.rare().permits.unwrap_or(call.permits);
         let holder = call.holder;
-        history
-            .points
-            .push(point(line, holder, What::Returned(index)));
+        push(history, line, holder, What::Returned(index));
         Ok(())
     }
 
     fn lose(&mut self, key: usize, line: &Line) {
         let holder = self.holder(key, line);
-        self.histories[key]
-            .points
-            .push(point(line, holder, What::Lost));
+        push(&mut self.histories[key], line, holder, What::Lost);
     }
 
     fn access(&mut self, line: &Line) {
@@ -241,13 +235,14 @@ impl Pairing {
         let access = Access {
             writes: line.f == F::Write,
             accepted: line.kind == Type::Ok,
-            token: line.token,
-            version: line.version,
-            based_on: line.based_on,
+            token: line.rare().token,
+            version: line.rare().version,
+            based_on: line.rare().based_on,
         };
-        self.histories[key]
-            .points
-            .push(point(line, holder, What::Access(access)));
+        let history = &mut self.histories[key];
+        let what = What::Access(history.accesses.len());
+        history.accesses.push(access);
+        push(history, line, holder, what);
     }
 
     pub(super) fn finish(mut self) -> Vec<KeyHistory> {
@@ -256,13 +251,7 @@ impl Pairing {
     }
 }
 
-fn point(line: &Line, holder: u32, what: What) -> Point {
-    Point {
-        at_ns: line.at_ns,
-        line: line.line,
-        holder,
-        wall_ns: line.wall_ns,
-        mono_ns: line.mono_ns,
-        what,
-    }
+/// Adds a point to a history.
+fn push(history: &mut KeyHistory, line: &Line, holder: u32, what: What) {
+    history.push(line.at_ns, line.line, holder, line.rare().shown, what);
 }

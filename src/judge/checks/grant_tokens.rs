@@ -3,14 +3,15 @@
 //! Only then is their order known: calls that overlap may have been served in any order. Readers may
 //! share a token, and so may the grants of one holder of a reentrant lock.
 
-use locklab_check::{Ms, Violation};
+use locklab_check::Violation;
+use locklab_history::Told;
 
 use crate::evidence::Evidence;
 use crate::history::{Call, KeyHistory, Outcome, What};
 use crate::models::{Act, ModelName};
 
 /// The first grant whose token is too low.
-pub fn check(key: &KeyHistory, model: ModelName) -> Option<Evidence> {
+pub fn check(key: &KeyHistory, model: ModelName, told: Told) -> Option<Evidence> {
     // The highest token that has returned, and per call what it was when the call was made.
     let mut highest: Option<(u64, usize, u64)> = None;
     let mut at_call: Vec<Option<(u64, usize, u64)>> = vec![None; key.calls.len()];
@@ -26,7 +27,7 @@ pub fn check(key: &KeyHistory, model: ModelName) -> Option<Evidence> {
                     && at_ns < call.invoked_ns
                     && is_regression(call, token, &key.calls[other], higher, model)
                 {
-                    return Some(evidence(key, index, other));
+                    return Some(evidence(key, index, other, told));
                 }
                 if highest.is_none_or(|(high, ..)| token >= high) {
                     highest = Some((token, index, point.at_ns));
@@ -60,7 +61,7 @@ fn is_regression(call: &Call, token: u64, other: &Call, higher: u64, model: Mode
     token < higher || token == higher && !may_share
 }
 
-fn evidence(key: &KeyHistory, index: usize, other: usize) -> Evidence {
+fn evidence(key: &KeyHistory, index: usize, other: usize, told: Told) -> Evidence {
     let (call, other) = (&key.calls[index], &key.calls[other]);
     let returned_ns = |call: &Call| call.returned.map_or(call.invoked_ns, |(at_ns, _)| at_ns);
     let token = |call: &Call| call.token.unwrap_or_default();
@@ -69,11 +70,11 @@ fn evidence(key: &KeyHistory, index: usize, other: usize) -> Evidence {
         "{} asked for the lock at {} and was granted it with token {}, although {} had been granted it \
          with token {} at {}",
         key.names[call.process as usize],
-        Ms(call.invoked_ns),
+        told.at(call.invoked_ns),
         token(call),
         key.names[other.process as usize],
         token(other),
-        Ms(returned_ns(other)),
+        told.at(returned_ns(other)),
     );
     let clients = [other, call].map(|call| key.names[call.process as usize].clone());
     let violation = Violation {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use locklab_check::{Ms, Violation};
+use locklab_check::Violation;
 use locklab_history::Name;
 use locklab_history::timeline::{Grant, Timeline};
 
@@ -36,7 +36,13 @@ pub fn check(intervals: &Intervals, timeline: &Timeline, permits: u32) -> Option
         }
         taken += u64::from(intervals.permits(grant));
         if taken > u64::from(permits) {
-            return Some(evidence(intervals, &grants[..=place], taken, permits));
+            return Some(evidence(
+                intervals,
+                timeline,
+                &grants[..=place],
+                taken,
+                permits,
+            ));
         }
     }
     None
@@ -90,7 +96,13 @@ fn counts(grant: &Grant) -> bool {
     grant.lapses_ns > grant.begins_ns
 }
 
-fn evidence(intervals: &Intervals, grants: &[Grant], taken: u64, permits: u32) -> Evidence {
+fn evidence(
+    intervals: &Intervals,
+    timeline: &Timeline,
+    grants: &[Grant],
+    taken: u64,
+    permits: u32,
+) -> Evidence {
     let last = &grants[grants.len() - 1];
     let at_ns = last.begins_ns;
     let holds = |grant: &&Grant| counts(grant) && grant.lapses_ns > at_ns;
@@ -100,7 +112,7 @@ fn evidence(intervals: &Intervals, grants: &[Grant], taken: u64, permits: u32) -
     let what = format!(
         "{} was granted the lock at {}, and {taken} permits were held at once, of {permits}",
         last.client,
-        Ms(at_ns),
+        timeline.at(at_ns),
     );
     let mut clients: Vec<Name> = held().map(|grant| grant.client.clone()).collect();
     clients.dedup();

@@ -4,7 +4,8 @@
 //! fail, and was not released before. What `foreign-release` judges is another question: there the
 //! holder had the lock, and has lost it to somebody.
 
-use locklab_check::{Ms, Violation};
+use locklab_check::Violation;
+use locklab_history::Told;
 
 use crate::evidence::Evidence;
 use crate::history::{KeyHistory, Outcome, What};
@@ -17,7 +18,7 @@ pub fn had_opportunity(key: &KeyHistory) -> bool {
 }
 
 /// The first release without a grant.
-pub fn check(key: &KeyHistory) -> Option<Evidence> {
+pub fn check(key: &KeyHistory, told: Told) -> Option<Evidence> {
     let mut had: Vec<u64> = vec![0; key.names.len()];
     for point in &key.points {
         let (What::Invoked(index) | What::Returned(index)) = point.what else {
@@ -34,7 +35,7 @@ pub fn check(key: &KeyHistory) -> Option<Evidence> {
                     let what = format!(
                         "{} released the lock at {} without having been granted it",
                         key.names[call.process as usize],
-                        Ms(point.at_ns),
+                        told.at(point.at_ns),
                     );
                     let violation = Violation {
                         at_ns: point.at_ns,

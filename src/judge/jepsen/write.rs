@@ -70,9 +70,10 @@ fn write_operation(
             (call.process, kind, f)
         }
         What::Lost | What::Clocks => (point.holder, "info", "lost"),
-        What::Access(Access {
-            writes, accepted, ..
-        }) => {
+        What::Access(access) => {
+            let Access {
+                writes, accepted, ..
+            } = of_key.accesses[access];
             let kind = if accepted { "ok" } else { "fail" };
             (point.holder, kind, if writes { "write" } else { "read" })
         }
@@ -89,9 +90,10 @@ fn write_operation(
             let _ = write!(text, ", :{keyword} {value}");
         }
     };
+    let shown = of_key.shown(point);
     put("key", Some(edn::quoted(&of_key.key)));
-    put("wall", point.wall_ns.map(|ns| ns.to_string()));
-    put("mono", point.mono_ns.map(|ns| ns.to_string()));
+    put("wall", shown.wall_ns.map(|ns| ns.to_string()));
+    put("mono", shown.mono_ns.map(|ns| ns.to_string()));
     match point.what {
         What::Invoked(call) | What::Returned(call) => {
             let returns = matches!(point.what, What::Returned(_));
@@ -120,6 +122,7 @@ fn write_operation(
             }
         }
         What::Access(access) => {
+            let access = of_key.accesses[access];
             put("token", access.token.map(|token| token.to_string()));
             put("version", access.version.map(|version| version.to_string()));
             put(

@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::BUDGET;
+use crate::history::What;
 use crate::json_lines;
 use crate::raw::Given;
 use crate::verdict::*;
