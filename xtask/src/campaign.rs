@@ -38,7 +38,7 @@ pub fn run(minutes: &str, seed: Option<&str>) -> Result<()> {
         None => fresh_seed() % STARTS,
     };
     println!("from seed {seed} on; to use it again: cargo xtask campaign --seed {seed}");
-    perform(cargo("build --release --package locklab --bin locklab"))?;
+    perform(cargo("build --profile ci --package locklab --bin locklab"))?;
     let ruled_out = ruled_out(&locklab(&["list", "locks", "--json"])?);
     ensure!(!ruled_out.is_empty(), "no lock keeps anything");
     let mut wrong = Vec::new();
@@ -66,7 +66,7 @@ fn campaign(strategy: &str, minutes: &str, seed: u64) -> Result<Vec<Value>> {
 
 /// What locklab prints as JSON.
 fn locklab(words: &[&str]) -> Result<Value> {
-    let output = Command::new(Path::new("target/release/locklab"))
+    let output = Command::new(Path::new("target/ci/locklab"))
         .args(words)
         .output()
         .context("locklab did not start")?;

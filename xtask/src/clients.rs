@@ -17,7 +17,7 @@ mod bugs;
 mod ports;
 mod table;
 
-const LOCKLAB: &str = "target/release/locklab";
+const LOCKLAB: &str = "target/ci/locklab";
 const FOLDERS: &str = "tests/clients";
 const RESULTS: &str = "target/clients-results";
 

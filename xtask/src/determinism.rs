@@ -55,13 +55,13 @@ pub fn run(
     // The tests have built it, with just these features; `cargo build` would do it once more.
     binaries::build_debug(debug)?;
     let twice = format!("0..{}", seeds.div_ceil(2));
-    locklab("release", &["run", "--all", "--seeds", &twice, "--twice"])?;
+    locklab("ci", &["run", "--all", "--seeds", &twice, "--twice"])?;
     let all = scenarios()?;
     let first = share(&git(&["rev-parse", "HEAD"])?, in_debug);
     let others = all.iter().skip(first as usize);
     let some: Vec<String> = others.step_by(in_debug as usize).cloned().collect();
-    same(("release", "1"), ("release", "2"), &all, seeds)?;
-    same(("release", "1"), ("debug", "2"), &some, seeds)
+    same(("ci", "1"), ("ci", "2"), &all, seeds)?;
+    same(("ci", "1"), ("debug", "2"), &some, seeds)
 }
 
 /// The names of the shipped scenarios.
@@ -70,7 +70,7 @@ fn scenarios() -> Result<Vec<String>> {
     struct Scenario {
         name: String,
     }
-    let listed = locklab("release", &["list", "scenarios", "--json"])?;
+    let listed = locklab("ci", &["list", "scenarios", "--json"])?;
     let listed: Vec<Scenario> = serde_json::from_str(&listed).context("the list of scenarios")?;
     Ok(listed.into_iter().map(|scenario| scenario.name).collect())
 }

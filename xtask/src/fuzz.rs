@@ -27,7 +27,7 @@ pub const SECONDS: &str = "60";
 ///
 /// If `seconds` is not a number, or the node failed: the test prints the input.
 pub fn run(seconds: &str) -> Result<()> {
-    let line = "test --release --package locklab-redis --test fuzz -- --nocapture";
+    let line = "test --profile ci --package locklab-redis --test fuzz -- --nocapture";
     let mut cargo = cargo(line);
     cargo.env("LOCKLAB_FUZZ_SECONDS", checked(seconds)?);
     perform(cargo)

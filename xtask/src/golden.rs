@@ -46,8 +46,8 @@ pub fn run(base: Option<&str>) -> Result<()> {
         "nothing differs from {base}: there is nothing to compare"
     );
     let here = env::current_dir().context("the folder of the workspace")?;
-    perform(cargo("build --quiet --release --bin locklab"))?;
-    let now = make(&name, &here.join("target/release/locklab"))?;
+    perform(cargo("build --quiet --profile ci --bin locklab"))?;
+    let now = make(&name, &here.join("target/ci/locklab"))?;
     let before = here.join(RESULTS).join(&base);
     // Results of another list of commands are of no use.
     if fs::read_to_string(before.join(LIST)).ok().as_deref() != Some(COMMANDS) {
@@ -90,10 +90,10 @@ fn build(commit: &str) -> Result<PathBuf> {
     fs::remove_file(&packed).context("remove the archive")?;
     // With its own folder: what is compiled of one tree would overwrite what is of the other.
     let target = here.join(RESULTS).join("build");
-    let mut build = cargo("build --quiet --release --bin locklab");
+    let mut build = cargo("build --quiet --profile ci --bin locklab");
     build.current_dir(&tree).env("CARGO_TARGET_DIR", &target);
     perform(build)?;
-    Ok(target.join("release/locklab"))
+    Ok(target.join("ci/locklab"))
 }
 
 /// Runs the commands with this program; returns the folder of what they made.

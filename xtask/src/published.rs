@@ -41,7 +41,7 @@ pub fn run() -> Result<()> {
     for command in commands {
         println!("==> locklab {command}");
         let here = command.replace(&format!("--out {REPORTS}"), &format!("--out {ANEW}"));
-        let mut program = cargo("run --quiet --release --package locklab --");
+        let mut program = cargo("run --quiet --profile ci --package locklab --");
         program.args(words(&here));
         perform(program)?;
     }

@@ -1,4 +1,4 @@
-//! The release build of the checks: the tests that simulate much, the determinism gate and the counted
+//! The optimised build of the checks, in the profile `ci`: the tests that simulate much, the determinism gate and the counted
 //! instructions share it.
 //!
 //! Cargo always gets the same packages and targets, since the features of the dependencies follow
@@ -26,9 +26,9 @@ pub const TESTS: &[&str] = &[
 ];
 
 /// The packages, as cargo takes them.
-pub const PACKAGES: &str = "--release --package locklab --package locklab-instructions";
+pub const PACKAGES: &str = "--profile ci --package locklab --package locklab-instructions";
 
-/// Builds `target/release/locklab`, `target/release/locklab-instructions` and the tests.
+/// Builds `target/ci/locklab`, `target/ci/locklab-instructions` and the tests.
 ///
 /// # Errors
 ///

@@ -71,7 +71,7 @@ const LONG: &[Step] = &[
     .with(&[("LOCKLAB_LONG", "1")]),
     Step::test(
         "soak",
-        "cargo test --release --package locklab-redis --features server --test soak",
+        "cargo test --profile ci --package locklab-redis --features server --test soak",
     )
     .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
@@ -128,7 +128,7 @@ const LONG: &[Step] = &[
     ),
     Step::run(
         "known mistakes in the locks",
-        "cargo run --release --package locklab -- check --mutants --out target/mutants",
+        "cargo run --profile ci --package locklab -- check --mutants --out target/mutants",
     ),
     Step::run("a search over all locks", "cargo xtask campaign"),
     Step::run("published results", "cargo xtask published"),

@@ -146,7 +146,7 @@ fn start_counting(workload: &str, repetitions: u64) -> Result<Child> {
         .args(["--tool=callgrind", "--collect-atstart=no"])
         .arg("--toggle-collect=locklab_instructions::measured*")
         .arg(format!("--callgrind-out-file={}", profile(workload)))
-        .args(["target/release/locklab-instructions", workload])
+        .args(["target/ci/locklab-instructions", workload])
         .arg(repetitions.to_string())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());

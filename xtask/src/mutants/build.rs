@@ -288,7 +288,7 @@ fn blame(error: &Message, places: &BTreeMap<String, Vec<Place>>) -> Vec<usize> {
 
 /// Builds these binaries of tests in release.
 fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>> {
-    let line = "test --release --no-run --message-format json-render-diagnostics";
+    let line = "test --profile ci --no-run --message-format json-render-diagnostics";
     let mut command = cargo_in(tree, line)?;
     let packages: BTreeSet<&str> = wanted.iter().map(|it| &*it.package).collect();
     let tests: BTreeSet<Option<&str>> = wanted.iter().map(|it| it.test.as_deref()).collect();
