@@ -21,9 +21,10 @@ use locklab_record::driver::{Plan, Url, record as measure};
 use locklab_record::environment::{
     self, Cause, Lists, ahead, causes, lists, number, seconds, sizes,
 };
-use locklab_record::{Events, Live, Log, Often, Recorded, Runtime, Values, pauses};
+use locklab_record::{Live, Log, Often, Pauses, Recorded, Runtime, pauses};
 use locklab_values::durations::parse_ms;
 use locklab_values::units::ns_from_fractional_ms;
+use locklab_values::untrusted;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,8 +47,10 @@ password is written redis://user:password@host, or is in REDISCLI_AUTH.
 
 Logs: a JVM's with -Xlog:gc,safepoint:file=gc.log (JDK 9 and later) or
 -Xloggc:gc.log -XX:+PrintGCApplicationStoppedTime -XX:+PrintGCTimeStamps (JDK
-8); Go's standard error with GODEBUG=gctrace=1. Logs alone need no time: this
-machine is then watched only if --for, --redis or --fsync says so.
+8; without the second option collections alone); Node's standard output with
+--trace-gc; Go's standard error with GODEBUG=gctrace=1. Lines that may tell of
+pauses and are not understood are told. Logs alone need no time: this machine is
+then watched only if --for, --redis or --fsync says so.
 
 Ctrl-C ends it early, and writes what was seen so far.
 
@@ -86,7 +89,7 @@ pub(super) struct Options {
     /// Folder in which to append to a file and sync it; the file is removed
     #[arg(long, value_name = "DIR")]
     fsync: Option<PathBuf>,
-    /// Log of a JVM; may be given several times, for several processes alike
+    /// Log of a JVM, or of Node with --trace-gc; may be given several times, for several processes alike
     #[arg(long, value_name = "FILE")]
     gc_log: Vec<PathBuf>,
     /// Standard error of a Go program with GODEBUG=gctrace=1; may be given several times
@@ -157,6 +160,12 @@ impl Options {
 
     fn write(&self, recorded: &Recorded) -> anyhow::Result<()> {
         let table = layout::rows(&rows(recorded));
+        for unread in recorded.logs.iter().flat_map(|log| &log.unread) {
+            status!(
+                "not understood, and pauses may be among them: {}",
+                untrusted::line(unread)
+            );
+        }
         if let Some(out) = &self.out {
             fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
             for list in lists(recorded) {
@@ -208,28 +217,42 @@ fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("invalid time `{text}`; write 500ms, 60s, 5m or 1h, at most 24h"))
 }
 
-/// What the logs of one runtime have, together; `None` if there are none.
-fn read_logs(runtime: Runtime, files: &[PathBuf]) -> anyhow::Result<Option<Log>> {
-    let mut watched_s = 0.0;
-    let mut all_ms = Vec::new();
+/// What logs have, those of each runtime together.
+fn read_logs(runtime: Runtime, files: &[PathBuf]) -> anyhow::Result<Vec<Log>> {
+    let mut logs: Vec<Log> = Vec::new();
     for file in files {
-        let log = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-        let events = pauses(runtime, BufReader::new(log));
-        let events = events.with_context(|| file.display().to_string())?;
-        watched_s += events.watched_s;
-        all_ms.extend_from_slice(events.durations_ms.sorted_ms());
+        let name = file.display().to_string();
+        let log = File::open(file).with_context(|| format!("cannot read {name}"))?;
+        let read = pauses(runtime, BufReader::new(log)).with_context(|| name.clone())?;
+        let unread = described(&read, &name);
+        match logs.iter_mut().find(|log| log.runtime == read.runtime) {
+            Some(log) => {
+                log.files.push(name);
+                log.pauses = log.pauses.and(&read.pauses);
+                log.stalls = log.stalls.and(&read.stalls);
+                log.unread.extend(unread);
+            }
+            None => logs.push(Log {
+                runtime: read.runtime,
+                files: vec![name],
+                pauses: read.pauses,
+                stalls: read.stalls,
+                unread: unread.into_iter().collect(),
+            }),
+        }
     }
-    Ok((!files.is_empty()).then(|| Log {
-        runtime,
-        files: files
-            .iter()
-            .map(|file| file.display().to_string())
-            .collect(),
-        pauses: Events {
-            watched_s,
-            durations_ms: Values::of(all_ms),
-        },
-    }))
+    Ok(logs)
+}
+
+/// The lines of a log that were not understood; `None` if there are none.
+fn described(read: &Pauses, name: &str) -> Option<String> {
+    const LONGEST: usize = 100;
+    let (number, line) = read.unread.first.as_ref()?;
+    let line: String = line.chars().take(LONGEST).collect();
+    Some(match read.unread.lines {
+        1 => format!("{name}, line {number}: “{line}”"),
+        lines => format!("{name}, {lines} lines, the first is line {number}: “{line}”"),
+    })
 }
 
 /// A row for each cause, seen or not, and for each other measurement.

@@ -39,6 +39,16 @@ impl Events {
         self.durations_ms.count()
     }
 
+    /// Those of both, each in its own time.
+    #[must_use]
+    pub fn and(&self, other: &Events) -> Events {
+        let all_ms = [&self.durations_ms, &other.durations_ms].map(Values::sorted_ms);
+        Events {
+            watched_s: self.watched_s + other.watched_s,
+            durations_ms: Values::of(all_ms.concat()),
+        }
+    }
+
     /// How often they happen, if they happen independently of each other (a Poisson process).
     ///
     /// The interval is Byar's approximation to the exact one (Breslow and Day, Statistical Methods in

@@ -24,7 +24,7 @@ mod values;
 pub use answers::Latency;
 pub use beats::Pulse;
 pub use events::{Events, Often};
-pub use logs::{LogError, Runtime, pauses};
+pub use logs::{LogError, Pauses, Runtime, Unread, pauses};
 pub use peer::PeerClock;
 pub use recorded::{Live, Log, Recorded};
 pub use replication::Lag;

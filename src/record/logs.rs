@@ -2,6 +2,8 @@
 
 mod go;
 mod jvm;
+mod node;
+mod old;
 
 use std::io::{self, BufRead};
 
@@ -16,6 +18,8 @@ use super::values::Values;
 pub enum Runtime {
     /// HotSpot's log of collections or of safepoints.
     Jvm,
+    /// Node, with `--trace-gc`.
+    Node,
     /// Go, with `GODEBUG=gctrace=1`.
     Go,
 }
@@ -32,12 +36,22 @@ pub enum LogError {
     /// Its pauses have no times, so that nobody knows how often they happen.
     #[error("its pauses have no times; {}", .0.how_to_write())]
     NoTimes(Runtime),
+    /// Its clock was set while it was written, say at the start of the machine.
+    #[error(
+        "its times jump by {} days; cut the log there, or write it with the time since the start (uptime)",
+        .days.round()
+    )]
+    Jumps {
+        /// How far.
+        days: f64,
+    },
 }
 
 impl Runtime {
     fn log(self) -> &'static str {
         match self {
             Runtime::Jvm => "a log of a JVM",
+            Runtime::Node => "a trace of Node",
             Runtime::Go => "a trace of Go",
         }
     }
@@ -46,64 +60,132 @@ impl Runtime {
         match self {
             Runtime::Jvm => {
                 "write it with -Xlog:gc,safepoint:file=gc.log (JDK 9 and later), or with \
-                 -Xloggc:gc.log -XX:+PrintGCApplicationStoppedTime -XX:+PrintGCTimeStamps (JDK 8)"
+                 -Xloggc:gc.log -XX:+PrintGCApplicationStoppedTime -XX:+PrintGCTimeStamps (JDK 8), or as \
+                 Node's standard output with --trace-gc"
             }
+            Runtime::Node => "write it with node --trace-gc, and standard output in a file",
             Runtime::Go => "write it with GODEBUG=gctrace=1, and standard error in a file",
         }
     }
 }
 
-/// The times that a log has: how much time it covers.
+/// What a log says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pauses {
+    /// What wrote it.
+    pub runtime: Runtime,
+    /// Times for which all threads stood still.
+    pub pauses: Events,
+    /// Times for which one thread stood still, until there was memory for it.
+    pub stalls: Events,
+    /// Lines that may tell of pauses and were not understood.
+    pub unread: Unread,
+}
+
+/// Lines that were not understood.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// How many.
+    pub lines: u64,
+    /// The first: its number, and itself.
+    pub first: Option<(u64, String)>,
+}
+
+impl Unread {
+    fn add(&mut self, number: u64, line: &str) {
+        self.lines += 1;
+        self.first.get_or_insert_with(|| (number, line.to_owned()));
+    }
+}
+
+/// The times that a log has by one clock: how much time it covers.
 #[derive(Debug, Default)]
 struct Covered {
     last_s: Option<f64>,
     seconds: f64,
+    /// How many lines had a time.
+    lines: u64,
+    /// The longest time between two of them.
+    longest_gap_s: f64,
 }
+
+/// No log is silent for a year.
+const LONGEST_GAP_S: f64 = 366.0 * 86_400.0;
 
 impl Covered {
     /// Takes the time of the next line. A time before the last one is that of a process that began
     /// anew.
     fn add(&mut self, at_s: f64) {
+        self.lines += 1;
         if let Some(last_s) = self.last_s {
-            self.seconds += (at_s - last_s).max(0.0);
+            let gap_s = (at_s - last_s).max(0.0);
+            self.seconds += gap_s;
+            self.longest_gap_s = self.longest_gap_s.max(gap_s);
         }
         self.last_s = Some(at_s);
     }
 }
 
-/// The pauses in a log, and how much time it covers.
+/// The pauses in a log, and how much time it covers. A log that should be a JVM's may be Node's.
 ///
 /// # Errors
 ///
 /// If it cannot be read, or does not say what is asked.
-pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Events, LogError> {
+pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogError> {
     let mut jvm = jvm::Log::default();
+    let mut node = node::Log::default();
     let mut go = go::Log::default();
     let mut line = Vec::new();
     // A log may have bytes of other programs, which need not be text.
+    let mut number = 0;
     while log.read_until(b'\n', &mut line)? > 0 {
+        number += 1;
         let text = String::from_utf8_lossy(&line);
         match runtime {
-            Runtime::Jvm => jvm.add(text.trim_end()),
+            Runtime::Jvm | Runtime::Node => {
+                jvm.add(number, text.trim_end());
+                node.add(text.trim_end());
+            }
             Runtime::Go => go.add(text.trim_end()),
         }
         line.clear();
     }
-    let (mut durations_ms, covered) = match runtime {
-        Runtime::Jvm => jvm.pauses(),
-        Runtime::Go => go.pauses(),
+    let (of_jvm, of_node, of_go) = (jvm.read(), node.pauses(), go.pauses());
+    let (runtime, read) = match runtime {
+        Runtime::Go => (runtime, jvm::Read::of(of_go)),
+        _ if of_jvm.pauses_ms.len() + of_jvm.stalls_ms.len() < of_node.0.len() => {
+            (Runtime::Node, jvm::Read::of(of_node))
+        }
+        _ => (runtime, of_jvm),
     };
+    let jvm::Read {
+        mut pauses_ms,
+        stalls_ms,
+        covered,
+        unread,
+    } = read;
     // Shorter than the log's last digit.
-    durations_ms.retain(|ms| *ms > 0.0);
-    if durations_ms.is_empty() {
+    pauses_ms.retain(|ms| *ms > 0.0);
+    if pauses_ms.is_empty() && stalls_ms.is_empty() {
         return Err(LogError::NoPause(runtime));
     }
     if covered.seconds <= 0.0 {
         return Err(LogError::NoTimes(runtime));
     }
-    Ok(Events {
+    if covered.longest_gap_s > LONGEST_GAP_S {
+        return Err(LogError::Jumps {
+            days: covered.longest_gap_s / 86_400.0,
+        });
+    }
+    let events = |durations_ms: Vec<f64>| Events {
         watched_s: covered.seconds,
         durations_ms: Values::of(durations_ms),
+    };
+    Ok(Pauses {
+        runtime,
+        pauses: events(pauses_ms),
+        stalls: events(stalls_ms),
+        unread,
     })
 }
 
@@ -118,6 +200,53 @@ mod tests {
             covered.add(at_s);
         }
         assert_eq!(covered.seconds, 5.0);
+    }
+
+    #[test]
+    fn a_log_of_two_clocks_covers_the_time_of_one_and_a_jump_is_refused() {
+        let stopped = "Total time for which application threads were stopped: 0.1 seconds";
+        let two_clocks = format!(
+            "2015-02-25T12:47:08.000+0100: 6616.500: {stopped}\n\
+             6616.889: [GC concurrent-root-region-scan-start]\n\
+             2015-02-25T12:47:18.000+0100: 6626.500: {stopped}\n"
+        );
+        let read = pauses(Runtime::Jvm, two_clocks.as_bytes()).expect("it has pauses");
+        assert_eq!((read.pauses.count(), read.pauses.watched_s), (2, 10.0));
+        let jump = format!(
+            "1970-01-01T00:00:08.000+0000: {stopped}\n2026-02-25T12:47:18.000+0000: {stopped}\n"
+        );
+        let error = pauses(Runtime::Jvm, jump.as_bytes()).expect_err("it jumps");
+        let expected = "its times jump by 20510 days; cut the log there";
+        assert!(error.to_string().starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn stops_of_one_thread_are_read_and_lines_that_may_be_pauses_are_counted() {
+        let log = "[0.5s][info][safepoint] Safepoint \"ZMarkStart\", Total: 10000 ns\n\
+                   [1.0s][info][gc       ] Allocation Stall (main (1)) 9500.000ms\n\
+                   [1.1s][info][gc       ] Relocation Stall (renewal) 52.1ms\n\
+                   [1.2s][info][gc       ] GC(8) Major Collection (Allocation Stall) 164M(43%)->138M(36%) 0.2s\n\
+                   [1.3s][info][gc,phases] GC(8) Pre Evacuate Pause: 0.1ms\n\
+                   [1.4s][info][gc,stats ] Allocation pacing accrued:\n\
+                   [1.5s][info][gc,start ] GC(9) Pause Young (Normal) (G1 Evacuation Pause)\n\
+                   [2.0s][info][safepoint] Safepoint \"ZMarkEnd\", Total: 20000 ns\n";
+        let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has pauses");
+        assert_eq!(read.pauses.durations_ms.sorted_ms(), [0.01, 0.02]);
+        assert_eq!(read.stalls.durations_ms.sorted_ms(), [52.1, 9500.0]);
+        assert_eq!(read.unread.lines, 2);
+        let (number, line) = read.unread.first.expect("there are two");
+        assert_eq!(number, 5);
+        assert!(line.ends_with("Pre Evacuate Pause: 0.1ms"), "{line}");
+    }
+
+    #[test]
+    fn a_trace_of_node_is_told_from_a_log_of_a_jvm() {
+        let log = "[1:0x5] 1000 ms: Scavenge 2.5 (3.9) -> 2.1 (4.9) MB, 0.9 / 0.0 ms  (average mu = 1.000) x\n\
+                   [1:0x5] 3000 ms: Scavenge 2.5 (3.9) -> 2.1 (4.9) MB, 1.9 / 0.0 ms  (average mu = 1.000) x\n";
+        let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has pauses");
+        assert_eq!(read.runtime, Runtime::Node);
+        assert_eq!(read.pauses.durations_ms.sorted_ms(), [0.9, 1.9]);
+        assert_eq!(read.pauses.watched_s, 3.0);
     }
 
     #[test]

@@ -53,4 +53,8 @@ pub struct Log {
     pub files: Vec<String>,
     /// The pauses of all, in the time that all cover.
     pub pauses: Events,
+    /// Waits of single threads for memory.
+    pub stalls: Events,
+    /// Per file with lines that may tell of pauses and were not understood: how many, and the first.
+    pub unread: Vec<String>,
 }

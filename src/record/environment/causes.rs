@@ -63,7 +63,7 @@ impl Amount {
 /// What was looked for, in the order of the file.
 pub fn causes(recorded: &Recorded) -> Vec<Cause> {
     let live = recorded.live.iter().flat_map(of_machine);
-    live.chain(recorded.logs.iter().map(of_log)).collect()
+    live.chain(recorded.logs.iter().flat_map(of_log)).collect()
 }
 
 fn of_machine(live: &Live) -> Vec<Cause> {
@@ -170,16 +170,17 @@ fn steps(
     }
 }
 
-fn of_log(log: &Log) -> Cause {
+fn of_log(log: &Log) -> Vec<Cause> {
     let (name, title, file) = match log.runtime {
         Runtime::Jvm => (
             "gc",
             "the JVM of a client stops its threads",
             "gc-pauses.txt",
         ),
+        Runtime::Node => ("node-gc", "V8 stops a client", "node-gc-pauses.txt"),
         Runtime::Go => ("go-gc", "Go's runtime stops a client", "go-gc-pauses.txt"),
     };
-    Cause {
+    let cause = |name, title: &str, events: &Events, unit, file| Cause {
         name,
         title: title.into(),
         fault: "pause",
@@ -187,13 +188,24 @@ fn of_log(log: &Log) -> Cause {
         source: format!(
             "{}, {}; {}",
             log.files.join(", "),
-            seconds(log.pauses.watched_s),
-            counted(log.pauses.count(), "pause")
+            seconds(events.watched_s),
+            counted(events.count(), unit)
         ),
-        events: log.pauses.clone(),
+        events: events.clone(),
         amount: Amount::Duration,
         file,
+    };
+    let mut causes = vec![cause(name, title, &log.pauses, "pause", file)];
+    if log.stalls.count() > 0 {
+        causes.push(cause(
+            "gc-stall",
+            "a thread of a client waits until its JVM has memory: each as if it were the holder's",
+            &log.stalls,
+            "stall",
+            "gc-stalls.txt",
+        ));
     }
+    causes
 }
 
 /// `1 pause`, `17 pauses`.

@@ -16,6 +16,11 @@ pub(super) fn notes(recorded: &Recorded) -> Vec<String> {
             "This machine was not watched: --for 60s does so. The file has what logs have.".into(),
         ],
     };
+    for log in &recorded.logs {
+        notes.extend(log.unread.iter().map(|unread| {
+            format!("Not understood, and pauses may be among them, so that there may be more and longer ones: {unread}.")
+        }));
+    }
     notes.push(
         "Not looked for: failovers, crashes and restarts. This file has none, and nobody has published \
          how often they happen. Add a cause for each with your own numbers."

@@ -64,6 +64,8 @@ fn recorded() -> Recorded {
             runtime: Runtime::Jvm,
             files: vec!["gc \"1\"\n.log".into()],
             pauses: events(3600.0, &[12.0, 3.0]),
+            stalls: events(3600.0, &[]),
+            unread: vec!["gc.log, 2 lines, the first is line 5: “Pacing 3 ms”".into()],
         }],
     }
 }

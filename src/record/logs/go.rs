@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_real_trace_has_two_pauses_a_collection() {
-        let events = pauses(Runtime::Go, TRACE).expect("it has pauses");
+        let events = pauses(Runtime::Go, TRACE).expect("it has pauses").pauses;
         let lines = TRACE.iter().filter(|byte| **byte == b'\n').count();
         assert_eq!(events.count(), 2 * lines);
         assert!(events.durations_ms.max_ms().is_some_and(|max| max < 50.0));

@@ -4,36 +4,116 @@
 //! there, a collection or something else. So where a log has safepoints they alone count, and the
 //! collections in it are parts of them.
 
-use super::Covered;
+use super::old::Old;
+use super::{Covered, Unread};
 use crate::calendar::iso_s;
 
 /// What the lines so far said.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    covered: Covered,
+    /// By the clock of the machine, and by the time since the start.
+    covered: [Covered; 2],
     safepoints_ms: Vec<f64>,
     collections_ms: Vec<f64>,
+    stalls_ms: Vec<f64>,
+    old: Old,
+    unread: Unread,
+}
+
+/// What a log said.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) pauses_ms: Vec<f64>,
+    pub(super) stalls_ms: Vec<f64>,
+    pub(super) covered: Covered,
+    pub(super) unread: Unread,
+}
+
+impl Read {
+    /// Of a log that knows pauses alone.
+    pub(super) fn of((pauses_ms, covered): (Vec<f64>, Covered)) -> Read {
+        Read {
+            pauses_ms,
+            covered,
+            stalls_ms: Vec::new(),
+            unread: Unread::default(),
+        }
+    }
 }
 
 impl Log {
-    pub(super) fn add(&mut self, line: &str) {
-        if let Some(at_s) = time_s(line) {
-            self.covered.add(at_s);
+    pub(super) fn add(&mut self, number: u64, line: &str) {
+        for (covered, at_s) in self.covered.iter_mut().zip(times_s(line)) {
+            if let Some(at_s) = at_s {
+                covered.add(at_s);
+            }
         }
         if let Some(ms) = safepoint_ms(line).or_else(|| stopped_ms(line)) {
             self.safepoints_ms.push(ms);
-        } else if let Some(ms) = collection_ms(line) {
+        } else if let Some(ms) = stall_ms(line) {
+            self.stalls_ms.push(ms);
+        } else if let Some(ms) = collection_ms(line).or_else(|| self.old.collection_ms(line)) {
             self.collections_ms.push(ms);
+        } else if may_be_a_pause(line) {
+            self.unread.add(number, line);
         }
     }
 
-    pub(super) fn pauses(self) -> (Vec<f64>, Covered) {
-        let durations_ms = match self.safepoints_ms.is_empty() {
-            true => self.collections_ms,
-            false => self.safepoints_ms,
-        };
-        (durations_ms, self.covered)
+    pub(super) fn read(self) -> Read {
+        let [machine, start] = self.covered;
+        Read {
+            pauses_ms: match self.safepoints_ms.is_empty() {
+                true => self.collections_ms,
+                false => self.safepoints_ms,
+            },
+            stalls_ms: self.stalls_ms,
+            // The time since the start is never set.
+            covered: match machine.lines > start.lines {
+                true => machine,
+                false => start,
+            },
+            unread: self.unread,
+        }
     }
+}
+
+/// `Allocation Stall (query-481) 315.305ms`, `Relocation Stall (main) 52.1ms` of ZGC: one thread waited.
+fn stall_ms(line: &str) -> Option<f64> {
+    let what = ["Allocation Stall (", "Relocation Stall ("];
+    let place = what.iter().find_map(|it| line.find(it))?;
+    // Not the cause of a collection.
+    if line[..place].ends_with('(') {
+        return None;
+    }
+    let last = line.split_whitespace().next_back()?;
+    last.strip_suffix("ms")?.parse().ok()
+}
+
+/// Whether a line that was not understood may tell how long something stood still.
+fn may_be_a_pause(line: &str) -> bool {
+    let mut depth = 0_u32;
+    // What is in parentheses is a cause or a size.
+    let said: String = line
+        .chars()
+        .filter(|c| {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && *c != ')'
+        })
+        .collect();
+    let said = said.to_lowercase();
+    let is_long = said.split([' ', ',', ':']).any(|word| {
+        let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let unit = &word[number.len()..];
+        matches!(unit, "ns" | "us" | "ms" | "s") && number.parse::<f64>().is_ok()
+    });
+    let stops = ["pause", "stall", "stopped"]
+        .iter()
+        .any(|it| said.contains(it));
+    said.contains("pacing accrued") || is_long && stops
 }
 
 /// `Safepoint "G1CollectForAllocation", Time since last: …, Total: 2102072 ns`
@@ -69,20 +149,27 @@ fn collection_ms(line: &str) -> Option<f64> {
     last.strip_suffix("ms")?.parse().ok()
 }
 
-/// The time of a line in seconds, since the start or since 1970: `[0.194s]`, `[194ms]`,
-/// `[2026-11-25T15:24:13.123+0000]`, and of JDK 8 `2026-11-25T15:24:13.123+0000: 0.194: …`.
-fn time_s(line: &str) -> Option<f64> {
-    let decorations = line
-        .split('[')
-        .skip(1)
-        .filter_map(|it| it.split(']').next());
+/// The time of a line in seconds, since 1970 and since the start: `[2026-11-25T15:24:13.123+0000]`, `[0.194s]`,
+/// `[194ms]`, and of JDK 8 `2026-11-25T15:24:13.123+0000: 0.194: …`.
+fn times_s(line: &str) -> [Option<f64>; 2] {
+    let decorations = || {
+        line.split('[')
+            .skip(1)
+            .filter_map(|it| it.split(']').next())
+            .map(str::trim)
+    };
     let head = line.split("Total time").next().unwrap_or(line);
-    let first = head.split(": ").next().unwrap_or(head);
-    let first = first.trim_end_matches(':');
-    decorations
-        .map(str::trim)
-        .find_map(decoration_s)
-        .or_else(|| iso_s(first).or_else(|| number(first)))
+    let words = || head.split(": ").take(2).map(|it| it.trim_end_matches(':'));
+    let since_1970 = decorations()
+        .find_map(iso_s)
+        .or_else(|| words().find_map(iso_s));
+    let since_start = decorations().find_map(decoration_s);
+    let is_time = |word: &str| {
+        word.bytes()
+            .all(|c| c.is_ascii_digit() || b".,".contains(&c))
+    };
+    let since_start = since_start.or_else(|| words().filter(|it| is_time(it)).find_map(number));
+    [since_1970, since_start]
 }
 
 fn decoration_s(text: &str) -> Option<f64> {
@@ -90,7 +177,7 @@ fn decoration_s(text: &str) -> Option<f64> {
         _ if text.ends_with("ms") => (text.strip_suffix("ms")?, 1e3),
         _ if text.ends_with("ns") => (text.strip_suffix("ns")?, 1e9),
         _ if text.ends_with('s') => (text.strip_suffix('s')?, 1.0),
-        _ => return iso_s(text),
+        _ => return None,
     };
     Some(number(digits)? / per_second)
 }
@@ -110,7 +197,8 @@ mod tests {
     fn each_form_of_a_line_is_read() {
         let read = |line: &str| {
             let safepoint = safepoint_ms(line).or_else(|| stopped_ms(line));
-            (time_s(line), safepoint, collection_ms(line))
+            let [since_1970, since_start] = times_s(line);
+            (since_1970.or(since_start), safepoint, collection_ms(line))
         };
         for (line, expected) in [
             (
@@ -176,7 +264,9 @@ mod tests {
 
     #[test]
     fn of_a_real_log_safepoints_count_once() {
-        let events = pauses(Runtime::Jvm, SAFEPOINTS).expect("it has pauses");
+        let events = pauses(Runtime::Jvm, SAFEPOINTS)
+            .expect("it has pauses")
+            .pauses;
         let text = String::from_utf8_lossy(SAFEPOINTS);
         let lines = text
             .lines()
@@ -188,7 +278,9 @@ mod tests {
 
     #[test]
     fn of_a_real_log_without_safepoints_pauses_count() {
-        let events = pauses(Runtime::Jvm, COLLECTIONS).expect("it has pauses");
+        let events = pauses(Runtime::Jvm, COLLECTIONS)
+            .expect("it has pauses")
+            .pauses;
         let text = String::from_utf8_lossy(COLLECTIONS);
         // Each pause has a line when it starts, and another when it ends.
         assert_eq!(events.count(), text.matches(" Pause Young ").count() / 2);
