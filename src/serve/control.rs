@@ -4,7 +4,9 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use locklab_bounds::resp::Inbound;
+use locklab_bounds::{Bounds, Refused};
 use locklab_redis::resp;
 use redis_protocol::resp2::types::BytesFrame;
 
@@ -21,7 +23,8 @@ pub fn listen(listener: TcpListener, served: Served) -> io::Result<()> {
         for stream in listener.incoming().flatten() {
             let served = served.clone();
             // Without a thread the connection is closed.
-            let _ = thread::Builder::new().spawn(move || serve(stream, &served));
+            let _ = thread::Builder::new()
+                .spawn(move || serve(stream, |words: &[Bytes]| reply(&served, words)));
         }
     };
     thread::Builder::new()
@@ -31,22 +34,26 @@ pub fn listen(listener: TcpListener, served: Served) -> io::Result<()> {
 }
 
 /// Serves a connection until it ends, or sends what is no RESP.
-fn serve(mut stream: TcpStream, served: &Served) -> io::Result<()> {
+fn serve(mut stream: TcpStream, reply: impl Fn(&[Bytes]) -> Bytes) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let mut inbound = BytesMut::new();
+    let mut inbound = Inbound::new(Bounds::ORDER);
     let mut bytes = [0; 4096];
     loop {
         let count = stream.read(&mut bytes)?;
         if count == 0 {
             return Ok(());
         }
-        inbound.extend_from_slice(&bytes[..count]);
+        inbound.buffer().extend_from_slice(&bytes[..count]);
         loop {
-            match resp::next_words(&mut inbound) {
-                Ok(Some(words)) => stream.write_all(&reply(served, &words))?,
+            match inbound.next_words() {
+                Ok(Some(words)) => stream.write_all(&reply(&words))?,
                 Ok(None) => break,
-                Err(_) => {
-                    let problem = resp::error("ERR Protocol error: write a command as an array");
+                Err(refused) => {
+                    let problem = match refused {
+                        Refused::Malformed => "write a command as an array".to_owned(),
+                        excess => excess.to_string(),
+                    };
+                    let problem = resp::error(format!("ERR Protocol error: {problem}"));
                     return stream.write_all(&resp::answer(&problem));
                 }
             }
@@ -114,3 +121,6 @@ fn hello(version: u64) -> Bytes {
 fn status(text: &'static str) -> BytesFrame {
     BytesFrame::SimpleString(text.into())
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,8 @@
 //! A message is a TCP segment: it may hold several frames, or begin or end in the middle of one. An
 //! incomplete frame is shown unchanged.
 
-use redis_protocol::resp2::decode::decode;
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::first;
 use redis_protocol::resp2::types::OwnedFrame as Frame;
 
 /// The frames of a message, a line or more for each.
@@ -11,7 +12,7 @@ pub(super) fn text(payload: &[u8]) -> String {
     let mut lines = Vec::new();
     let mut rest = payload;
     while !rest.is_empty() {
-        match decode(rest) {
+        match first(rest, Bounds::FRAME) {
             Ok(Some((frame, length))) if length > 0 => {
                 lines.push(shown(&frame));
                 rest = &rest[length..];
@@ -28,7 +29,7 @@ pub(super) fn text(payload: &[u8]) -> String {
 /// Whether these bytes end where a frame ends.
 pub(super) fn is_whole(payload: &[u8]) -> bool {
     let mut rest = payload;
-    while let Ok(Some((_, length @ 1..))) = decode(rest) {
+    while let Ok(Some((_, length @ 1..))) = first(rest, Bounds::FRAME) {
         rest = &rest[length..];
     }
     rest.is_empty()
@@ -67,7 +68,18 @@ fn quoted(text: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use locklab_testing::hostile;
+
+    use super::{is_whole, text};
+
+    #[test]
+    fn hostile_bytes_are_shown_unchanged() {
+        for (name, bytes) in hostile::resp() {
+            let unchanged = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+            assert!(text(&bytes) == unchanged, "{name}");
+            assert!(!is_whole(&bytes), "{name}");
+        }
+    }
 
     #[test]
     fn frames_are_shown_as_a_person_types_and_reads_them() {

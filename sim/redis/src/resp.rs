@@ -1,48 +1,21 @@
 //! RESP for the in-tree servers other than Redis: a request is an array of words, a reply is
 //! any frame.
 //!
-//! Decoding and encoding are those of `redis-protocol`. Redis has its own error texts for
-//! malformed input, so the Redis node has its own parser.
+//! Decoding is that of `locklab_bounds`, encoding that of `redis-protocol`. Redis has its own error
+//! texts for malformed input, so the Redis node has its own parser.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use redis_protocol::resp2::decode::decode_bytes_mut;
+use locklab_bounds::Bounds;
+pub use locklab_bounds::Refused;
+use locklab_bounds::resp;
 use redis_protocol::resp2::encode::extend_encode;
 use redis_protocol::resp2::types::BytesFrame;
 
-/// An upper bound that no valid request approaches. A peer that sends more without completing
-/// a frame is disconnected.
-const MAX_FRAME_BYTES: usize = 16 << 20;
-
-/// The peer violates the RESP protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProtocolError;
-
-/// Removes a complete frame from the front of the buffer, if there is one.
-pub fn next_frame(inbound: &mut BytesMut) -> Result<Option<BytesFrame>, ProtocolError> {
-    if inbound.is_empty() {
-        return Ok(None);
-    }
-    let decoded = decode_bytes_mut(inbound).map_err(|_| ProtocolError)?;
-    match decoded {
-        None if inbound.len() > MAX_FRAME_BYTES => Err(ProtocolError),
-        decoded => Ok(decoded.map(|(frame, _, _)| frame)),
-    }
-}
-
 /// Removes a complete request, an array of strings, from the front of the buffer, if there is
-/// one.
-pub fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, ProtocolError> {
-    match next_frame(inbound)? {
-        None => Ok(None),
-        Some(BytesFrame::Array(items)) => {
-            let words = items.into_iter().map(|item| match item {
-                BytesFrame::BulkString(word) => Ok(word),
-                _ => Err(ProtocolError),
-            });
-            words.collect::<Result<_, _>>().map(Some)
-        }
-        Some(_) => Err(ProtocolError),
-    }
+/// one. A peer that violates RESP or its bounds is to be disconnected.
+pub fn next_words(inbound: &mut BytesMut) -> Result<Option<Vec<Bytes>>, Refused> {
+    let frame = resp::next_frame(inbound, Bounds::FRAME)?;
+    frame.map(resp::words).transpose()
 }
 
 /// A command or message in the form that a client sends: an array of strings.
@@ -116,7 +89,7 @@ mod tests {
     fn input_other_than_an_array_of_strings_is_garbled() {
         for text in ["PING\r\n", ":1\r\n", "*1\r\n:1\r\n", "*1\r\n$-1\r\n"] {
             let mut inbound = BytesMut::from(text);
-            assert_eq!(next_words(&mut inbound), Err(ProtocolError), "{text}");
+            assert_eq!(next_words(&mut inbound), Err(Refused::Malformed), "{text}");
         }
     }
 

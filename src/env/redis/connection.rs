@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use redis_protocol::resp2::decode::decode_bytes_mut;
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::Inbound;
 use redis_protocol::resp2::types::BytesFrame;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 
@@ -92,7 +93,7 @@ impl Reply {
 /// A connection to a server that speaks RESP2.
 pub struct Connection<S> {
     stream: S,
-    inbound: BytesMut,
+    inbound: Inbound,
     outbound: BytesMut,
 }
 
@@ -101,7 +102,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub fn new(stream: S) -> Self {
         Self {
             stream,
-            inbound: BytesMut::new(),
+            inbound: Inbound::new(Bounds::FRAME),
             outbound: BytesMut::new(),
         }
     }
@@ -150,13 +151,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Waits for one reply.
     pub async fn receive(&mut self) -> io::Result<Reply> {
         loop {
-            if !self.inbound.is_empty()
-                && let Some((frame, _, _)) = decode_bytes_mut(&mut self.inbound)
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?
-            {
+            let frame = self.inbound.next_frame();
+            let frame = frame.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+            if let Some(frame) = frame {
                 return Ok(Reply::from(frame));
             }
-            if self.stream.read_buf(&mut self.inbound).await? == 0 {
+            if self.stream.read_buf(self.inbound.buffer()).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
@@ -204,6 +204,11 @@ impl From<BytesFrame> for Reply {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use locklab_testing::hostile;
+
     use super::*;
 
     /// Checks a reply's interpretation as a number, a count and a flag.
@@ -219,6 +224,20 @@ mod tests {
             let mut buffer = BytesMut::new();
             put_header(&mut buffer, b'*', number);
             assert_eq!(buffer, format!("*{number}\r\n"));
+        }
+    }
+
+    #[test]
+    fn hostile_reply_is_an_error() {
+        for (name, bytes) in hostile::resp() {
+            let mut connection = Connection::new(tokio::io::join(&bytes[..], tokio::io::sink()));
+            let mut reply = pin!(connection.receive());
+            // All bytes are there, so nothing is waited for.
+            let reply = reply.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            let Poll::Ready(Err(error)) = reply else {
+                panic!("{name}: {reply:?}");
+            };
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}");
         }
     }
 

@@ -6,18 +6,15 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use bytes::BytesMut;
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::Inbound;
 use locklab_vecmap::VecMap;
-use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use locklab_env::observe::Observer;
 use locklab_history::{Access, Event, Name};
 use locklab_runner::workload::resource::Register;
-
-/// The most bytes of a request, and of a value.
-const LARGEST: usize = 1 << 20;
 
 /// The contents of the resource.
 pub(crate) struct Contents {
@@ -53,14 +50,14 @@ pub(crate) async fn serve<S, O>(
     S: AsyncRead + AsyncWrite + Unpin,
     O: Observer,
 {
-    let (mut inbound, mut protocol) = (BytesMut::new(), Protocol::Resp2);
-    while let Ok(1..) = stream.read_buf(&mut inbound).await {
-        while !inbound.is_empty() {
-            let reply = match decode_bytes_mut(&mut inbound) {
-                Ok(Some((frame, _, _))) => contents.borrow_mut().answer(&frame, &client, &observer),
-                Ok(None) if inbound.len() <= LARGEST => break,
+    let (mut inbound, mut protocol) = (Inbound::new(Bounds::REQUEST), Protocol::Resp2);
+    while let Ok(1..) = stream.read_buf(inbound.buffer()).await {
+        loop {
+            let reply = match inbound.next_frame() {
+                Ok(Some(frame)) => contents.borrow_mut().answer(&frame, &client, &observer),
+                Ok(None) => break,
                 // Not Redis's protocol, or too much of it.
-                Ok(None) | Err(_) => return,
+                Err(_) => return,
             };
             if let Reply::Hello(asked) = reply {
                 protocol = asked;

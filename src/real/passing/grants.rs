@@ -8,10 +8,10 @@
 //! A copy may err: it goes by the machine's clock, by the order of arrival, and knows nothing of a restart of
 //! its server. So it decides when a fault strikes, and nothing else; no verdict rests on it.
 
-use bytes::BytesMut;
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::Inbound;
 use locklab_history::{ClockKind, Name};
 use locklab_proxy::Passing;
-use locklab_redis::resp::next_words;
 use locklab_redis::{ConnId, Node, NodeConfig};
 use locklab_values::units::NS_PER_US;
 use locklab_vecmap::{VecMap, VecSet};
@@ -29,7 +29,7 @@ pub(super) struct Grants {
 struct Copy {
     node: Node,
     /// Each with what has arrived of its next request.
-    connections: VecMap<u64, (ConnId, BytesMut)>,
+    connections: VecMap<u64, (ConnId, Inbound)>,
 }
 
 impl Grants {
@@ -65,8 +65,8 @@ impl Copy {
         let node = &mut self.node;
         let (conn, left) = (self.connections)
             .entry(passing.connection)
-            .or_insert_with(|| (node.accept(), BytesMut::new()));
-        left.extend_from_slice(passing.payload);
+            .or_insert_with(|| (node.accept(), Inbound::new(Bounds::FRAME)));
+        left.buffer().extend_from_slice(passing.payload);
         let takes = takes_if_absent(left);
         let now_us = read_clock(ClockKind::Wall) / NS_PER_US;
         let lives = |expires_at_ms: Option<i64>| {
@@ -80,16 +80,51 @@ impl Copy {
     }
 }
 
-/// Whether one of the complete requests, which it removes, sets a key only if it is absent.
-fn takes_if_absent(left: &mut BytesMut) -> bool {
+/// Whether one of the complete requests, which it removes, sets a key only if it is absent. What is no
+/// request is removed, too.
+fn takes_if_absent(left: &mut Inbound) -> bool {
     let mut takes = false;
     let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
-    while let Ok(Some(words)) = next_words(left) {
+    loop {
+        let words = match left.next_words() {
+            Ok(Some(words)) => words,
+            Ok(None) => return takes,
+            Err(_) => {
+                left.clear();
+                return takes;
+            }
+        };
         takes |= match words.first() {
             Some(command) if is(command, "SETNX") => true,
             Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
             _ => false,
         };
     }
-    takes
+}
+
+#[cfg(test)]
+mod tests {
+    use locklab_testing::hostile;
+
+    use super::*;
+
+    #[test]
+    fn hostile_request_is_none_and_is_forgotten() {
+        for (name, bytes) in hostile::resp() {
+            let mut left = Inbound::new(Bounds::FRAME);
+            for piece in bytes.chunks(64 << 10) {
+                left.buffer().extend_from_slice(piece);
+                assert!(!takes_if_absent(&mut left), "{name}");
+            }
+            assert!(
+                left.buffer().is_empty() || name == "a line without end",
+                "{name}"
+            );
+            left.clear();
+            left.buffer()
+                .extend_from_slice(b"*3\r\n$5\r\nSETNX\r\n$1\r\nk\r\n$1\r\nv\r\n");
+            assert!(takes_if_absent(&mut left), "{name}");
+            assert!(left.buffer().is_empty(), "{name}");
+        }
+    }
 }

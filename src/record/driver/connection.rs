@@ -11,6 +11,8 @@ use super::RecordError;
 use super::clocks::monotonic_ns;
 use crate::answers::RoundTrip;
 use crate::url::Url;
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::Inbound;
 use locklab_redis::resp;
 
 /// A server that takes longer does not answer.
@@ -20,7 +22,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    inbound: BytesMut,
+    inbound: Inbound,
 }
 
 /// An answer, and when it was given.
@@ -39,7 +41,7 @@ impl Connection {
         };
         let mut connection = Connection {
             stream: connected(url).map_err(no_connection)?,
-            inbound: BytesMut::new(),
+            inbound: Inbound::new(Bounds::FRAME),
         };
         if let Some(password) = &url.password {
             let words = match &url.user {
@@ -88,7 +90,7 @@ impl Connection {
         let sent_ns = monotonic_ns();
         self.stream.write_all(&request)?;
         loop {
-            let frame = resp::next_frame(&mut self.inbound);
+            let frame = self.inbound.next_frame();
             let frame =
                 frame.map_err(|_| io::Error::new(ErrorKind::InvalidData, "this is no Redis"))?;
             if let Some(frame) = frame {
@@ -102,7 +104,7 @@ impl Connection {
             let mut buffer = [0; 4096];
             match self.stream.read(&mut buffer)? {
                 0 => return Err(ErrorKind::UnexpectedEof.into()),
-                read => self.inbound.extend_from_slice(&buffer[..read]),
+                read => self.inbound.buffer().extend_from_slice(&buffer[..read]),
             }
         }
     }
@@ -122,4 +124,35 @@ fn connected(url: &Url) -> io::Result<TcpStream> {
         }
     }
     Err(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use locklab_testing::hostile;
+
+    use super::*;
+
+    #[test]
+    fn hostile_server_is_no_redis() {
+        for (name, bytes) in hostile::resp() {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+            let address = listener.local_addr().expect("it listens");
+            let server = thread::spawn(move || {
+                let (mut stream, _) = listener.accept().expect("a connection");
+                // The client may hang up before it has everything.
+                let _ = stream.write_all(&bytes);
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+            let url = Url::parse(&format!("redis://{address}")).expect("a URL");
+            let error = Connection::open(&url).expect_err(name);
+            let RecordError::Connect { source, .. } = error else {
+                panic!("{name}: {error}");
+            };
+            assert_eq!(source.kind(), ErrorKind::InvalidData, "{name}");
+            server.join().expect("it does not panic");
+        }
+    }
 }

@@ -8,12 +8,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use bytes::BytesMut;
-use redis_protocol::resp2::decode::decode_bytes_mut;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
+use locklab_bounds::Bounds;
+use locklab_bounds::resp::Inbound;
 use locklab_env::Env;
 use locklab_env::observe::Observer;
 use locklab_env::redis::{Client, Error, Reply};
@@ -106,11 +106,11 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     O: Observer,
 {
-    let mut inbound = BytesMut::new();
-    while let Ok(1..) = stream.read_buf(&mut inbound).await {
-        while !inbound.is_empty() {
-            let request = match decode_bytes_mut(&mut inbound) {
-                Ok(Some((frame, _, _))) => Request::parse(&frame),
+    let mut inbound = Inbound::new(Bounds::REQUEST);
+    while let Ok(1..) = stream.read_buf(inbound.buffer()).await {
+        loop {
+            let request = match inbound.next_frame() {
+                Ok(Some(frame)) => Request::parse(&frame),
                 Ok(None) => break,
                 Err(_) => return,
             };
@@ -260,6 +260,12 @@ impl AccessRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use locklab_env::observe::NoopObserver;
+    use locklab_testing::hostile;
+
     use Kind::{Read, Write};
 
     use super::*;
@@ -319,6 +325,21 @@ mod tests {
         ];
         let expected = [true, true, true, true, false, true];
         check(Fencing::SameToken, &accesses, &expected);
+    }
+
+    #[test]
+    fn hostile_request_ends_its_connection() {
+        for (name, bytes) in hostile::resp() {
+            // What follows the hostile request must not be answered.
+            let bytes = [&bytes[..], b"*1\r\n$5\r\nTOKEN\r\n"].concat();
+            let register = Rc::new(RefCell::new(Register::new(Fencing::None)));
+            let stream = tokio::io::join(&bytes[..], tokio::io::sink());
+            let mut served = pin!(serve(stream, register.clone(), NoopObserver));
+            let context = &mut Context::from_waker(Waker::noop());
+            // All bytes are there, so nothing is waited for.
+            assert!(served.as_mut().poll(context).is_ready(), "{name}");
+            assert_eq!(register.borrow_mut().issue(), 1, "{name}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Shared by tests and measurements that use the machine: real Redis servers, a ZooKeeper and a Slurm
-//! cluster as processes, polling until a condition holds, and several jobs at the same time.
+//! cluster as processes, polling until a condition holds, several jobs at the same time, and hostile input.
 //!
 //! It does not depend on Locklab. A failure panics, as in a test.
 
 mod at_once;
+pub mod hostile;
 mod port;
 mod process;
 mod redis_server;

@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 
-use bytes::BytesMut;
+use locklab_bounds::resp::Inbound;
+use locklab_bounds::{Bounds, Refused};
 use redis_protocol::resp2::types::BytesFrame;
 
 use super::address::Address;
 use super::core::Core;
 use super::effect::{Effect, LinkId};
-use crate::resp::{ProtocolError, command, next_frame};
+use crate::resp::command;
 
 /// A connection, or an attempt to connect.
 pub(super) struct Link {
@@ -17,7 +18,7 @@ pub(super) struct Link {
     /// When the attempt started.
     pub(super) since_ms: i64,
     expected: VecDeque<Expect>,
-    inbound: BytesMut,
+    inbound: Inbound,
 }
 
 /// The command that a reply answers.
@@ -43,7 +44,7 @@ impl Link {
             id,
             since_ms: core.now_ms,
             expected: VecDeque::new(),
-            inbound: BytesMut::new(),
+            inbound: Inbound::new(Bounds::FRAME),
         }
     }
 
@@ -69,12 +70,12 @@ impl Link {
 
     /// Buffers bytes that arrived.
     pub(super) fn receive(&mut self, bytes: &[u8]) {
-        self.inbound.extend_from_slice(bytes);
+        self.inbound.buffer().extend_from_slice(bytes);
     }
 
     /// The next complete reply, with the command it answers; a message answers none.
-    pub(super) fn next_reply(&mut self) -> Result<Option<(Expect, BytesFrame)>, ProtocolError> {
-        let frame = next_frame(&mut self.inbound)?;
+    pub(super) fn next_reply(&mut self) -> Result<Option<(Expect, BytesFrame)>, Refused> {
+        let frame = self.inbound.next_frame()?;
         Ok(frame.map(|frame| {
             let expected = self.expected.pop_front();
             (expected.unwrap_or(Expect::Nothing), frame)

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use locklab_testing::hostile;
+
 use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile, Uptime};
 
 /// A server that answers the requests of sentinels.
@@ -403,4 +405,20 @@ fn a_late_timer_makes_a_sentinel_watch_only() {
     cluster.pass(20_000);
     assert_eq!(cluster.happened("-tilt"), 3);
     assert_eq!(cluster.happened("+switch-master"), 3);
+}
+
+#[test]
+fn hostile_reply_ends_its_link_alone() {
+    for (name, bytes) in hostile::resp() {
+        let mut cluster = Cluster::new();
+        cluster.pass(100);
+        let leads_to = |(key, to): (&(usize, LinkId), &String)| (to == "m").then_some(key.1);
+        let link = cluster.links.iter().find_map(leads_to).expect("a link");
+        let mut effects = Vec::new();
+        for piece in bytes.chunks(64 << 10) {
+            cluster.sentinels[0].link_received(link, piece, cluster.now_ms, &mut effects);
+        }
+        assert!(effects.contains(&Effect::Hangup { link }), "{name}");
+        assert_eq!(cluster.ask(0, &["PING"]), "+PONG\r\n", "{name}");
+    }
 }

@@ -6,6 +6,7 @@ mod counters;
 mod endpoint;
 mod eviction;
 mod fan_out;
+mod hostile;
 mod http;
 mod imitated;
 mod monitor;

@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::future::{Future, ready};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Waker};
 
 use locklab_history::Failpoint;
 use locklab_model::workload::Fencing;
+use locklab_testing::hostile;
 
 use super::*;
 
@@ -160,4 +163,41 @@ fn libraries_find_what_they_ask_for_and_mistakes_are_answered_with_words() {
         replies[9]
     );
     assert_eq!(accesses, ["c1 writes 1 from 0"]);
+}
+
+/// Serves a connection that sends these bytes and ends; returns the number of writes.
+fn writes_of(bytes: &[u8]) -> u64 {
+    let contents = Contents::new(Register::new(Fencing::None));
+    let contents = Rc::new(RefCell::new(contents));
+    let stream = tokio::io::join(bytes, tokio::io::sink());
+    let mut served = pin!(serve(
+        stream,
+        "c1".into(),
+        contents.clone(),
+        Seen::default()
+    ));
+    let context = &mut Context::from_waker(Waker::noop());
+    // All bytes are there, so nothing is waited for.
+    assert!(served.as_mut().poll(context).is_ready());
+    contents.borrow().version
+}
+
+#[test]
+fn hostile_request_ends_its_connection() {
+    let write = b"*2\r\n$4\r\nINCR\r\n$1\r\nk\r\n";
+    assert_eq!(writes_of(&write.repeat(3)), 3);
+    for (name, bytes) in hostile::resp() {
+        let bytes = [&write[..], &bytes, write].concat();
+        assert_eq!(writes_of(&bytes), 1, "{name}");
+    }
+}
+
+#[test]
+fn value_of_a_megabyte_is_too_large() {
+    let set = |length: usize| {
+        let value = "v".repeat(length);
+        format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${length}\r\n{value}\r\n")
+    };
+    assert_eq!(writes_of(set((1 << 20) - 100).as_bytes()), 1);
+    assert_eq!(writes_of(set(1 << 20).as_bytes()), 0);
 }
