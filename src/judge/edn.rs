@@ -2,8 +2,10 @@
 //! begins. Strict: what it does not know is an error, not a guess. An array of JSON's objects is read as the same
 //! values, their names as keywords.
 
-/// The deepest nesting that is read.
-const DEEPEST: u32 = 64;
+use locklab_bounds::{Bounds, Refused};
+
+/// The bounds of a top-level value, and of what is discarded before it.
+const BOUNDS: Bounds = Bounds::EVENT;
 
 /// A value of EDN.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,14 +58,15 @@ pub struct EdnError {
 ///
 /// # Errors
 ///
-/// If it is not EDN.
+/// If it is not EDN, or exceeds the bounds of an event.
 pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
     let mut reader = Reader {
         rest: text,
         line: 1,
         is_json: is_json(text),
+        elements: 0,
     };
-    reader.skip()?;
+    reader.skip(0)?;
     let is_one = reader.rest.starts_with(['[', '(']);
     let closing = match reader.rest.chars().next() {
         Some('[') => Some(']'),
@@ -75,20 +78,25 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
         reader.advance(1);
     }
     loop {
-        reader.skip()?;
+        reader.elements = 0;
+        reader.skip(0)?;
         match reader.rest.chars().next() {
             None if closing.is_none() => return Ok(values),
             Some(found) if Some(found) == closing => {
                 reader.advance(1);
-                reader.skip()?;
+                reader.skip(0)?;
                 return match reader.rest.is_empty() {
                     true => Ok(values),
                     false => Err(reader.error("there is text after the end of the history")),
                 };
             }
             _ => {
-                let line = reader.line;
-                values.push((line, reader.value(0)?));
+                let (line, start) = (reader.line, reader.rest.len());
+                let value = reader.value(0)?;
+                if start - reader.rest.len() > BOUNDS.bytes {
+                    return Err(reader.refused(Refused::Large(BOUNDS.bytes)));
+                }
+                values.push((line, value));
             }
         }
     }
@@ -106,6 +114,8 @@ struct Reader<'t> {
     rest: &'t str,
     line: u32,
     is_json: bool,
+    /// Of the top-level value that is read, with what is discarded before and in it.
+    elements: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -117,7 +127,8 @@ impl<'t> Reader<'t> {
     }
 
     /// Passes over blanks, commas, comments, and values behind `#_`.
-    fn skip(&mut self) -> Result<(), EdnError> {
+    fn skip(&mut self, depth: usize) -> Result<(), EdnError> {
+        self.bounded(depth)?;
         loop {
             let blank = |c: char| c.is_whitespace() || c == ',' || c == '\u{feff}';
             let next = self.rest.find(|c| !blank(c)).unwrap_or(self.rest.len());
@@ -128,17 +139,19 @@ impl<'t> Reader<'t> {
                 self.advance(end);
             } else if self.rest.starts_with("#_") {
                 self.advance(2);
-                self.skip()?;
-                self.value(0)?;
+                self.skip(depth + 1)?;
+                self.value(depth + 1)?;
             } else {
                 return Ok(());
             }
         }
     }
 
-    fn value(&mut self, depth: u32) -> Result<Value, EdnError> {
-        if depth > DEEPEST {
-            return Err(self.error(&format!("values are nested more than {DEEPEST} deep")));
+    fn value(&mut self, depth: usize) -> Result<Value, EdnError> {
+        self.bounded(depth)?;
+        self.elements += 1;
+        if self.elements > BOUNDS.elements {
+            return Err(self.refused(Refused::Many(BOUNDS.elements)));
         }
         let Some(first) = self.rest.chars().next() else {
             return Err(self.error("the text ends within a value; is the file truncated?"));
@@ -160,12 +173,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn sequence(&mut self, closing: char, depth: u32) -> Result<Value, EdnError> {
+    fn sequence(&mut self, closing: char, depth: usize) -> Result<Value, EdnError> {
         let line = self.line;
         self.advance(1);
         let mut values = Vec::new();
         loop {
-            self.skip()?;
+            self.skip(depth + 1)?;
             if self.rest.starts_with(closing) {
                 self.advance(1);
                 return Ok(Value::Sequence(values));
@@ -177,7 +190,7 @@ impl<'t> Reader<'t> {
             }
             let value = self.value(depth + 1)?;
             if self.is_json && closing == '}' && values.len() % 2 == 0 {
-                self.skip()?;
+                self.skip(depth + 1)?;
                 if !self.rest.starts_with(':') {
                     return Err(self.error("a name without `:` and a value"));
                 }
@@ -187,7 +200,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn map(&mut self, depth: u32) -> Result<Value, EdnError> {
+    fn map(&mut self, depth: usize) -> Result<Value, EdnError> {
         let line = self.line;
         let Value::Sequence(values) = self.sequence('}', depth)? else {
             return Err(self.error("a map is expected"));
@@ -208,7 +221,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `#{…}`, `#inst "…"`, `#jepsen.history.Op{…}`: the value without its tag.
-    fn tagged(&mut self, depth: u32) -> Result<Value, EdnError> {
+    fn tagged(&mut self, depth: usize) -> Result<Value, EdnError> {
         self.advance(1);
         if self.rest.starts_with('{') {
             return self.sequence('}', depth);
@@ -218,7 +231,7 @@ impl<'t> Reader<'t> {
             return Err(self.error("`#` without a tag"));
         }
         self.advance(tag);
-        self.skip()?;
+        self.skip(depth + 1)?;
         self.value(depth + 1)
     }
 
@@ -289,6 +302,17 @@ impl<'t> Reader<'t> {
         }
     }
 
+    fn bounded(&self, depth: usize) -> Result<(), EdnError> {
+        match depth > BOUNDS.depth {
+            true => Err(self.refused(Refused::Deep(BOUNDS.depth))),
+            false => Ok(()),
+        }
+    }
+
+    fn refused(&self, refused: Refused) -> EdnError {
+        self.error(&refused.to_string())
+    }
+
     fn error(&self, what: &str) -> EdnError {
         EdnError {
             line: self.line,
@@ -324,6 +348,7 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use locklab_testing::hostile;
     use proptest::prelude::*;
 
     use super::*;
@@ -407,6 +432,27 @@ mod tests {
         check("# 1", 1, "`#` without a tag");
         let deep = "{:a ".repeat(100);
         check(&deep, 1, "values are nested more than 64 deep");
+    }
+
+    #[test]
+    fn an_event_is_bounded() {
+        for (name, bytes) in hostile::edn() {
+            let text = String::from_utf8(bytes).expect("it is text");
+            let what = read(&text).expect_err(name).what;
+            assert_eq!(what, "values are nested more than 64 deep", "{name}");
+        }
+        let elements = |most: usize| format!("{{:a [{}]}}", "1 ".repeat(most));
+        let events = elements(BOUNDS.elements - 3).repeat(2);
+        assert_eq!(read(&events).map(|values| values.len()), Ok(2));
+        let what = |text: &str| read(text).expect_err("it is too much").what;
+        assert_eq!(
+            what(&elements(BOUNDS.elements)),
+            "more than 1048576 elements"
+        );
+        let discarded = "#_1 ".repeat(BOUNDS.elements + 1);
+        assert_eq!(what(&discarded), "more than 1048576 elements");
+        let text = format!("\"{}\"", "a".repeat(BOUNDS.bytes));
+        assert_eq!(what(&text), "longer than 16777216 bytes");
     }
 
     proptest! {

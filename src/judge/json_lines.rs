@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use locklab_bounds::{Bounds, Refused, json};
+use serde::Deserialize;
+
 use crate::builder::Builder;
 use crate::history::LockHistory;
 use crate::raw::{Bad, Given, Header, InputError, RawEvent, SCHEMA};
@@ -30,7 +33,7 @@ fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
     let header = header(number, line)?;
     let mut builder = Builder::new(given.over(header));
     for (number, line) in lines {
-        let event: RawEvent = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+        let event: RawEvent = parsed(number, line)?;
         builder.push(number, &event)?;
     }
     builder.finish()
@@ -48,13 +51,13 @@ pub(crate) fn header(number: u32, line: &[u8]) -> Result<Header, Bad> {
         #[serde(rename = "lock-history")]
         version: u32,
     }
-    let Version { version } = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+    let Version { version } = parsed(number, line)?;
     if version != SCHEMA {
         let what =
             format!("this is version {version} of the schema, and Locklab reads version {SCHEMA}");
         return Err(Bad::at(number, what));
     }
-    let header: Header = serde_json::from_slice(line).map_err(|error| bad(number, &error))?;
+    let header: Header = parsed(number, line)?;
     match header {
         Header { permits: 0, .. } | Header { servers: 0, .. } => Err(Bad::at(
             number,
@@ -62,6 +65,12 @@ pub(crate) fn header(number: u32, line: &[u8]) -> Result<Header, Bad> {
         )),
         header => Ok(header),
     }
+}
+
+fn parsed<'l, T: Deserialize<'l>>(number: u32, line: &'l [u8]) -> Result<T, Bad> {
+    let refused = |refused: Refused| Bad::at(number, refused.to_string());
+    json::check(line, Bounds::EVENT).map_err(refused)?;
+    serde_json::from_slice(line).map_err(|error| bad(number, &error))
 }
 
 fn bad(line: u32, error: &serde_json::Error) -> Bad {
@@ -73,6 +82,8 @@ fn bad(line: u32, error: &serde_json::Error) -> Bad {
 
 #[cfg(test)]
 mod tests {
+    use locklab_testing::hostile;
+
     use super::*;
     use crate::history::{Clock, Deadline, Outcome, What};
     use crate::models::Act;
@@ -143,6 +154,24 @@ mod tests {
         let points = history.keys[0].points.iter();
         let order: Vec<u32> = points.map(|point| point.line).collect();
         assert_eq!(order, [2, 5, 3, 4]);
+    }
+
+    #[test]
+    fn an_event_is_bounded() {
+        for (name, bytes) in hostile::json() {
+            let event = String::from_utf8(bytes).expect("it is text");
+            for (line, lines) in [(1, vec![&*event]), (2, vec![HEADER, &event])] {
+                let error = read_lines(&lines).expect_err(name);
+                let what = format!("h.jsonl:{line}: values are nested more than 64 deep");
+                assert!(error.contains(&what), "{name}: {error}");
+            }
+        }
+        let unknown = format!("{{\"unknown\":[1{}]}}", ",1".repeat(1 << 20));
+        let error = read_lines(&[HEADER, &unknown]).unwrap_err();
+        assert!(error.contains("more than 1048576 elements"), "{error}");
+        let long = format!("{{\"unknown\":\"{}\"}}", "a".repeat(16 << 20));
+        let error = read_lines(&[HEADER, &long]).unwrap_err();
+        assert!(error.contains("longer than 16777216 bytes"), "{error}");
     }
 
     fn check(lines: &[&str], expected: &str) {

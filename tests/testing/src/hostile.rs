@@ -41,6 +41,14 @@ pub fn edn() -> Vec<Input> {
         ("discards in discarded vectors", b"#_[".repeat(200_000)),
         ("discards between tags", b"#a #_".repeat(200_000)),
         ("discards in maps", b"{:a #_".repeat(200_000)),
+        (
+            "nested arrays of JSON",
+            [&b"[{\"a\":"[..], &b"[".repeat(200_000)].concat(),
+        ),
+        (
+            "nested objects of JSON",
+            [&b"[{\"a\":"[..], &b"{\"a\":".repeat(200_000)].concat(),
+        ),
     ]
 }
 
