@@ -94,6 +94,19 @@ const BANS: &[Ban] = &[
         remedy: "`locklab_values::units` converts times",
     },
     Ban {
+        rule: "unbounded",
+        within: &["sim/", "src/"],
+        except: &[
+            "src/bounds/",
+            "sim/redis/tests/",
+            "sim/services/tests/",
+            "src/locks/tests/",
+        ],
+        part: Part::Code,
+        words: &["resp2::decode", "resp3::decode"],
+        remedy: "this decoder recurses; `locklab_bounds::resp` refuses what nests too deep",
+    },
+    Ban {
         rule: "outside",
         within: &[""],
         except: &[],
@@ -182,6 +195,21 @@ mod tests {
                 ("src/values/units.rs", "ms * 1_000_000"),
             ],
             &["src/a.rs:1: units", "src/b.rs:1: units"],
+        );
+    }
+
+    #[test]
+    fn foreign_bytes_are_decoded_within_bounds() {
+        let code =
+            "use redis_protocol::resp2::decode::decode;\nuse redis_protocol::resp2::types::F;";
+        check(
+            banned,
+            &[
+                ("src/bounds/resp.rs", code),
+                ("src/view/resp.rs", code),
+                ("src/locks/tests/a.rs", code),
+            ],
+            &["src/view/resp.rs:1: unbounded"],
         );
     }
 
