@@ -2,7 +2,9 @@
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use locklab_bounds::resp::Inbound;
@@ -13,6 +15,16 @@ use redis_protocol::resp2::types::BytesFrame;
 use crate::order::texts;
 use crate::served::{Outcome, Served};
 
+/// The most connections at a time. Each has a thread; a program that orders faults needs one.
+const MAX_CONNECTIONS: usize = 64;
+
+/// How long the port waits after a connection could not be accepted: when descriptors run out, it stays
+/// in the queue, so that the next attempt fails at once.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// How long a client may leave an answer unread.
+const UNREAD: Duration = Duration::from_secs(10);
+
 /// Answers commands on a thread for each connection, as long as the program runs.
 ///
 /// # Errors
@@ -20,11 +32,13 @@ use crate::served::{Outcome, Served};
 /// If the machine cannot start another thread.
 pub fn listen(listener: TcpListener, served: Served) -> io::Result<()> {
     let accept = move || {
-        for stream in listener.incoming().flatten() {
+        let mut places = Places::default();
+        loop {
+            let accept = || listener.accept().map(|(stream, _)| stream);
+            let stream = next(accept, || thread::sleep(ACCEPT_AGAIN));
             let served = served.clone();
-            // Without a thread the connection is closed.
-            let _ = thread::Builder::new()
-                .spawn(move || serve(stream, |words: &[Bytes]| reply(&served, words)));
+            let reply = move |words: &[Bytes]| reply(&served, words);
+            places.admit(stream, |stream| serve(stream, reply));
         }
     };
     thread::Builder::new()
@@ -33,9 +47,46 @@ pub fn listen(listener: TcpListener, served: Served) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves a connection until it ends, or sends what is no RESP.
+/// The next connection. Waits after each failure.
+fn next<S>(mut accept: impl FnMut() -> io::Result<S>, mut wait: impl FnMut()) -> S {
+    loop {
+        match accept() {
+            Ok(stream) => return stream,
+            Err(_) => wait(),
+        }
+    }
+}
+
+/// Counts the connections: each holds a clone, and so does this.
+#[derive(Default)]
+struct Places(Arc<()>);
+
+impl Places {
+    /// Serves a connection on a thread, if there is a place for it.
+    fn admit<S>(&mut self, mut stream: TcpStream, serve: S)
+    where
+        S: FnOnce(TcpStream) -> io::Result<()> + Send + 'static,
+    {
+        if Arc::strong_count(&self.0) > MAX_CONNECTIONS {
+            let problem = resp::error("ERR max number of clients reached");
+            // Nobody waits for one that does not read it.
+            let _ = stream.set_nonblocking(true);
+            let _ = stream.write_all(&resp::answer(&problem));
+            return;
+        }
+        let place = self.0.clone();
+        // Without a thread the connection is closed.
+        let _ = thread::Builder::new().spawn(move || {
+            let _place = place;
+            serve(stream)
+        });
+    }
+}
+
+/// Serves a connection until it ends, or sends what is no RESP or too much.
 fn serve(mut stream: TcpStream, reply: impl Fn(&[Bytes]) -> Bytes) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(UNREAD))?;
     let mut inbound = Inbound::new(Bounds::ORDER);
     let mut bytes = [0; 4096];
     loop {

@@ -30,6 +30,9 @@ const CLIENTS: &str = "clients";
 /// How long a server waits for its own command until it looks whether it has ended.
 const STOP_SLICE: Duration = Duration::from_millis(5);
 
+/// The most restarts that are ordered and not due yet. Each waits on a thread.
+const MAX_WAITING: usize = 64;
+
 /// The servers of a program, whose faults any thread may order.
 #[derive(Clone)]
 pub struct Served {
@@ -40,6 +43,8 @@ pub struct Served {
 struct Inside {
     servers: VecMap<Name, Server>,
     record: Record,
+    /// How many restarts wait.
+    waiting: usize,
 }
 
 /// A served server.
@@ -131,7 +136,11 @@ impl Served {
             servers.insert(place.name.clone(), server);
             benches.push(bench);
         }
-        let inside = Arc::new(Mutex::new(Inside { servers, record }));
+        let inside = Arc::new(Mutex::new(Inside {
+            servers,
+            record,
+            waiting: 0,
+        }));
         Ok((Served { proxy, inside }, benches))
     }
 
@@ -237,11 +246,17 @@ impl Served {
             Strike::Crash => self.crash(name, inside.server(name)?),
             Strike::Kill => self.kill(name, inside.server(name)?),
             Strike::Restart { after } => {
+                if !after.is_zero() && inside.waiting == MAX_WAITING {
+                    return Err(format!("{MAX_WAITING} restarts wait already"));
+                }
                 let server = inside.server(name)?;
                 self.crash(name, server);
                 match after {
                     Duration::ZERO => self.start(name, server)?,
-                    _ => self.start_later(name, after)?,
+                    _ => {
+                        self.start_later(name, after)?;
+                        inside.waiting += 1;
+                    }
                 }
             }
         }
@@ -317,6 +332,7 @@ impl Served {
         let start = move || {
             thread::sleep(after);
             let mut inside = served.inside();
+            inside.waiting -= 1;
             if let Ok(server) = inside.server(&name)
                 && matches!(server.state, State::Crashed | State::Killed)
                 && served.start(&name, server).is_ok()
@@ -491,3 +507,6 @@ fn private(number: u16) -> Ipv4Addr {
     let [high, low] = number.to_be_bytes();
     Ipv4Addr::new(127, 83, high, low)
 }
+
+#[cfg(test)]
+mod tests;
