@@ -35,7 +35,7 @@ impl Inbound {
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.bytes.clear();
-        self.scan = Scan::default();
+        self.scan.begin();
     }
 
     /// Takes a complete frame, if there is one.
@@ -47,7 +47,7 @@ impl Inbound {
         if (self.scan.run(&self.bytes, self.bounds)?).is_none() {
             return Ok(None);
         }
-        self.scan = Scan::default();
+        self.scan.begin();
         decoded(&mut self.bytes).map(Some)
     }
 
@@ -133,6 +133,12 @@ struct Scan {
 }
 
 impl Scan {
+    /// Begins a frame. Keeps what is reserved.
+    fn begin(&mut self) {
+        (self.at, self.searched, self.elements) = (0, 0, 0);
+        self.open.clear();
+    }
+
     /// The length of the frame, if it is complete.
     fn run(&mut self, bytes: &[u8], bounds: Bounds) -> Result<Option<usize>, Refused> {
         while self.pass_item(bytes, bounds)? {
@@ -199,7 +205,8 @@ impl Scan {
     /// Where the line of the next item ends.
     fn line_end(&mut self, bytes: &[u8]) -> Option<usize> {
         let from = self.searched.max(self.at + 1);
-        let end = bytes[from..].windows(2).position(|two| two == b"\r\n");
+        let rest = &bytes[from..];
+        let end = (rest.iter().zip(rest.iter().skip(1))).position(|two| two == (&b'\r', &b'\n'));
         let end = end.map(|end| from + end);
         // The last byte may be half of an end.
         self.searched = end.unwrap_or(from.max(bytes.len() - 1));
@@ -209,12 +216,17 @@ impl Scan {
 
 /// A length or a count; `None` for no value.
 fn announced(line: &[u8]) -> Result<Option<usize>, Refused> {
-    let number: Option<i64> = (std::str::from_utf8(line).ok()).and_then(|text| text.parse().ok());
+    if line == b"-1" {
+        return Ok(None);
+    }
+    let number = line.iter().try_fold(0_usize, |number, digit| {
+        let digit = digit.wrapping_sub(b'0');
+        (digit < 10).then_some(())?;
+        number.checked_mul(10)?.checked_add(digit.into())
+    });
     match number {
-        Some(-1) => Ok(None),
-        Some(number) => usize::try_from(number)
-            .map(Some)
-            .map_err(|_| Refused::Malformed),
+        Some(_) if line.is_empty() => Err(Refused::Malformed),
+        Some(number) => Ok(Some(number)),
         None => Err(Refused::Malformed),
     }
 }
