@@ -1,6 +1,6 @@
 //! `locklab risk`: how often a lock fails in an environment.
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use clap::Args;
 use locklab_experiments::risk::{Depth, Leases, One};
 use locklab_experiments::{conduct, layout};
@@ -58,9 +58,12 @@ pub(super) struct Options {
     /// How long the work under the lock takes: 2s, or a distribution of milliseconds in TOML
     #[arg(long, value_name = "TIME", value_parser = work)]
     work: Dist,
-    /// How often the lock is asked for, on average, by all clients together
+    /// How often the lock is asked for, on average, by all clients together; with --keys, how often any of them
     #[arg(long, value_name = "TIME", default_value = "1min", value_parser = Time::parse)]
     every: Time,
+    /// So many locks, which are asked for alike: 100 jobs a second over 5,000 keys are --every 10ms --keys 5000
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(1..=1_000_000_000))]
+    keys: u64,
     /// Another client always waits for the lock
     #[arg(long)]
     contended: bool,
@@ -121,6 +124,7 @@ fn quoted(set: &str) -> String {
 }
 
 pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit> {
+    options.check_load()?;
     let session = options.many.session(context)?;
     let environment = options.environment()?;
     let setup = |lock: &String, lease: Time| Setup {
@@ -130,7 +134,7 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
         demand: match options.contended {
             true => Demand::Contended,
             false => Demand::Poisson {
-                every_ms: options.every.0,
+                every_ms: options.every_ms(),
             },
         },
         sets: options.of_scenario().cloned().collect(),
@@ -165,6 +169,34 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
 
 impl Options {
     const PREFIX: &str = "environment.";
+
+    /// The mean time between two requests for one lock.
+    fn every_ms(&self) -> f64 {
+        self.every.0 * self.keys as f64
+    }
+
+    /// Refuses more work than fits one after the other.
+    fn check_load(&self) -> anyhow::Result<()> {
+        let work_ms = self.work.mean_ms();
+        ensure!(
+            work_ms < self.every_ms(),
+            "work of {} once in {} is more than {} can do, which {} one holder at a time; ask at most once in {}, \
+             or write --keys {} if there are as many locks",
+            Time(work_ms),
+            self.every,
+            match self.keys {
+                1 => "one lock".to_owned(),
+                keys => format!("{keys} locks"),
+            },
+            match self.keys {
+                1 => "has",
+                _ => "have each",
+            },
+            Time(work_ms / self.keys as f64),
+            (work_ms / self.every.0).floor() as u64 + 1,
+        );
+        Ok(())
+    }
 
     fn environment(&self) -> anyhow::Result<Environment> {
         let sets = { self.sets.iter() }.filter_map(|set| set.strip_prefix(Self::PREFIX));

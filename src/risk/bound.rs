@@ -22,7 +22,8 @@ pub struct Bound {
 }
 
 impl ByCause {
-    /// What the runs leave open of a property that none of them violates; `None` if one does.
+    /// What the runs leave open of a property that none of them violates; `None` if one does, or arithmetic excludes
+    /// every cause.
     pub fn bound(&self, property: usize) -> Option<Bound> {
         let sum = self.sum(property);
         let open = |share: &Share| share.per_grant(property).not_excluded;
@@ -31,7 +32,7 @@ impl ByCause {
             [chances.runs, chances.violated]
         };
         let shares = self.shares.iter().filter(|_| sum.violated == 0);
-        let causes = shares.filter(|share| !share.cause.is_empty());
+        let causes = shares.filter(|share| !share.cause.is_empty() && share.excluded.is_none());
         let most = causes.max_by(|a, b| open(a).total_cmp(&open(b)))?;
         let undisturbed = self.shares.iter().find(|share| share.cause.is_empty());
         Some(Bound {
@@ -66,6 +67,7 @@ mod tests {
             cause: cause.into(),
             rate: 1.0,
             runs: all,
+            excluded: None,
         }
     }
 

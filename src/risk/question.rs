@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::environment::Cause;
 use crate::estimate::{Number, Runs};
+use crate::excluded::Excluded;
 use crate::grant::Grants;
 use crate::series::{Of, Sampling, Series, grants};
 use crate::setup::Setup;
@@ -17,6 +18,9 @@ pub struct Causes {
     series: Vec<Series>,
     /// Of each series, the name of its cause, and the strikes per millisecond.
     strikes: Vec<(String, f64)>,
+    /// Of each series, the sum that excludes its cause.
+    #[serde(skip)]
+    excluded: Vec<Option<Excluded>>,
     left_out: Vec<String>,
 }
 
@@ -30,10 +34,13 @@ impl Causes {
         let grants = grants(setup, sampling)?;
         let mut series = vec![Series::new(&grants, Of::Nothing, sampling)];
         let mut strikes = vec![(String::new(), 1.0)];
+        let mut excluded = vec![None];
         let mut left_out = Vec::new();
         for (name, cause) in &setup.environment.cause {
             match rate(&grants, cause) {
                 Some(rate) => {
+                    let nodes = grants.scenario.topology.nodes;
+                    excluded.push(Excluded::of(setup, nodes, cause, sampling.until));
                     let of = Of::Cause(name.clone(), Box::new(cause.clone()));
                     series.push(Series::new(&grants, of, sampling));
                     strikes.push((name.clone(), rate));
@@ -44,6 +51,7 @@ impl Causes {
         Ok(Causes {
             series,
             strikes,
+            excluded,
             left_out,
         })
     }
@@ -60,13 +68,18 @@ impl Causes {
 
     /// The answer from the runs of each series.
     pub fn answer(&self, made: &[Runs]) -> ByCause {
-        let share = |((cause, rate), runs): (&(String, f64), &Runs)| Share {
-            cause: cause.clone(),
-            rate: *rate,
-            runs: runs.clone(),
-        };
+        let share =
+            |(((cause, rate), excluded), runs): ((&(String, f64), &Option<Excluded>), &Runs)| {
+                Share {
+                    cause: cause.clone(),
+                    rate: *rate,
+                    runs: runs.clone(),
+                    excluded: *excluded,
+                }
+            };
+        let strikes = self.strikes.iter().zip(&self.excluded);
         ByCause {
-            shares: self.strikes.iter().zip(made).map(share).collect(),
+            shares: strikes.zip(made).map(share).collect(),
             left_out: self.left_out.clone(),
         }
     }
@@ -81,12 +94,21 @@ pub struct Share {
     pub rate: f64,
     /// Its runs.
     pub runs: Runs,
+    /// The sum that excludes that it violates anything.
+    pub excluded: Option<Excluded>,
 }
 
 impl Share {
     /// Violations of a property per grant.
     pub fn per_grant(&self, property: usize) -> Number {
-        self.runs.per_grant(property, self.rate)
+        let number = self.runs.per_grant(property, self.rate);
+        match self.excluded {
+            Some(_) => Number {
+                not_excluded: 0.0,
+                ..number
+            },
+            None => number,
+        }
     }
 }
 

@@ -58,9 +58,11 @@ impl LockRow {
     ///
     /// If there is none, or the lock has no lease.
     pub fn called(name: &str) -> Result<LockRow, SetupError> {
-        let (label, replicas) = match name.strip_suffix(WITH_REPLICA) {
-            Some(label) => (label, Replicas::One),
-            None => (name, Replicas::None),
+        // Before the form or behind it.
+        let label = &*name.replacen(WITH_REPLICA, "", 1);
+        let replicas = match label == name {
+            true => Replicas::None,
+            false => Replicas::One,
         };
         let all = rows();
         let by_label = all.iter().find(|row| row.label == label);
@@ -140,6 +142,7 @@ mod tests {
         assert_eq!(found("redisson"), redisson);
         let token = ("set-nx-px (with token)".to_owned(), Term::Lease, [1, 1]);
         assert_eq!(found("set-nx-px (with token)+replica"), token);
+        assert_eq!(found("set-nx-px+replica (with token)"), token);
         assert_eq!(found("consensus").1, Term::Session);
     }
 

@@ -159,6 +159,7 @@ impl Variants {
                     cause: longer.cause.clone(),
                     rate: longer.rate,
                     runs: runs.clone(),
+                    excluded: None,
                 },
                 false => share.clone(),
             };

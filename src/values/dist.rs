@@ -172,6 +172,28 @@ impl Dist {
         ns_from_fractional_ms(self.at_tail_ms(tail)) as u64
     }
 
+    /// The mean, to about a thousandth of it: the mean of as many of its quantiles.
+    pub fn mean_ms(&self) -> f64 {
+        const QUANTILES: u32 = 1000;
+        let tails = (0..QUANTILES).map(|nth| (f64::from(nth) + 0.5) / f64::from(QUANTILES));
+        tails.map(|tail| self.at_tail_ms(tail)).sum::<f64>() / f64::from(QUANTILES)
+    }
+
+    /// The largest value; `None` if there is none.
+    pub fn max_ms(&self) -> Option<f64> {
+        match *self {
+            Dist::Constant(value) | Dist::Uniform(_, value) => Some(value),
+            Dist::Exponential(_) | Dist::LogNormal { .. } if self.is_random() => None,
+            Dist::Exponential(_) | Dist::LogNormal { .. } => Some(self.at_tail_ms(0.5)),
+            Dist::Quantiles(ref quantiles) => quantiles.max,
+            Dist::Mixture(ref parts) => {
+                let all = parts.iter().map(|(_, it)| it.max_ms());
+                all.reduce(|one, other| Some(one?.max(other?)))?
+            }
+            Dist::Values(ref values) => values.last().copied(),
+        }
+    }
+
     /// Whether it has more than one value.
     pub fn is_random(&self) -> bool {
         match *self {

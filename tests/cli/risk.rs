@@ -99,6 +99,51 @@ fn property_that_no_run_violates_has_a_bound_that_says_what_it_is() {
 }
 
 /// The numbers of an environment stand beside the answer, each with where it comes from.
+/// A machine that was recorded with short pauses has an answer, and what it would take.
+#[test]
+fn pauses_that_fit_within_the_lease_are_excluded_by_their_sum() {
+    let bench = Bench::new("risk-excluded");
+    let exponential = "{ exponential = 3000 }";
+    let text = pauses("1 min", 3000).replace(exponential, "{ values = [1, 4] }");
+    bench.write("measured.toml", &text);
+    let of = |lease: &str| {
+        let asked = ["risk", "--lease", lease, "--work", "2s", "--runs", "100"];
+        let done =
+            bench.locklab(&[&asked[..], &["--quick", "--environment", "measured.toml"]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.told());
+        done.in_one_line()
+    };
+    let excluded = of("10s");
+    for expected in [
+        "No fault that strikes once can do it",
+        "none (excluded)",
+        "gc cannot: its longest, 4 ms, the longest work, 2 s, and the messages, 20 ms, are less than the lease of 10 s. \
+         It would have to last 8 s.",
+    ] {
+        assert!(excluded.contains(expected), "{excluded}");
+    }
+    assert!(!of("2s").contains("excluded"));
+}
+
+#[test]
+fn more_work_than_a_lock_can_do_is_refused_with_what_is_possible() {
+    let bench = Bench::new("risk-load");
+    let asked = |more: &[&str]| bench.locklab(&[&ASKED[..], &["--every", "10ms"], more].concat());
+    let refused = asked(&[]);
+    assert_eq!(refused.code, Some(1), "{}", refused.told());
+    let expected = "work of 2 s once in 10 ms is more than one lock can do, which has one holder at a time; ask at most \
+                    once in 2 s, or write --keys 201 if there are as many locks";
+    assert!(
+        refused.in_one_line().contains(expected),
+        "{}",
+        refused.told()
+    );
+    let many = asked(&["--keys", "5000"]);
+    assert_eq!(many.code, Some(0), "{}", many.told());
+    let expected = "once in 10 ms over 5,000 locks, each once in 50 s, 3,155,760,000 grants a year";
+    assert!(many.in_one_line().contains(expected), "{}", many.told());
+}
+
 #[test]
 fn sources_of_an_environment_are_a_table() {
     let bench = Bench::new("risk-sources");

@@ -3,7 +3,8 @@
 use locklab_evidence::thousands;
 use locklab_results::csv::Csv;
 use locklab_risk::{
-    ByCause, Cause, Change, Demand, Guess, Number, PROPERTIES, Setup, Share, Time, Variant,
+    ByCause, Cause, Change, Demand, Excluded, Guess, Number, PROPERTIES, Setup, Share, Time,
+    Variant,
 };
 use serde_json::{Value, json};
 
@@ -52,6 +53,7 @@ impl Answer<'_> {
 
     pub(super) fn text(&self) -> String {
         let mut parts = vec![self.about(), self.sentences(), self.table()];
+        parts.extend(self.sums());
         parts.extend(self.agreement());
         parts.extend(self.changes());
         parts.join("\n\n")
@@ -65,6 +67,13 @@ impl Answer<'_> {
             Demand::Poisson { .. } => "by many clients, independently".to_owned(),
         };
         let environment = &setup.environment;
+        let keys = match setup.demand {
+            Demand::Poisson { every_ms } if every_ms > self.every.0 => {
+                let keys = thousands((every_ms / self.every.0).round() as u64);
+                format!(" over {keys} locks, each once in {}", Time(every_ms))
+            }
+            _ => String::new(),
+        };
         let rows = [
             [
                 "lock",
@@ -80,7 +89,7 @@ impl Answer<'_> {
             [
                 "how often",
                 &format!(
-                    "once in {}, {} grants a year; {next}",
+                    "once in {}{keys}, {} grants a year; {next}",
                     self.every,
                     thousands(self.grants_per_year().round() as u64)
                 ),
@@ -103,10 +112,13 @@ impl Answer<'_> {
             let Some(interval) = year.interval() else {
                 let bound = self.by_cause.bound(property);
                 let told = bound.map(|it| bound::told(&it, self.grants_per_year(), self.runs));
-                return format!(
-                    "{happens} in none of the runs. {}",
-                    told.unwrap_or_default()
-                );
+                let told = told.unwrap_or_else(|| match self.excluded().next() {
+                    Some(_) => {
+                        "No fault that strikes once can do it, as the sums below say.".into()
+                    }
+                    None => String::new(),
+                });
+                return format!("{happens} in none of the runs. {told}");
             };
             let rough = match number.is_rough {
                 true => " This is rough: too few violations decide it; take more --runs.",
@@ -157,7 +169,13 @@ impl Answer<'_> {
         let head = ["cause", "share", "at once, a year", "corrupted, a year"];
         let mut rows = vec![head.map(str::to_owned)];
         for share in self.sorted() {
-            let numbers = [0, 1].map(|property| cell(&self.per_year(share.per_grant(property))));
+            let numbers = [0, 1].map(|property| {
+                let year = self.per_year(share.per_grant(property));
+                match (share.excluded, year.interval()) {
+                    (Some(_), None) => "none (excluded)".into(),
+                    _ => cell(&year),
+                }
+            });
             let headline = self.headline();
             let part = share.per_grant(headline).mean / sums[headline];
             let part = match part > 0.0 {
@@ -197,6 +215,39 @@ impl Answer<'_> {
             text += &format!("\n  not counted, because this lock has no such host: {names}");
         }
         text
+    }
+
+    /// The causes that arithmetic excludes, with their sums.
+    fn excluded(&self) -> impl Iterator<Item = (&Share, Excluded)> {
+        let shares = self.by_cause.shares.iter();
+        shares.filter_map(|share| Some((share, share.excluded?)))
+    }
+
+    /// Why a cause cannot do anything, and what it would take.
+    fn sums(&self) -> Option<String> {
+        let line = |(share, sum): (&Share, Excluded)| {
+            let time = |ms: f64| match ms < 1.0 {
+                true => format!("{} ms", figures(ms)),
+                false => Time(ms).to_string(),
+            };
+            let work = match sum.is_renewed {
+                true => "from one renewal to the next",
+                false => "the longest work",
+            };
+            layout::fold(&format!(
+                "{} cannot: its longest, {}, {work}, {}, and the messages, {}, are less than the {} of {}. It would have \
+                 to last {}. Longer ones than the environment has are not counted.",
+                share.cause,
+                time(sum.longest_ms),
+                time(sum.work_ms),
+                time(sum.messages_ms),
+                term(self.setup),
+                time(sum.lease_ms),
+                time(sum.needed_ms()),
+            ))
+        };
+        let lines: Vec<String> = self.excluded().map(line).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// Whether the causes together come to the sum of each alone.
@@ -318,6 +369,7 @@ impl Answer<'_> {
                 "strikes_per_ms": share.rate,
                 "source": cause.and_then(|it| it.source.clone()),
                 "guess": cause.and_then(guess),
+                "excluded": share.excluded,
                 "violations": both([0, 1].map(|property| share.per_grant(property))),
             })
         });

@@ -38,6 +38,7 @@ pub(super) fn overrides(setup: &Setup) -> String {
 /// if no run is violated.
 pub(super) fn cell(year: &Number) -> String {
     match year.interval() {
+        None if year.not_excluded == 0.0 => "none".into(),
         None => format!("none (≤ {})", figures(year.not_excluded)),
         Some(interval) => {
             let rough = if year.is_rough { "~" } else { "" };
