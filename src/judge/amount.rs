@@ -5,7 +5,42 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Error as _, Unexpected};
 use serde_json::value::RawValue;
 
-use crate::raw::Unit;
+/// A unit of time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    #[default]
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+}
+
+impl Unit {
+    /// The symbol.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Us => "us",
+            Unit::Ms => "ms",
+            Unit::S => "s",
+        }
+    }
+
+    /// The power of ten that it has nanoseconds.
+    pub(crate) fn power(self) -> u32 {
+        match self {
+            Unit::Ns => 0,
+            Unit::Us => 3,
+            Unit::Ms => 6,
+            Unit::S => 9,
+        }
+    }
+}
 
 /// A time or a duration, in the unit of the header: `digits` times ten to the power of `exponent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@ mod pairing;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::pairing::Pairing;
-use crate::amount::Amount;
+use crate::amount::{Amount, Unit};
 use crate::history::{Clock, Deadline, LockHistory, Shown};
 use crate::models::ModelName;
-use crate::raw::{Bad, F, Header, RawEvent, Type, Unit};
+use crate::raw::{Bad, F, Header, RawEvent, Type};
 use locklab_history::{Name, Told};
 use locklab_values::units::ns_from_ms;
 

@@ -336,7 +336,7 @@ impl Reader {
             mono: operation.amount("mono")?,
             version: operation.number("version")?,
             based_on: operation.number("based_on")?,
-            note: None,
+            _note: None,
         }))
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
 
-use crate::amount::Amount;
+use crate::amount::{Amount, Unit};
 use crate::models::ModelName;
 
 /// The version of the schema that this build reads and writes.
@@ -84,43 +84,6 @@ pub enum Pairs {
     Lock,
     /// No lock: a client, say, with an id.
     Value,
-}
-
-/// A unit of time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, DeriveDeserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Nanoseconds.
-    #[default]
-    Ns,
-    /// Microseconds.
-    Us,
-    /// Milliseconds.
-    Ms,
-    /// Seconds.
-    S,
-}
-
-impl Unit {
-    /// The symbol.
-    pub(crate) fn symbol(self) -> &'static str {
-        match self {
-            Unit::Ns => "ns",
-            Unit::Us => "us",
-            Unit::Ms => "ms",
-            Unit::S => "s",
-        }
-    }
-
-    /// The power of ten that it has nanoseconds.
-    pub(crate) fn power(self) -> u32 {
-        match self {
-            Unit::Ns => 0,
-            Unit::Us => 3,
-            Unit::Ms => 6,
-            Unit::S => 9,
-        }
-    }
 }
 
 /// The phase of an operation.
@@ -237,10 +200,9 @@ pub struct RawEvent<'a> {
     /// The version that a write was computed from.
     #[serde(default)]
     pub based_on: Option<u64>,
-    /// Anything, for people.
-    #[expect(dead_code, reason = "so that it is no unknown field")]
-    #[serde(borrow, default)]
-    pub note: Option<Text<'a>>,
+    /// Anything, for people; it is no unknown field.
+    #[serde(borrow, default, rename = "note")]
+    pub(crate) _note: Option<Text<'a>>,
 }
 
 /// A name: a string, or a whole number.

@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use super::{HEADER, MODEL};
+use crate::amount::Unit;
 use crate::edn;
 use crate::history::{Access, Clock, LockHistory, Outcome, Point, What};
 use crate::models::Act;
-use crate::raw::{Header, Unit};
+use crate::raw::Header;
 
 /// The history in this form, an operation a line, in the order of time.
 pub fn write(history: &LockHistory) -> String {
