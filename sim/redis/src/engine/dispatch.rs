@@ -46,6 +46,7 @@ pub(super) fn process(
             state.current = None;
             let session = state.client(client);
             session.postponed = true;
+            state.waiting.postponed.push(client);
             return Processed::Postponed;
         }
         Ok((command, requirements)) => {

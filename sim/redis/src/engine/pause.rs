@@ -51,11 +51,15 @@ impl State {
         self.resume_postponed();
     }
 
-    /// Schedules the deferred requests to be processed again.
+    /// Schedules the deferred requests to be processed again, in the order in which they arrived
+    /// (`unblockPostponedClients`).
     pub(super) fn resume_postponed(&mut self) {
-        for session in self.clients.values_mut().filter(|s| s.postponed) {
-            session.postponed = false;
-            self.waiting.resumed.push_back(session.id);
+        for client in std::mem::take(&mut self.waiting.postponed) {
+            let session = self.clients.get_mut(&client);
+            if let Some(session) = session.filter(|session| session.postponed) {
+                session.postponed = false;
+                self.waiting.resumed.push_back(client);
+            }
         }
     }
 }

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use locklab_vecmap::VecMap;
 
 use super::memory;
 use super::usage::Usage;
@@ -28,7 +27,7 @@ pub(crate) struct Keyspace {
     pub(super) keys: BTreeMap<Bytes, Entry>,
     /// The keys that have a time to live, ordered by deadline.
     pub(super) deadlines: BTreeSet<(i64, Bytes)>,
-    pub(super) watched: VecMap<Bytes, Vec<Watcher>>,
+    pub(super) watched: BTreeMap<Bytes, Vec<Watcher>>,
     /// The memory of all keys, if it is counted.
     pub(super) bytes: usize,
 }

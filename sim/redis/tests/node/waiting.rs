@@ -147,6 +147,19 @@ fn a_pause_holds_requests_back_and_loses_none() {
     );
 }
 
+/// For a lock that is who gets it.
+#[test]
+fn requests_that_a_pause_held_back_are_served_in_the_order_of_their_arrival() {
+    let mut server = Server::with_clients(4);
+    server.say(1000, 0, "CLIENT PAUSE 500 ALL");
+    for client in [3, 1, 2] {
+        let asked = format!("SET lock {client} NX");
+        assert_eq!(server.say(1100 + client as u64, client, &asked), []);
+    }
+    server.wake(1500);
+    assert_eq!(server.say(1600, 0, "GET lock"), to(0, "$1\r\n3"));
+}
+
 #[test]
 fn debug_sleep_delays_requests_that_arrive_meanwhile() {
     let mut server = Server::with_clients(3);

@@ -1,6 +1,6 @@
 //! Which clients are blocked, and what each of them waits for.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use indexmap::IndexSet;
@@ -59,7 +59,7 @@ pub(in crate::engine) struct Waiting {
     clients: VecMap<u64, Wait>,
     /// The clients that wait for each key of each database, by the numbers of their waits: in the
     /// order of their arrival.
-    keys: VecMap<Place, VecMap<u64, u64>>,
+    keys: BTreeMap<Place, VecMap<u64, u64>>,
     /// The clients that do not wait for keys.
     without_keys: VecSet<u64>,
     /// The timeouts, each with its client.
@@ -68,6 +68,8 @@ pub(in crate::engine) struct Waiting {
     count: u64,
     /// Keys that have changed since, in order.
     ready: IndexSet<Place, FxBuildHasher>,
+    /// The clients whose requests a pause defers, in the order in which these arrived; perhaps some that are gone.
+    pub(in crate::engine) postponed: Vec<u64>,
     /// Clients that are no longer blocked: their next requests are due.
     pub(in crate::engine) resumed: VecDeque<u64>,
     /// How many clients were looked at in lists of keys, for tests of the cost.

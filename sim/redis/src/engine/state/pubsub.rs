@@ -1,7 +1,8 @@
 //! The subscriptions of clients.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
-use locklab_vecmap::VecMap;
 
 use super::session::{Kind, Session, copy_bytes};
 
@@ -13,7 +14,7 @@ pub(in crate::engine) struct PubSub {
     pub(in crate::engine) shard_channels: Subscribers,
 }
 
-pub(in crate::engine) type Subscribers = VecMap<Bytes, Vec<u64>>;
+pub(in crate::engine) type Subscribers = BTreeMap<Bytes, Vec<u64>>;
 
 impl PubSub {
     /// The names of a kind, each with its subscribers.

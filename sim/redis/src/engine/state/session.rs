@@ -1,9 +1,9 @@
 //! The state that the server keeps for one connection.
 
+use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
-use locklab_vecmap::VecSet;
 
 use super::blocked::Blocked;
 use super::requirements::Requirements;
@@ -119,9 +119,9 @@ pub(in crate::engine) fn copy_bytes(bytes: &[u8]) -> usize {
 /// The subscriptions of a client.
 #[derive(Default)]
 pub(in crate::engine) struct Subscriptions {
-    pub(in crate::engine) channels: VecSet<Bytes>,
-    pub(in crate::engine) patterns: VecSet<Bytes>,
-    pub(in crate::engine) shard_channels: VecSet<Bytes>,
+    pub(in crate::engine) channels: BTreeSet<Bytes>,
+    pub(in crate::engine) patterns: BTreeSet<Bytes>,
+    pub(in crate::engine) shard_channels: BTreeSet<Bytes>,
 }
 
 /// The three sets of names that a client may subscribe to.
@@ -175,7 +175,7 @@ pub(in crate::engine) enum Peer {
 
 impl Subscriptions {
     /// The subscribed names of a kind.
-    pub(in crate::engine) fn of(&mut self, kind: Kind) -> &mut VecSet<Bytes> {
+    pub(in crate::engine) fn of(&mut self, kind: Kind) -> &mut BTreeSet<Bytes> {
         match kind {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
