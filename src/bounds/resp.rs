@@ -1,6 +1,6 @@
 //! RESP within [`Bounds`].
 //!
-//! The decoder of `redis-protocol` recurses, and begins anew with each byte that arrives. So a [`Scan`],
+//! The decoder of `redis-protocol` recurses, and begins anew with each byte that arrives. So a `Scan`,
 //! which does neither, passes over a frame first, and the decoder gets whole frames within their bounds.
 
 use bytes::{Bytes, BytesMut};
