@@ -243,6 +243,25 @@ proptest! {
     }
 }
 
+#[test]
+fn returns_at_one_instant_are_in_the_order_of_names() {
+    let line = |process: &str, kind: &str, time: u32| {
+        format!(
+            "{{\"process\":\"{process}\",\"type\":\"{kind}\",\"f\":\"acquire\",\"time\":{time}}}\n"
+        )
+    };
+    let text = String::from("{\"lock-history\":1,\"model\":\"mutex\"}\n")
+        + &line("b", "invoke", 1)
+        + &line("a", "invoke", 1)
+        + &line("b", "ok", 5)
+        + &line("a", "ok", 5);
+    let read = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default());
+    let history = read.expect("it is read");
+    let points = history.keys[0].points.iter();
+    let lines: Vec<u32> = points.map(|point| point.line).collect();
+    assert_eq!(lines, [3, 2, 5, 4]);
+}
+
 /// A process that names no owner goes on as the last one.
 #[test]
 fn a_process_stays_the_owner_that_it_was() {
@@ -260,6 +279,10 @@ fn a_process_stays_the_owner_that_it_was() {
         line(1, 0, r#""type":"ok","f":"acquire","time":6"#),
         line(1, 1, r#""type":"invoke","f":"release","time":7"#),
         line(1, 1, r#""type":"ok","f":"release","time":8"#),
+        line(1, 0, r#""type":"invoke","f":"acquire","time":9"#),
+        line(1, 0, r#""type":"ok","f":"acquire","time":10"#),
+        line(1, 1, r#""type":"invoke","f":"release","time":11"#),
+        line(1, 1, r#""type":"ok","f":"release","time":12"#),
     ];
     let named = [0, 4, 6].map(|place| lines[place].text.clone());
     let sticky = judged(&lines, ModelName::Owner, |line| {
