@@ -395,6 +395,36 @@ fn watchdog_fails_in_pauses_that_are_longer_than_what_is_left_of_the_lease() {
     assert_eq!(of_12_s("set-nx-px").mean, 1.0);
 }
 
+/// The sum that excludes a cause holds for every lock: a pause that is just too short does nothing, whenever it strikes,
+/// while another client waits for the lock. (One that is long enough does: see above.)
+#[test]
+fn pauses_that_are_excluded_by_their_sum_do_nothing() {
+    let mut tried = 0;
+    for row in locklab_matrix::rows() {
+        let setup = |ms: u64| Setup {
+            lock: row.label.clone(),
+            sets: vec![],
+            ..contended(pauses_of(ms))
+        };
+        let Ok(causes) = Causes::plan(&setup(1), sampling(100, 0)) else {
+            // It has no lease.
+            continue;
+        };
+        let nothing = vec![Runs::default(); 2];
+        let Some(sum) = causes.answer(&nothing).shares[1].excluded else {
+            continue;
+        };
+        let longest_ms = sum.needed_ms() as u64 - 1;
+        let answer = by_cause(&setup(longest_ms), sampling(100, 0));
+        let share = &answer.shares[1];
+        assert!(share.excluded.is_some(), "{}: {longest_ms} ms", row.label);
+        // Something could have been violated.
+        let chances = share.runs.chances.iter().any(|it| it.violated > 0);
+        tried += u32::from(chances);
+    }
+    assert!(tried > 20, "{tried} locks");
+}
+
 /// A resource that compares tokens refuses the late write, however late it is, although two clients hold the
 /// lock. The client that came later still writes: without it there would be nobody to compare with.
 #[test]

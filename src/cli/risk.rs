@@ -180,17 +180,13 @@ impl Options {
         let work_ms = self.work.mean_ms();
         ensure!(
             work_ms < self.every_ms(),
-            "work of {} once in {} is more than {} can do, which {} one holder at a time; ask at most once in {}, \
-             or write --keys {} if there are as many locks",
+            "work of {} once in {} is more than {} can do with one holder at a time; ask at most once in {}, or write \
+             --keys {} if there are as many locks",
             Time(work_ms),
             self.every,
             match self.keys {
                 1 => "one lock".to_owned(),
                 keys => format!("{keys} locks"),
-            },
-            match self.keys {
-                1 => "has",
-                _ => "have each",
             },
             Time(work_ms / self.keys as f64),
             (work_ms / self.every.0).floor() as u64 + 1,

@@ -25,6 +25,9 @@ pub fn median_interval<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
 
 #[cfg(test)]
 mod tests {
+    use rand_xoshiro::SplitMix64;
+    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+
     use super::*;
 
     #[test]
@@ -53,13 +56,8 @@ mod tests {
     /// The share of samples of a uniform distribution whose interval has its median.
     #[test]
     fn the_interval_has_the_median_as_often_as_it_says() {
-        let mut state = 1_u64;
-        let mut uniform = || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as f64 / f64::from(1_u32 << 31)
-        };
+        let mut random = SplitMix64::seed_from_u64(1);
+        let mut uniform = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
         for n in [6, 30, 101] {
             let mut met = 0;
             for _ in 0..2000 {

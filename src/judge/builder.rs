@@ -4,13 +4,14 @@ mod pairing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use locklab_history::{Name, Told};
+use locklab_values::units::ns_from_ms;
+
 use self::pairing::Pairing;
 use crate::amount::{Amount, Unit};
 use crate::history::{Clock, Deadline, LockHistory, Shown};
 use crate::models::ModelName;
 use crate::raw::{Bad, F, Header, RawEvent, Type};
-use locklab_history::{Name, Told};
-use locklab_values::units::ns_from_ms;
 
 /// Collects the lines of a history.
 pub(crate) struct Builder {
@@ -227,14 +228,10 @@ impl Builder {
         }
         self.lines.sort_by_key(|line| line.at_ns);
         let names = &self.names.names;
-        let mut tied = &mut self.lines[..];
-        while let Some(first) = tied.first() {
-            let at_ns = first.at_ns;
-            let (now, later) = tied.split_at_mut(tied.partition_point(|line| line.at_ns == at_ns));
-            if now.len() > 1 {
-                calls_first(now, names);
+        for tied in self.lines.chunk_by_mut(|one, next| one.at_ns == next.at_ns) {
+            if tied.len() > 1 {
+                calls_first(tied, names);
             }
-            tied = later;
         }
         let unit = self.header.unit;
         Told::InFile {

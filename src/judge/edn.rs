@@ -33,12 +33,17 @@ pub enum Value {
 impl Value {
     /// The value of a keyword in a map.
     pub fn get(&self, keyword: &str) -> Option<&Value> {
+        Some(self.entry(keyword)?.1)
+    }
+
+    /// The same, with its place in the map.
+    pub fn entry(&self, keyword: &str) -> Option<(usize, &Value)> {
         let Value::Map(entries) = self else {
             return None;
         };
-        let mut entries = entries.iter();
-        entries.find_map(|(key, value)| match key {
-            Value::Keyword(name) if name == keyword => Some(value),
+        let mut entries = entries.iter().enumerate();
+        entries.find_map(|(place, (key, value))| match key {
+            Value::Keyword(name) if name == keyword => Some((place, value)),
             _ => None,
         })
     }
@@ -104,10 +109,11 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
 
 /// Whether a text begins like an array of JSON's objects. In EDN no operation begins with a text.
 fn is_json(text: &str) -> bool {
-    let after = |text: &'_ str, first: char| text.trim_start().strip_prefix(first).map(str::len);
-    let inside = |left: usize| &text[text.len() - left..];
-    let object = after(text, '[').and_then(|left| after(inside(left), '{'));
-    object.is_some_and(|left| after(inside(left), '"').is_some())
+    let begins = ['[', '{', '"'].into_iter();
+    let inside = begins.fold(Some(text), |rest, next| {
+        rest?.trim_start().strip_prefix(next)
+    });
+    inside.is_some()
 }
 
 struct Reader<'t> {

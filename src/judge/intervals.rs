@@ -181,11 +181,7 @@ impl<'k> Pass<'k> {
         match point.what {
             What::Invoked(index) => self.invoke(point, clocks, index),
             What::Returned(index) => self.complete(point, clocks, index),
-            What::Lost => {
-                for open in std::mem::take(&mut self.holders[point.holder as usize].open) {
-                    self.record(point, clocks, Event::BeliefEnds { grant: open.number });
-                }
-            }
+            What::Lost => self.end_grants(point, clocks),
             What::Access(access) => self.access(point, clocks, self.key.accesses[access]),
             What::Clocks => {}
         }
@@ -216,7 +212,7 @@ impl<'k> Pass<'k> {
             }
             Act::Release => {
                 self.bring_forward(call);
-                self.end(point, clocks, Some(index), call.permits);
+                self.end(point, clocks, index, call.permits);
             }
             Act::Extend => self.shorten(point, clocks, call),
         }
@@ -255,10 +251,14 @@ impl<'k> Pass<'k> {
                 holder: holder as u32,
                 ..*point
             };
-            for open in std::mem::take(&mut self.holders[holder].open) {
-                let ends = Event::BeliefEnds { grant: open.number };
-                self.record(&theirs, clocks, ends);
-            }
+            self.end_grants(&theirs, clocks);
+        }
+    }
+
+    /// Ends all grants of a holder.
+    fn end_grants(&mut self, point: &Point, clocks: (u64, u64)) {
+        for open in std::mem::take(&mut self.holders[point.holder as usize].open) {
+            self.record(point, clocks, Event::BeliefEnds { grant: open.number });
         }
     }
 
@@ -271,15 +271,13 @@ impl<'k> Pass<'k> {
         }
     }
 
-    /// Ends the newest grants of a holder, up to as many permits as it returns, by a call of release if there was one.
-    fn end(&mut self, point: &Point, clocks: (u64, u64), release: Option<usize>, mut permits: u32) {
+    /// Ends the newest grants of a holder, up to as many permits as it returns.
+    fn end(&mut self, point: &Point, clocks: (u64, u64), release: usize, mut permits: u32) {
         while permits > 0
             && let Some(open) = self.holders[point.holder as usize].open.pop()
         {
             self.record(point, clocks, Event::BeliefEnds { grant: open.number });
-            if let Some(release) = release {
-                self.releases.insert(release, open.number);
-            }
+            self.releases.insert(release, open.number);
             let left = open.permits.saturating_sub(permits);
             permits = permits.saturating_sub(open.permits);
             if left > 0 {
@@ -347,7 +345,7 @@ impl<'k> Pass<'k> {
             (Act::Acquire, Outcome::Ok) if self.loose_until_ns < Some(call.invoked_ns) => {
                 // Who is granted a lock that it cannot hold twice has lost it before.
                 if !self.model.is_held_again(call.shared) {
-                    self.end(point, clocks, None, u32::MAX);
+                    self.end_grants(point, clocks);
                 }
                 let open = Open {
                     number: 0,

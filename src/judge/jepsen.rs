@@ -12,6 +12,7 @@
 mod write;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -67,7 +68,8 @@ fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
         model: header.model,
         pairs: given.pairs,
         refused: 0,
-        unused: BTreeMap::new(),
+        unused: Default::default(),
+        unused_values: 0,
     };
     let mut builder = Builder::new(header);
     for (line, value) in &values {
@@ -80,23 +82,16 @@ fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
     builder.finish()
 }
 
-/// Every keyword that is used, beside those that every operation has.
-const USED: &[&str] = &[
-    "key", "owner", "token", "fence", "deadline", "clock", "validity", "shared", "permits", "wall",
-    "mono", "version", "based_on",
-];
-
-/// Those that every operation has.
-const ALWAYS: &[&str] = &["process", "type", "f", "value", "time"];
-
 /// Reads operations, and remembers what it did not use.
 struct Reader {
     model: ModelName,
     pairs: Option<Pairs>,
     /// How many operations returned `false`.
     refused: u64,
-    /// In how many operations something was passed over, by what it is.
-    unused: BTreeMap<String, u64>,
+    /// In how many operations a keyword was passed over, by its name: of the operation, and of the map in its value.
+    unused: [BTreeMap<String, u64>; 2],
+    /// In how many operations the value was.
+    unused_values: u64,
 }
 
 impl Reader {
@@ -108,50 +103,51 @@ impl Reader {
                 "read as refused, since :ok came with the value false: {times}"
             ));
         }
-        if !self.unused.is_empty() {
-            let unused = self
-                .unused
-                .into_iter()
-                .map(|(what, count)| times(&what, count));
-            let unused: Vec<String> = unused.collect();
+        let [of_operations, of_values] = self.unused;
+        let of_operations = of_operations
+            .iter()
+            .map(|(name, count)| times(&format!(":{name}"), *count));
+        let of_values = of_values
+            .iter()
+            .map(|(name, count)| times(&format!(":{name} in :value"), *count));
+        let mut unused: Vec<String> = of_operations.chain(of_values).collect();
+        if self.unused_values > 0 {
+            unused.push(times(":value", self.unused_values));
+        }
+        if !unused.is_empty() {
             notes.push(format!("passed over: {}", unused.join(", ")));
         }
         notes
     }
 
-    fn passes_over(&mut self, what: String) {
-        *self.unused.entry(what).or_default() += 1;
-    }
-
-    /// Notes what of an operation is not used.
+    /// Notes what of an operation was not asked for.
     fn note_unused(&mut self, operation: &Operation) {
-        let keywords = |map: &Value| -> Vec<String> {
-            let Value::Map(entries) = map else {
-                return Vec::new();
+        let value = operation.value();
+        let maps = [Some(operation.map), value];
+        for ((map, asked), unused) in maps.into_iter().zip(&operation.asked).zip(&mut self.unused) {
+            let Some(Value::Map(entries)) = map else {
+                continue;
             };
-            let names = entries.iter().map(|(key, _)| match key {
-                Value::Keyword(name) => name.clone(),
-                _ => "(no keyword)".into(),
-            });
-            names.collect()
-        };
-        for name in keywords(operation.map) {
-            if !USED.contains(&&*name) && !ALWAYS.contains(&&*name) {
-                self.passes_over(format!(":{name}"));
-            }
-        }
-        match operation.value() {
-            None | Some(Value::Nil | Value::Bool(_)) => {}
-            Some(map @ Value::Map(_)) => {
-                for name in keywords(map) {
-                    if !USED.contains(&&*name) {
-                        self.passes_over(format!(":{name} in :value"));
-                    }
+            for (place, (key, _)) in entries.iter().enumerate() {
+                let name = match key {
+                    Value::Keyword(name) => name,
+                    _ => "(no keyword)",
+                };
+                if asked.has(place) {
+                    continue;
+                }
+                match unused.get_mut(name) {
+                    Some(count) => *count += 1,
+                    None => drop(unused.insert(name.to_owned(), 1)),
                 }
             }
-            Some(Value::Integer(_)) if self.model == ModelName::Fenced => {}
-            Some(_) => self.passes_over(":value".into()),
         }
+        let is_used = match value {
+            None | Some(Value::Nil | Value::Bool(_) | Value::Map(_)) => true,
+            Some(Value::Integer(_)) => self.model == ModelName::Fenced,
+            Some(_) => false,
+        };
+        self.unused_values += u64::from(!is_used);
     }
 }
 
@@ -160,10 +156,30 @@ fn times(what: &str, count: u64) -> String {
     format!("{what} ({})", locklab_values::count::times(count))
 }
 
+/// The entries of a map that were asked for, by their places; of more than 64 entries those behind are taken for not
+/// asked for.
+#[derive(Default)]
+struct Asked(Cell<u64>);
+
+impl Asked {
+    fn add(&self, place: usize) {
+        self.0
+            .set(self.0.get() | 1_u64.checked_shl(place as u32).unwrap_or(0));
+    }
+
+    fn has(&self, place: usize) -> bool {
+        1_u64
+            .checked_shl(place as u32)
+            .is_some_and(|bit| self.0.get() & bit != 0)
+    }
+}
+
 struct Operation<'v> {
     map: &'v Value,
     /// The lock and the value of `jepsen.independent`.
     pair: Option<(&'v Value, &'v Value)>,
+    /// What was asked for of the operation, and of the map in its value.
+    asked: [Asked; 2],
 }
 
 impl<'v> Operation<'v> {
@@ -191,22 +207,34 @@ impl<'v> Operation<'v> {
             (_, Some(Pairs::Value)) => None,
             (pair, _) => pair.filter(|_| map.get("key").is_none()),
         };
-        Ok(Operation { map, pair })
+        Ok(Operation {
+            map,
+            pair,
+            asked: Default::default(),
+        })
     }
 
     /// A keyword of the operation, or of the map in its value.
     fn get(&self, keyword: &str) -> Option<&'v Value> {
-        let own = self.map.get(keyword);
-        let own = own.or_else(|| self.value()?.get(keyword));
-        own.filter(|value| **value != Value::Nil)
+        let found = self.own(keyword).or_else(|| {
+            let (place, value) = self.value()?.entry(keyword)?;
+            self.asked[1].add(place);
+            Some(value)
+        });
+        found.filter(|value| **value != Value::Nil)
+    }
+
+    /// A keyword of the operation itself.
+    fn own(&self, keyword: &str) -> Option<&'v Value> {
+        let (place, value) = self.map.entry(keyword)?;
+        self.asked[0].add(place);
+        Some(value)
     }
 
     /// The value, without the key of `jepsen.independent`.
     fn value(&self) -> Option<&'v Value> {
-        match self.pair {
-            Some((_, value)) => Some(value),
-            None => self.map.get("value"),
-        }
+        let own = self.own("value");
+        self.pair.map(|(_, value)| value).or(own)
     }
 
     fn key(&self) -> Option<&'v Value> {
@@ -252,14 +280,14 @@ impl Reader {
     /// The line of an operation; `None` if it is the nemesis's, or logs something.
     fn event<'v>(&mut self, map: &'v Value) -> Result<Option<RawEvent<'v>>, String> {
         let operation = Operation::of(map, self.pairs)?;
-        let process = match map.get("process") {
+        let process = match operation.own("process") {
             Some(Value::Keyword(_)) => return Ok(None),
             // As JSON has it.
             Some(Value::Text(name)) if name == "nemesis" => return Ok(None),
             Some(process) => name("process", process)?,
             None => return Err("this operation has no :process".into()),
         };
-        let word = |keyword: &str| match map.get(keyword) {
+        let word = |keyword: &str| match operation.own(keyword) {
             Some(Value::Keyword(word) | Value::Text(word)) => Ok(word.as_str()),
             _ => Err(format!("this operation has no :{keyword}")),
         };
@@ -296,7 +324,6 @@ impl Reader {
             }
             (kind, _) => kind,
         };
-        self.note_unused(&operation);
         let token = match operation.value() {
             Some(Value::Integer(token @ 0..))
                 if self.model == ModelName::Fenced && kind == Type::Ok =>
@@ -319,7 +346,7 @@ impl Reader {
             }
         };
         let permits = operation.number("permits")?.map(u32::try_from).transpose();
-        Ok(Some(RawEvent {
+        let event = RawEvent {
             process,
             kind,
             f,
@@ -337,7 +364,9 @@ impl Reader {
             version: operation.number("version")?,
             based_on: operation.number("based_on")?,
             _note: None,
-        }))
+        };
+        self.note_unused(&operation);
+        Ok(Some(event))
     }
 }
 

@@ -109,6 +109,32 @@ struct Covered {
     longest_gap_s: f64,
 }
 
+/// What a log said, in the lines of its runtime.
+#[derive(Debug)]
+struct Said {
+    pauses_ms: Vec<f64>,
+    stalls_ms: Vec<f64>,
+    covered: Covered,
+    unread: Unread,
+}
+
+impl Said {
+    /// A log that knows pauses alone.
+    fn of((pauses_ms, covered): (Vec<f64>, Covered)) -> Said {
+        Said {
+            pauses_ms,
+            covered,
+            stalls_ms: Vec::new(),
+            unread: Unread::default(),
+        }
+    }
+
+    /// How many times something stood still.
+    fn count(&self) -> usize {
+        self.pauses_ms.len() + self.stalls_ms.len()
+    }
+}
+
 /// No log is silent for a year.
 const LONGEST_GAP_S: f64 = 366.0 * 86_400.0;
 
@@ -150,20 +176,18 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
         }
         line.clear();
     }
-    let (of_jvm, of_node, of_go) = (jvm.read(), node.pauses(), go.pauses());
-    let (runtime, read) = match runtime {
-        Runtime::Go => (runtime, jvm::Read::of(of_go)),
-        _ if of_jvm.pauses_ms.len() + of_jvm.stalls_ms.len() < of_node.0.len() => {
-            (Runtime::Node, jvm::Read::of(of_node))
-        }
+    let (of_jvm, of_node) = (jvm.said(), Said::of(node.pauses()));
+    let (runtime, said) = match runtime {
+        Runtime::Go => (runtime, Said::of(go.pauses())),
+        _ if of_jvm.count() < of_node.count() => (Runtime::Node, of_node),
         _ => (runtime, of_jvm),
     };
-    let jvm::Read {
+    let Said {
         mut pauses_ms,
         stalls_ms,
         covered,
         unread,
-    } = read;
+    } = said;
     // Shorter than the log's last digit.
     pauses_ms.retain(|ms| *ms > 0.0);
     if pauses_ms.is_empty() && stalls_ms.is_empty() {

@@ -45,6 +45,11 @@ impl Runs {
         self.all.add(outcome.weight);
     }
 
+    /// Whether a run violates one of the properties.
+    pub fn has_violation(&self) -> bool {
+        self.weighted.iter().any(|it| it.violated > 0)
+    }
+
     /// The mean weight: 1 without a cause, and else the mean exposure to its strikes, in milliseconds.
     pub(crate) fn exposure_ms(&self) -> f64 {
         self.all.value() / self.weighted[0].runs.max(1) as f64

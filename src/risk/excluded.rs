@@ -6,8 +6,10 @@
 //! strikes it, and the messages. With a watchdog it is the time between two renewals in place of the work. This holds
 //! for one strike, for clocks that do not err and for a network that loses nothing; elsewhere nothing is said.
 //!
-//! No distribution of delays that was measured has a largest value, so the sum has one delay that is exceeded as
-//! seldom as lengths are looked for at all, and others that are exceeded by one message in ten thousand.
+//! Where delays have a largest value, one message has it. Where they have none, it has one that is exceeded as seldom
+//! as lengths are looked for at all. The others have one that one message in ten thousand exceeds.
+//!
+//! A run that violates something refutes the sum: then nothing is said to be excluded.
 
 use locklab_history::FaultKind;
 use serde::Serialize;

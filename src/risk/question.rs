@@ -74,7 +74,7 @@ impl Causes {
                     cause: cause.clone(),
                     rate: *rate,
                     runs: runs.clone(),
-                    excluded: *excluded,
+                    excluded: excluded.filter(|_| !runs.has_violation()),
                 }
             };
         let strikes = self.strikes.iter().zip(&self.excluded);
@@ -153,18 +153,46 @@ mod tests {
     use super::*;
     use crate::arrival::Demand;
     use crate::environment::Environment;
+    use crate::grant::{Outcome, Says};
     use crate::time::Time;
 
-    #[test]
-    fn no_two_runs_of_an_answer_have_the_same_seed() {
-        let setup = Setup {
+    fn setup(environment: Environment) -> Setup {
+        Setup {
             lock: "set-nx-px".into(),
             lease: Time(10_000.0),
             work_ms: Dist::Constant(2000.0),
             demand: Demand::Contended,
             sets: vec![],
-            environment: Environment::load("jvm-on-vms", &[]).expect("it ships"),
+            environment,
+        }
+    }
+
+    #[test]
+    fn a_run_refutes_the_sum_that_excludes_its_cause() {
+        let text = "title = \"t\"\n[network]\nlatency_ms = 1\nsource = \"s\"\n[cause.gc]\ntitle = \"gc\"\n\
+                    fault = \"pause\"\non = [\"client\"]\nevery = \"1 min\"\nduration_ms = 10\nsource = \"s\"\n";
+        let setup = setup(toml::from_str(text).expect("it is an environment"));
+        let sampling = Sampling {
+            runs: 1,
+            until: 1e-9,
+            seed: 0,
         };
+        let causes = Causes::plan(&setup, sampling).expect("it can be set up");
+        let is_excluded = |says| {
+            let mut runs = Runs::default();
+            runs.add(Outcome {
+                says: [says; 2],
+                weight: 1.0,
+            });
+            let answer = causes.answer(&[Runs::default(), runs]);
+            answer.shares[1].excluded.is_some()
+        };
+        assert!(is_excluded(Says::Holds) && !is_excluded(Says::Violated));
+    }
+
+    #[test]
+    fn no_two_runs_of_an_answer_have_the_same_seed() {
+        let setup = setup(Environment::load("jvm-on-vms", &[]).expect("it ships"));
         let sampling = Sampling {
             runs: 1000,
             until: 1e-9,

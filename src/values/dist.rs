@@ -172,7 +172,7 @@ impl Dist {
         ns_from_fractional_ms(self.at_tail_ms(tail)) as u64
     }
 
-    /// The mean, to about a thousandth of it: the mean of as many of its quantiles.
+    /// The mean of a thousand quantiles: about the mean, and less where few values make up much of it.
     pub fn mean_ms(&self) -> f64 {
         const QUANTILES: u32 = 1000;
         let tails = (0..QUANTILES).map(|nth| (f64::from(nth) + 0.5) / f64::from(QUANTILES));

@@ -131,7 +131,7 @@ fn more_work_than_a_lock_can_do_is_refused_with_what_is_possible() {
     let asked = |more: &[&str]| bench.locklab(&[&ASKED[..], &["--every", "10ms"], more].concat());
     let refused = asked(&[]);
     assert_eq!(refused.code, Some(1), "{}", refused.told());
-    let expected = "work of 2 s once in 10 ms is more than one lock can do, which has one holder at a time; ask at most \
+    let expected = "work of 2 s once in 10 ms is more than one lock can do with one holder at a time; ask at most \
                     once in 2 s, or write --keys 201 if there are as many locks";
     assert!(
         refused.in_one_line().contains(expected),

@@ -171,9 +171,9 @@ impl Answer<'_> {
         for share in self.sorted() {
             let numbers = [0, 1].map(|property| {
                 let year = self.per_year(share.per_grant(property));
-                match (share.excluded, year.interval()) {
-                    (Some(_), None) => "none (excluded)".into(),
-                    _ => cell(&year),
+                match share.excluded {
+                    Some(_) => "none (excluded)".into(),
+                    None => cell(&year),
                 }
             });
             let headline = self.headline();
@@ -183,8 +183,7 @@ impl Answer<'_> {
                 false => "–".to_owned(),
             };
             let [at_once, corrupted] = numbers;
-            let is_quiet = share.runs.weighted.iter().all(|it| it.violated == 0);
-            if share.cause.is_empty() && is_quiet {
+            if share.cause.is_empty() && !share.runs.has_violation() {
                 continue;
             }
             let name = match share.cause.is_empty() {

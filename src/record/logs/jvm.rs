@@ -5,7 +5,7 @@
 //! collections in it are parts of them.
 
 use super::old::Old;
-use super::{Covered, Unread};
+use super::{Covered, Said, Unread};
 use crate::calendar::iso_s;
 
 /// What the lines so far said.
@@ -18,27 +18,6 @@ pub(super) struct Log {
     stalls_ms: Vec<f64>,
     old: Old,
     unread: Unread,
-}
-
-/// What a log said.
-#[derive(Debug)]
-pub(super) struct Read {
-    pub(super) pauses_ms: Vec<f64>,
-    pub(super) stalls_ms: Vec<f64>,
-    pub(super) covered: Covered,
-    pub(super) unread: Unread,
-}
-
-impl Read {
-    /// Of a log that knows pauses alone.
-    pub(super) fn of((pauses_ms, covered): (Vec<f64>, Covered)) -> Read {
-        Read {
-            pauses_ms,
-            covered,
-            stalls_ms: Vec::new(),
-            unread: Unread::default(),
-        }
-    }
 }
 
 impl Log {
@@ -59,9 +38,9 @@ impl Log {
         }
     }
 
-    pub(super) fn read(self) -> Read {
+    pub(super) fn said(self) -> Said {
         let [machine, start] = self.covered;
-        Read {
+        Said {
             pauses_ms: match self.safepoints_ms.is_empty() {
                 true => self.collections_ms,
                 false => self.safepoints_ms,
