@@ -48,8 +48,8 @@ password is written redis://user:password@host, or is in REDISCLI_AUTH.
 Logs: a JVM's with -Xlog:gc,safepoint:file=gc.log (JDK 9 and later) or
 -Xloggc:gc.log -XX:+PrintGCApplicationStoppedTime -XX:+PrintGCTimeStamps (JDK
 8; without the second option collections alone); Node's standard output with
---trace-gc; Go's standard error with GODEBUG=gctrace=1. Lines that may tell of
-pauses and are not understood are told. Logs alone need no time: this machine is
+--trace-gc; Go's standard error with GODEBUG=gctrace=1. Lines that may be pauses
+and were not understood are reported. Logs alone need no time: this machine is
 then watched only if --for, --redis or --fsync says so.
 
 Ctrl-C ends it early, and writes what was seen so far.
