@@ -109,10 +109,8 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
 
 /// Whether a text begins like an array of JSON's objects. In EDN no operation begins with a text.
 fn is_json(text: &str) -> bool {
-    let begins = ['[', '{', '"'].into_iter();
-    let inside = begins.fold(Some(text), |rest, next| {
-        rest?.trim_start().strip_prefix(next)
-    });
+    let mut begins = ['[', '{', '"'].into_iter();
+    let inside = begins.try_fold(text, |rest, next| rest.trim_start().strip_prefix(next));
     inside.is_some()
 }
 
