@@ -207,6 +207,31 @@ fn a_grant_is_over_for_its_own_holder_when_it_has_another() {
 }
 
 #[test]
+fn who_asks_again_at_its_deadline_has_not_got_the_old_grant_to_release() {
+    // `again_ms` is when a asks again, in vain, before it releases what may be b's.
+    let asked_again = |again_ms: u32| {
+        report(
+            "\"model\":\"mutex\"",
+            &[
+                ("a", "invoke", "acquire", 0, ",\"validity\":100"),
+                ("a", "ok", "acquire", 1, ""),
+                ("a", "invoke", "acquire", again_ms, ""),
+                ("a", "fail", "acquire", 101, ""),
+                ("b", "invoke", "acquire", 102, ""),
+                ("b", "ok", "acquire", 103, ""),
+                ("a", "invoke", "release", 104, ""),
+                ("a", "ok", "release", 105, ""),
+                ("c", "invoke", "acquire", 106, ""),
+                ("c", "ok", "acquire", 107, ""),
+            ],
+        )
+    };
+    let is_overlap = |report: &KeyReport| violated(report).iter().any(|(name, _)| *name == "lease");
+    assert!(is_overlap(&asked_again(99)));
+    assert!(!is_overlap(&asked_again(100)));
+}
+
+#[test]
 fn a_deadline_is_on_the_clock_that_it_names() {
     // c1's wall clock is 5 s ahead, and is set back by 50 ms at 50 ms.
     let check = |at_ms: u32, expected: bool| {
