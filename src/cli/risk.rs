@@ -73,9 +73,10 @@ pub(super) struct Options {
     /// Override a value of the scenario, or of the environment; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Runs for each cause; with --leases a tenth where servers talk to each other all the time
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = whole::<u64>(100..=100_000_000))]
-    runs: u64,
+    /// Runs for each cause [default: 20000, or 2000 where runs take long: of locks whose servers talk to each other all the
+    /// time, and of leases above some minutes; with --leases such locks have a tenth of the others' runs]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(100..=100_000_000))]
+    runs: Option<u64>,
     /// Lengths that are exceeded less often than this are not looked for
     #[arg(long, value_name = "PROBABILITY", default_value_t = 1e-9, value_parser = probability)]
     until: f64,
@@ -88,6 +89,12 @@ pub(super) struct Options {
     #[command(flatten)]
     pub(super) many: Many,
 }
+
+/// Runs for each cause, if none are asked for.
+const RUNS: u64 = 20_000;
+
+/// The same where they take long.
+const RUNS_IF_LONG: u64 = 2_000;
 
 /// A time with a unit, or a distribution of milliseconds.
 fn work(text: &str) -> Result<Dist, String> {
@@ -140,8 +147,8 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
         sets: options.of_scenario().cloned().collect(),
         environment: environment.clone(),
     };
-    let sampling = Sampling {
-        runs: options.runs,
+    let sampling = |default: u64| Sampling {
+        runs: options.runs.unwrap_or(default),
         until: options.until,
         seed: options.seed,
     };
@@ -152,7 +159,12 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 true => Depth::Quick,
                 false => Depth::Full,
             };
-            let one = One::plan(setup(lock, lease), every, sets, sampling, depth)?;
+            let setup = setup(lock, lease);
+            let sampling = sampling(match setup.has_long_runs()? {
+                true => RUNS_IF_LONG,
+                false => RUNS,
+            });
+            let one = One::plan(setup, every, sets, sampling, depth)?;
             conduct(&one, &session)
         }
         (Some(_), _) => bail!("several locks need several leases: write --leases 1s,3s,10s,30s"),
@@ -161,7 +173,7 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 let of_lock = options.leases.iter().map(|lease| setup(lock, *lease));
                 (lock.clone(), of_lock.collect())
             });
-            let leases = Leases::plan(setups.collect(), every, sets, sampling)?;
+            let leases = Leases::plan(setups.collect(), every, sets, sampling(RUNS))?;
             conduct(&leases, &session)
         }
     }

@@ -34,12 +34,14 @@
 //! - Smirnov's test says whether one duration tends to be shorter than another; see [`smaller`]. The
 //!   sign test does so for pairs; see [`heads`].
 //! - A rate that is too rare to count is estimated from [`Weighted`] runs, or is the mean of independent
-//!   estimates ([`Replicated`]). A [`Sum`] of their weights does not depend on the order of the runs.
+//!   estimates ([`Replicated`]). A [`Sum`] of their weights does not depend on the order of the runs. Where few
+//!   violations decide it, its interval is that [`of_weights`].
 //!
 //! This crate does not depend on properties, scenarios or histories; no other crate turns
 //! counts of runs into rates.
 
 mod basis;
+mod gamma;
 mod interval;
 mod mean;
 mod pairs;
@@ -56,6 +58,7 @@ mod weighted;
 mod words;
 
 pub use basis::Basis;
+pub use gamma::of_weights;
 pub use interval::{Interval, Level, bootstrap, of_mean, of_quantity, wilson};
 pub use mean::Mean;
 pub use pairs::{Pairs, difference, heads};

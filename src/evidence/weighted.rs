@@ -66,6 +66,11 @@ impl Weighted {
         self.sum.value() / self.runs.max(1) as f64
     }
 
+    /// The sum of the squares of the weights.
+    pub fn squares(&self) -> f64 {
+        self.squares.value()
+    }
+
     /// The variance of the rate, as an estimate; 0 with fewer than two runs.
     pub fn variance(&self) -> f64 {
         if self.runs < 2 {

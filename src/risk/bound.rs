@@ -4,17 +4,15 @@ use serde::Serialize;
 
 use crate::question::{ByCause, Share};
 
-/// How often a property may be violated although no run violates it. It says how few runs there are, and nothing
-/// about the lock.
+/// How often causes may violate a property of which no run does. It says how few runs there are, and nothing about
+/// the lock.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
-    /// Violations per grant that the runs of all causes together cannot exclude, at 95 % for each. Grants that
-    /// nothing strikes are not in it.
+    /// Violations per grant that the runs of these causes cannot exclude, at 95 %: as many as of the cause that leaves
+    /// most open ([`Number::sum`](crate::Number::sum)). Grants that nothing strikes are not in it.
     pub per_grant: f64,
-    /// The cause whose runs leave most of it open; empty if nothing strikes.
-    pub mostly_from: String,
-    /// Their share of it, from 0 to 1.
-    pub share: f64,
+    /// The cause whose runs leave so much open.
+    pub from: String,
     /// How many runs of that cause there are, and in how many of them the property could have been violated.
     pub runs: [u64; 2],
     /// The same of grants that nothing strikes.
@@ -22,26 +20,24 @@ pub struct Bound {
 }
 
 impl ByCause {
-    /// What the runs leave open of a property that none of them violates; `None` if one does, or arithmetic excludes
-    /// every cause.
+    /// What the causes leave open whose runs violate a property never; `None` if there is none, or arithmetic excludes
+    /// each.
     pub fn bound(&self, property: usize) -> Option<Bound> {
-        let sum = self.sum(property);
         let open = |share: &Share| share.per_grant(property).not_excluded;
         let counts = |share: &Share| {
             let chances = &share.runs.chances[property];
             [chances.runs, chances.violated]
         };
-        let shares = self.shares.iter().filter(|_| sum.violated == 0);
-        let causes = shares.filter(|share| !share.cause.is_empty() && share.excluded.is_none());
+        let causes = self.shares.iter().filter(|share| !share.cause.is_empty());
         let most = causes.max_by(|a, b| open(a).total_cmp(&open(b)))?;
         let undisturbed = self.shares.iter().find(|share| share.cause.is_empty());
-        Some(Bound {
-            per_grant: sum.not_excluded,
-            mostly_from: most.cause.clone(),
-            share: open(most) / sum.not_excluded,
+        let bound = Bound {
+            per_grant: open(most),
+            from: most.cause.clone(),
             runs: counts(most),
             undisturbed: undisturbed.map_or([0; 2], counts),
-        })
+        };
+        Some(bound).filter(|bound| bound.per_grant > 0.0)
     }
 }
 
@@ -85,12 +81,14 @@ mod tests {
             share("gc", 1000, 0.01, true),
             share("rack", 1000, 0.1, false),
         ]);
-        assert_eq!(answer.bound(0), None, "a run violates it");
-        let bound = answer.bound(1).expect("no run violates it");
-        assert_eq!((&*bound.mostly_from, bound.runs), ("rack", [1000, 0]));
-        assert_eq!(bound.undisturbed, [500, 0]);
-        assert!((bound.per_grant - 0.000_33).abs() < 1e-12, "{bound:?}");
-        assert!((bound.share - 1.0 / 1.1).abs() < 1e-12, "{bound:?}");
+        for property in [0, 1] {
+            let bound = answer.bound(property).expect("no run of rack violates it");
+            assert_eq!((&*bound.from, bound.runs), ("rack", [1000, 0]));
+            assert_eq!(bound.undisturbed, [500, 0]);
+            assert!((bound.per_grant - 0.0003).abs() < 1e-12, "{bound:?}");
+        }
+        let seen = by_cause(vec![share("gc", 1000, 0.01, true)]);
+        assert_eq!(seen.bound(0), None, "a run violates it");
     }
 
     #[test]

@@ -120,6 +120,8 @@ impl Cost {
             work_ms,
             arrival_ms: arrival.at_ms,
             longest_ms: 0.0,
+            // The wait for the next attempt is measured too.
+            gap_ms: 0.0,
         };
         let mut scenario = self.grants.timed(&times, seed);
         let schedule = match other {

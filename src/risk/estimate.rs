@@ -1,6 +1,6 @@
 //! From weighted runs to violations per grant, and their sum over causes.
 
-use locklab_evidence::{Interval, LEAST_EFFECTIVE, Sum, Weighted};
+use locklab_evidence::{Interval, LEAST_EFFECTIVE, Sum, Weighted, of_weights};
 use locklab_runner::batch::Part;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ pub struct Runs {
     pub weighted: [Weighted; 2],
     /// The same of the runs in which these could have been violated, or were.
     pub chances: [Weighted; 2],
+    /// The weight of the heaviest of these.
+    heaviest: [f64; 2],
     /// The sum of the weights of all runs.
     all: Sum,
 }
@@ -39,8 +41,11 @@ impl Runs {
         for (weighted, says) in self.weighted.iter_mut().zip(outcome.says) {
             weighted.add((says == Says::Violated).then_some(outcome.weight));
         }
-        for (chances, says) in self.chances.iter_mut().zip(outcome.says) {
-            chances.add((says != Says::Nothing).then_some(outcome.weight));
+        let chances = self.chances.iter_mut().zip(&mut self.heaviest);
+        for ((chances, heaviest), says) in chances.zip(outcome.says) {
+            let weight = (says != Says::Nothing).then_some(outcome.weight);
+            chances.add(weight);
+            *heaviest = heaviest.max(weight.unwrap_or(0.0));
         }
         self.all.add(outcome.weight);
     }
@@ -59,13 +64,18 @@ impl Runs {
     /// millisecond, or 1 if runs stand for grants.
     pub fn per_grant(&self, property: usize, rate: f64) -> Number {
         let weighted = &self.weighted[property];
+        let not_excluded = match weighted.violated {
+            0 => rate * self.not_excluded(property),
+            _ => 0.0,
+        };
         Number {
             mean: rate * weighted.rate(),
-            variance: rate * rate * weighted.variance(),
-            not_excluded: match weighted.violated {
-                0 => rate * self.not_excluded(property),
-                _ => 0.0,
+            squares: (rate / weighted.runs.max(1) as f64).powi(2) * weighted.squares(),
+            heaviest: match weighted.violated {
+                0 => not_excluded / NOT_SEEN,
+                _ => rate / weighted.runs as f64 * self.heaviest[property],
             },
+            not_excluded,
             is_rough: weighted.violated > 0 && weighted.effective() < LEAST_EFFECTIVE,
             violated: weighted.violated,
         }
@@ -94,6 +104,9 @@ impl Part for Runs {
         for (chances, others) in self.chances.iter_mut().zip(&other.chances) {
             chances.join(others);
         }
+        for (heaviest, others) in self.heaviest.iter_mut().zip(other.heaviest) {
+            *heaviest = heaviest.max(others);
+        }
         self.all.join(&other.all);
     }
 
@@ -111,13 +124,15 @@ impl Part for Runs {
 /// A number of violations, with its error.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Number {
-    /// The estimate.
+    /// The estimate: the sum of what each violated run adds.
     pub mean: f64,
-    /// Its variance.
-    pub variance: f64,
+    /// The sum of the squares of these.
+    pub squares: f64,
+    /// What one violated run more adds at most.
+    pub heaviest: f64,
     /// What the causes without a violation may add, at 95 %.
     pub not_excluded: f64,
-    /// Whether too few violations decide it for its interval to be trusted.
+    /// Whether few violations decide it.
     pub is_rough: bool,
     /// The violated runs behind it.
     pub violated: u64,
@@ -125,20 +140,21 @@ pub struct Number {
 
 impl Number {
     /// The sum of independent numbers. It is rough if those that are rough make up a tenth of it.
-    pub fn sum(numbers: impl Iterator<Item = Number> + Clone) -> Number {
-        let mean: f64 = numbers.clone().map(|it| it.mean).sum();
-        let rough: f64 = numbers
-            .clone()
-            .filter(|it| it.is_rough)
-            .map(|it| it.mean)
-            .sum();
-        Number {
-            mean,
-            variance: numbers.clone().map(|it| it.variance).sum(),
-            not_excluded: numbers.clone().map(|it| it.not_excluded).sum(),
-            violated: numbers.map(|it| it.violated).sum(),
-            is_rough: rough > 0.1 * mean,
+    ///
+    /// What several causes without a violation may add together is the most that one of them may: if n runs of the
+    /// one and m of the other violate nothing, the expected numbers of violations in both are at most 3 together.
+    pub fn sum(numbers: impl Iterator<Item = Number>) -> Number {
+        let (mut sum, mut rough) = (Number::default(), 0.0);
+        for number in numbers {
+            sum.mean += number.mean;
+            sum.squares += number.squares;
+            sum.heaviest = sum.heaviest.max(number.heaviest);
+            sum.not_excluded = sum.not_excluded.max(number.not_excluded);
+            sum.violated += number.violated;
+            rough += if number.is_rough { number.mean } else { 0.0 };
         }
+        sum.is_rough = rough > 0.1 * sum.mean;
+        sum
     }
 
     /// So many times the number.
@@ -146,19 +162,16 @@ impl Number {
     pub fn times(self, factor: f64) -> Number {
         Number {
             mean: self.mean * factor,
-            variance: self.variance * factor * factor,
+            squares: self.squares * factor * factor,
+            heaviest: self.heaviest * factor,
             not_excluded: self.not_excluded * factor,
             ..self
         }
     }
 
-    /// The 95 % interval of the mean; none if no run was violated.
+    /// The 95 % interval, with what the causes without a violation may add; none if no run was violated.
     pub fn interval(&self) -> Option<Interval> {
-        let margin = Z * self.variance.sqrt();
-        (self.mean > 0.0).then_some(Interval {
-            low: (self.mean - margin).max(0.0),
-            high: self.mean + margin,
-        })
+        (self.mean > 0.0).then(|| of_weights(self.mean, self.squares, self.heaviest))
     }
 
     /// Whether two independent numbers may be the same: whether their difference is within two standard
@@ -168,7 +181,7 @@ impl Number {
             true => Z_ROUGH,
             false => Z,
         };
-        let margin = errors * (self.variance + other.variance).sqrt();
+        let margin = errors * (self.squares + other.squares).sqrt();
         (self.mean - other.mean).abs() <= margin
     }
 }
@@ -201,9 +214,31 @@ mod tests {
         let number = of.per_grant(0, 0.5);
         assert!((number.mean - 1.0).abs() < 1e-12);
         assert!(!number.is_rough && number.not_excluded == 0.0);
-        // 4 √(0.25 · 0.75 / 999)
-        assert!((number.variance.sqrt() - 0.0548).abs() < 1e-4, "{number:?}");
+        // 250 violated runs, of which each adds 0.004: 1 / 250, and Poisson's interval of 250 violations.
+        assert!((number.squares - 0.004).abs() < 1e-12, "{number:?}");
+        let interval = number.interval().expect("it has one");
+        assert!((interval.low / 0.004 - 219.97).abs() < 0.01, "{interval:?}");
+        assert!(
+            (interval.high / 0.004 - 282.98).abs() < 0.01,
+            "{interval:?}"
+        );
         assert!(runs(|nth| nth < 10, 8.0).per_grant(0, 0.5).is_rough);
+    }
+
+    /// Of a thousand runs ten of weight 1 are violated, and one of weight 5 could have been.
+    #[test]
+    fn interval_has_room_for_one_more_of_the_heaviest_that_could_have_been_violated() {
+        let mut runs = runs(|nth| nth < 10, 1.0);
+        let high = |runs: &Runs| runs.per_grant(0, 1.0).interval().expect("it has one").high;
+        let narrow = high(&runs);
+        let heavy = |says: Says| Outcome {
+            says: [says; 2],
+            weight: 5.0,
+        };
+        runs.add(heavy(Says::Nothing));
+        assert!(high(&runs) < narrow);
+        runs.add(heavy(Says::Holds));
+        assert!(high(&runs) > 1.2 * narrow, "{} {narrow}", high(&runs));
     }
 
     #[test]
@@ -259,28 +294,54 @@ mod tests {
         assert!((of(20) / 0.003 - 0.98).abs() < 1e-6, "{}", of(20));
     }
 
+    /// Ten violations that add 1 each, and a cause of which none was seen.
     #[test]
-    fn variances_of_a_sum_add_up() {
-        let of = |mean, variance, is_rough| Number {
-            mean,
-            variance,
-            not_excluded: 0.1,
-            is_rough,
-            violated: 1,
+    fn interval_of_a_sum_has_what_a_cause_without_a_violation_leaves_open() {
+        let seen = Number {
+            mean: 10.0,
+            squares: 10.0,
+            heaviest: 1.0,
+            violated: 10,
+            ..Number::default()
         };
-        let sum = Number::sum([of(3.0, 9.0, false), of(4.0, 16.0, true)].into_iter());
-        assert_eq!((sum.mean, sum.variance, sum.is_rough), (7.0, 25.0, true));
-        assert!((sum.not_excluded - 0.2).abs() < 1e-12);
-        let interval = sum.times(2.0).interval().expect("it has one");
-        assert_eq!((interval.low, interval.high), (0.0, 14.0 + 1.96 * 10.0));
-        assert!(!Number::sum([of(99.0, 1.0, false), of(1.0, 1.0, true)].into_iter()).is_rough);
+        let unseen = |not_excluded| Number {
+            heaviest: not_excluded / NOT_SEEN,
+            not_excluded,
+            ..Number::default()
+        };
+        let high = |numbers: &[Number]| {
+            let sum = Number::sum(numbers.iter().copied());
+            sum.interval().expect("violations").high
+        };
+        assert!((high(&[seen]) - 18.3904).abs() < 1e-3);
+        assert_eq!(high(&[seen, unseen(3.0)]), high(&[seen]));
+        let more = high(&[seen, unseen(300.0)]);
+        assert!((370.0..400.0).contains(&more), "{more}");
+        let both = Number::sum([unseen(3.0), unseen(2.0)].into_iter());
+        assert_eq!((both.not_excluded, both.interval()), (3.0, None));
+        assert_eq!(
+            seen.times(2.0).interval().map(|it| it.high),
+            Some(2.0 * high(&[seen]))
+        );
+    }
+
+    #[test]
+    fn sum_is_rough_if_a_tenth_of_it_is() {
+        let of = |mean, is_rough| Number {
+            mean,
+            is_rough,
+            ..Number::default()
+        };
+        let is_rough =
+            |rough: f64| Number::sum([of(10.0, false), of(rough, true)].into_iter()).is_rough;
+        assert!(is_rough(2.0) && !is_rough(1.0));
     }
 
     #[test]
     fn numbers_agree_within_their_error() {
         let of = |mean| Number {
             mean,
-            variance: 2.0,
+            squares: 2.0,
             ..Number::default()
         };
         assert!(of(10.0).agrees(&of(13.0)) && !of(10.0).agrees(&of(14.5)));

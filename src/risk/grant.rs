@@ -18,6 +18,7 @@ use locklab_values::random::Stream;
 use locklab_values::units::ns_from_fractional_ms;
 use serde::Serialize;
 
+use crate::attempts::Attempts;
 use crate::environment::{Cause, Direction, Role};
 use crate::setup::Setup;
 use crate::strike::{
@@ -76,6 +77,9 @@ pub(crate) struct Grants {
     pub setup: Setup,
     /// Of the setup.
     pub scenario: Scenario,
+    /// The lock with longer times between two attempts.
+    #[serde(skip_serializing_if = "Attempts::is_empty")]
+    pub attempts: Attempts,
     /// Tails of lengths below this are not drawn more often than they happen.
     pub until: f64,
 }
@@ -299,6 +303,7 @@ impl Grants {
             work_ms: drawn.work_ms,
             arrival_ms: drawn.arrival_ms,
             longest_ms: longest_ms.fold(0.0, f64::max),
+            gap_ms: self.gap_ms(drawn, faults),
         };
         let scenario = self.timed(&times, seed);
         let fault = |(nth, fault): (usize, &Struck)| Fault {
@@ -320,6 +325,31 @@ impl Grants {
         }))
     }
 
+    /// The shortest time between a moment at which the lock may become free and one at which its holder may write, in
+    /// milliseconds.
+    fn gap_ms(&self, drawn: &Drawn, faults: &[Struck]) -> f64 {
+        let lease_ms = self.lease_ms();
+        let (mut frees_ms, mut writes_ms) = (vec![lease_ms], vec![drawn.work_ms]);
+        for fault in faults {
+            frees_ms.push(fault.at_ms);
+            if self.scenario.workload.extend_every_ms.is_some() {
+                frees_ms.extend([fault.at_ms + lease_ms, fault.at_ms + lease_ms / 1.5]);
+            }
+            if let Some(lasts_ms) = fault.duration_ms {
+                frees_ms.push(fault.at_ms + lasts_ms);
+                // A client that is suspended works for so much longer.
+                writes_ms.extend([fault.at_ms + lasts_ms, drawn.work_ms + lasts_ms]);
+            }
+        }
+        let gaps = { frees_ms.iter() }.flat_map(|free_ms| {
+            writes_ms
+                .iter()
+                .map(move |write_ms| (free_ms - write_ms).abs())
+        });
+        gaps.filter(|gap_ms| *gap_ms > 0.0)
+            .fold(f64::INFINITY, f64::min)
+    }
+
     /// When the first client asks for the lock, if the first fault begins so long before.
     pub fn request_ms(&self, first_ms: f64) -> f64 {
         let meeting_ms = match self.sentinel() {
@@ -336,6 +366,7 @@ impl Grants {
             work_ms,
             arrival_ms,
             longest_ms,
+            gap_ms,
         } = *times;
         let horizon_ms = request_ms
             + work_ms
@@ -344,6 +375,9 @@ impl Grants {
             + 3.0 * self.lease_ms()
             + AFTERWARDS_MS;
         let mut scenario = self.scenario.clone();
+        if let Some(lock) = self.attempts.lock(gap_ms) {
+            scenario.lock = lock.clone();
+        }
         scenario.horizon_ms = horizon_ms.ceil() as u64;
         let mut other = Stream::new(seed, "risk/other-work");
         let other_work_ms = self.setup.work_ms.at_tail_ms(1.0 - other.uniform_f64());
@@ -371,6 +405,8 @@ pub(crate) struct Times {
     pub arrival_ms: f64,
     /// How long the longest fault lasts.
     pub longest_ms: f64,
+    /// The shortest time between a moment at which the lock may become free and a write.
+    pub gap_ms: f64,
 }
 
 /// One of these hosts, and how much likelier it is in the environment, where all are equally likely. The
@@ -401,6 +437,45 @@ struct Amounts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::grants;
+    use crate::{Demand, Environment, Sampling, Time};
+
+    /// A pause from second 3 to 12 of a lease of 10 s, with work of 2 s: the lease ends 2 s before the pause.
+    #[test]
+    fn attempts_have_the_time_between_the_end_of_a_lease_and_the_next_write() {
+        let setup = Setup {
+            lock: "set-nx-px".into(),
+            lease: Time(10_000.0),
+            work_ms: Dist::Constant(2000.0),
+            demand: Demand::Contended,
+            sets: vec![],
+            environment: Environment::load("jvm-on-vms", &[]).expect("it ships"),
+        };
+        let sampling = Sampling {
+            runs: 1,
+            until: 1e-9,
+            seed: 0,
+        };
+        let grants = grants(&setup, sampling).expect("it can be set up");
+        let drawn = Drawn {
+            work_ms: 2000.0,
+            arrival_ms: 100.0,
+            faults: vec![],
+            weight: 1.0,
+        };
+        let pause = |at_ms: f64, duration_ms: f64| Struck {
+            at_ms,
+            duration_ms: Some(duration_ms),
+            effect: Effect::Hosts {
+                fault: HostFault::Pause,
+                hosts: vec!["c1".into()],
+            },
+        };
+        assert_eq!(grants.gap_ms(&drawn, &[]), 8000.0);
+        // It strikes 1 s before the end of the work, and the next least is 2 s.
+        assert_eq!(grants.gap_ms(&drawn, &[pause(1000.0, 11_000.0)]), 1000.0);
+        assert_eq!(grants.gap_ms(&drawn, &[pause(-4000.0, 13_500.0)]), 500.0);
+    }
 
     #[test]
     fn every_host_is_struck_as_often_as_the_others() {

@@ -11,6 +11,7 @@
 //! has made them.
 
 mod arrival;
+mod attempts;
 mod bound;
 mod cost;
 mod environment;

@@ -101,13 +101,9 @@ pub struct Share {
 impl Share {
     /// Violations of a property per grant.
     pub fn per_grant(&self, property: usize) -> Number {
-        let number = self.runs.per_grant(property, self.rate);
         match self.excluded {
-            Some(_) => Number {
-                not_excluded: 0.0,
-                ..number
-            },
-            None => number,
+            Some(_) => Number::default(),
+            None => self.runs.per_grant(property, self.rate),
         }
     }
 }
@@ -127,11 +123,8 @@ impl ByCause {
     pub fn sum(&self, property: usize) -> Number {
         Number::sum(self.shares.iter().map(|share| {
             let number = share.per_grant(property);
-            match share.cause.is_empty() {
-                true => Number {
-                    not_excluded: 0.0,
-                    ..number
-                },
+            match share.cause.is_empty() && number.violated == 0 {
+                true => Number::default(),
                 false => number,
             }
         }))

@@ -1,6 +1,6 @@
 //! The lock that is asked about: a row of the matrix, perhaps with a replica.
 
-use locklab_matrix::{Row, rows};
+use locklab_matrix::{Row, Setting, rows};
 use locklab_model::scenario::did_you_mean;
 use toml::Table;
 
@@ -8,6 +8,9 @@ use crate::setup_error::SetupError;
 
 /// What follows the name of a lock on a master with a replica: `set-nx-px+replica`.
 const WITH_REPLICA: &str = "+replica";
+
+/// What follows the name of a lock whose grants have tokens: `consensus (with token)`.
+const WITH_TOKEN: &str = " (with token)";
 
 /// One sentinel stands for whatever promotes a replica, since no cause strikes it. Three would take six times as
 /// many messages.
@@ -65,9 +68,26 @@ impl LockRow {
             false => Replicas::One,
         };
         let all = rows();
-        let by_label = all.iter().find(|row| row.label == label);
-        let found = by_label.or_else(|| all.iter().find(|row| row.entry.name == label));
-        let row = found.ok_or_else(|| {
+        let called = |name: &str| {
+            let by_label = all.iter().find(|row| row.label == name);
+            by_label.or_else(|| all.iter().find(|row| row.entry.name == name))
+        };
+        let plain = || called(label.strip_suffix(WITH_TOKEN)?);
+        let row = match (called(label), plain()) {
+            (Some(row), _) => Some(row),
+            // Its plain form has tokens, so there is no other with this name.
+            (None, Some(row)) if gives_tokens(row) => Some(row),
+            (None, Some(_)) => {
+                let with = all.iter().filter(|row| gives_tokens(row));
+                let with: Vec<&str> = with.map(|row| &*row.label).collect();
+                return Err(SetupError::Parameters {
+                    name: name.to_owned(),
+                    what: format!("it has no tokens; these have: {}", with.join(", ")),
+                });
+            }
+            (None, None) => None,
+        };
+        let row = row.ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|row| row.label.clone()).collect();
             SetupError::Unknown {
                 name: label.to_owned(),
@@ -124,6 +144,15 @@ impl LockRow {
     }
 }
 
+/// Whether the grants of a lock in this form have tokens.
+fn gives_tokens(row: &Row) -> bool {
+    let setting = Setting {
+        lease_ms: 1000,
+        parameters: Table::new(),
+    };
+    row.lock(&setting).is_ok_and(|lock| lock.gives_tokens())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +173,15 @@ mod tests {
         assert_eq!(found("set-nx-px (with token)+replica"), token);
         assert_eq!(found("set-nx-px+replica (with token)"), token);
         assert_eq!(found("consensus").1, Term::Session);
+        for with_tokens in [
+            "consensus",
+            "redlock-fenced",
+            "database-cas",
+            "redisson-fenced",
+        ] {
+            let named = format!("{with_tokens} (with token)");
+            assert_eq!(found(&named), found(with_tokens));
+        }
     }
 
     #[test]
@@ -152,5 +190,10 @@ mod tests {
         assert!(told("redison").contains("did you mean \"redisson\"?"));
         assert!(told("xyzzy").contains("`locklab cost` prints the names"));
         assert!(told("setnx").contains("has no lease"));
+        let without = told("redlock (with token)");
+        assert!(
+            without.contains("it has no tokens; these have: set-nx-px (with token), "),
+            "{without}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use locklab_runner::RunError;
 use locklab_values::random::{Rng, Stream};
 use serde::Serialize;
 
+use crate::attempts::Attempts;
 use crate::environment::Cause;
 use crate::estimate::Runs;
 use crate::grant::Grants;
@@ -107,6 +108,7 @@ impl Series {
 pub(crate) fn grants(setup: &Setup, sampling: Sampling) -> Result<Arc<Grants>, SetupError> {
     Ok(Arc::new(Grants {
         scenario: setup.scenario()?,
+        attempts: Attempts::of(setup)?,
         setup: setup.clone(),
         until: sampling.until,
     }))

@@ -103,14 +103,14 @@ impl Setup {
         LockRow::called(&self.lock)
     }
 
-    /// Whether the servers of the lock talk to each other all the time, so that each of its runs takes as long as
-    /// ten others.
+    /// Whether a run takes as long as ten others: the servers of the lock talk to each other all the time, or its lease is
+    /// so long that clients try hundreds of times.
     ///
     /// # Errors
     ///
     /// If the lock is unknown.
-    pub fn has_talking_servers(&self) -> Result<bool, SetupError> {
-        Ok(self.row()?.has_talking_servers())
+    pub fn has_long_runs(&self) -> Result<bool, SetupError> {
+        Ok(self.row()?.has_talking_servers() || !self.retry_delays_ms()?.is_empty())
     }
 
     /// What the lock calls its lease.

@@ -30,7 +30,7 @@ fn a_program_that_only_shows_is_struck_by_its_access_and_loses_an_update() {
         kind = "pause"
         on = "c1"
         after = "c1 acquired"
-        duration_ms = 1500
+        duration_ms = 4000
     "#;
     let script = r#"
         [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5

@@ -24,7 +24,7 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
-use locklab_redis::endpoint::{self, Action, Endpoint, Expiry, Limits, Now, TOO_MANY_CLIENTS};
+use locklab_redis::endpoint::{Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS};
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
 use locklab_world::{Host, HostId, host_of};
 
@@ -141,12 +141,8 @@ async fn wait_by_wall_clock(host: &Host, duration: Duration) {
     // As often as the process that waits before a real server begins.
     const NAP: Duration = Duration::from_millis(1);
     let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
-    loop {
-        let left_ns = until_ns.saturating_sub(host.wall_ns());
-        if left_ns == 0 {
-            return;
-        }
-        host.sleep(Duration::from_nanos(left_ns).min(NAP)).await;
+    while host.wall_ns() < until_ns {
+        host.sleep_until_wall(until_ns, NAP).await;
     }
 }
 
@@ -380,7 +376,14 @@ impl Server {
                 continue;
             }
             // The next reading may be a fraction of a microsecond short.
-            let sleep = self.host.sleep(endpoint::sleep(wake_us, wall_us));
+            let left = Duration::from_micros(wake_us - wall_us);
+            let sleep = match self.clock {
+                Clock::Wall => {
+                    let wall_ns = self.host.wall_ns().saturating_add(left.as_nanos() as u64);
+                    self.host.sleep_until_wall(wall_ns, MAX_SLEEP)
+                }
+                Clock::Monotonic => self.host.sleep(left),
+            };
             tokio::select! {
                 biased;
                 () = self.sooner.notified() => {}

@@ -13,7 +13,7 @@ use turmoil_net::shim::tokio::net::{TcpListener, TcpStream};
 
 use super::packet::address_of;
 use super::task::{Key, Timer};
-use super::{Core, HostId, World};
+use super::{Clocks, Core, HostId, World};
 
 /// A host as seen by a program on it: its clocks, its sockets, its tasks.
 #[derive(Clone)]
@@ -78,8 +78,22 @@ impl Host {
         Sleep {
             host: self.clone(),
             deadline_ns,
+            looks: None,
             armed: None,
         }
+    }
+
+    /// Sleeps until the wall clock shows `wall_ns`, as a process that looks at it each `every`, from now on: if the
+    /// clock jumps beyond that time, it wakes when it looks next. Nothing happens at the looks between.
+    pub fn sleep_until_wall(&self, wall_ns: u64, every: Duration) -> Sleep {
+        let left_ns = wall_ns.saturating_sub(self.wall_ns());
+        let mut sleep = self.sleep(Duration::from_nanos(left_ns));
+        sleep.looks = Some(Looks {
+            wall_ns,
+            began_ns: self.mono_ns(),
+            every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1),
+        });
+        sleep
     }
 
     /// Runs `future` as a task of this host's process.
@@ -140,7 +154,34 @@ impl Host {
 pub struct Sleep {
     host: Host,
     deadline_ns: u64,
+    /// What its end follows from, if that is a reading of the wall clock.
+    looks: Option<Looks>,
     armed: Option<(Key, u64)>,
+}
+
+/// A sleep until the wall clock shows a time.
+struct Looks {
+    wall_ns: u64,
+    /// When it began, by the monotonic clock.
+    began_ns: u64,
+    /// The time between two looks at the wall clock.
+    every_ns: u64,
+}
+
+impl Looks {
+    /// Its end by the monotonic clock, which was `deadline_ns` before the wall clock was set. The host does not know of
+    /// that before it looks.
+    fn deadline_ns(&self, clocks: &Clocks, now_ns: u64, deadline_ns: u64) -> u64 {
+        let mono_ns = clocks.mono_ns(now_ns);
+        let left_ns = self.wall_ns.saturating_sub(clocks.wall_ns(now_ns));
+        let looks = (mono_ns - self.began_ns).div_ceil(self.every_ns);
+        let next_look_ns = self
+            .began_ns
+            .saturating_add(looks.saturating_mul(self.every_ns));
+        mono_ns
+            .saturating_add(left_ns)
+            .max(next_look_ns.min(deadline_ns))
+    }
 }
 
 impl Future for Sleep {
@@ -152,7 +193,15 @@ impl Future for Sleep {
         let due_ns = {
             let hosts = core.hosts.borrow();
             let clocks = &hosts[self.host.id.index()].clocks;
-            if clocks.mono_ns(now_ns) >= self.deadline_ns {
+            let is_over = |deadline_ns: u64| clocks.mono_ns(now_ns) >= deadline_ns;
+            let deadline_ns = match &self.looks {
+                Some(looks) if !is_over(self.deadline_ns) => {
+                    looks.deadline_ns(clocks, now_ns, self.deadline_ns)
+                }
+                _ => self.deadline_ns,
+            };
+            self.deadline_ns = deadline_ns;
+            if is_over(deadline_ns) {
                 drop(hosts);
                 self.disarm();
                 return Poll::Ready(());
@@ -169,6 +218,7 @@ impl Future for Sleep {
         self.disarm();
         let timer = Timer {
             host: self.host.id,
+            looks: self.looks.is_some(),
             waker: cx.waker().clone(),
         };
         let key = core.timers.borrow_mut().insert_with(|_| timer);

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use super::task::Timer;
 use super::{Event, Host, HostId, World, program};
 use locklab_link::{LinkRule, RuleId};
 
@@ -113,6 +114,7 @@ impl World {
         for transit in inbox {
             self.arrive(transit);
         }
+        self.wake_timers(host, |timer| timer.looks);
         self.resume(host);
     }
 
@@ -190,6 +192,7 @@ impl World {
         self.core.hosts.borrow_mut()[host.index()]
             .clocks
             .step_wall(step_ns, now_ns);
+        self.wake_timers(host, |timer| timer.looks);
     }
 
     /// Sets the rate error of both clocks of `host`, in parts per million; returns the previous
@@ -200,17 +203,19 @@ impl World {
         let before = self.core.hosts.borrow_mut()[host.index()]
             .clocks
             .set_drift_ppm(drift_ppm, now_ns);
-        // Timers on this clock recompute their virtual time.
-        for (_, timer) in self
-            .core
-            .timers
-            .borrow()
+        self.wake_timers(host, |_| true);
+        before
+    }
+
+    /// Lets timers of a host compute their virtual time anew.
+    fn wake_timers(&self, host: HostId, which: impl Fn(&Timer) -> bool) {
+        let timers = self.core.timers.borrow();
+        for (_, timer) in timers
             .iter()
-            .filter(|(_, t)| t.host == host)
+            .filter(|(_, timer)| timer.host == host && which(timer))
         {
             timer.waker.wake_by_ref();
         }
-        before
     }
 
     pub(super) fn drop_tasks(&mut self, host: HostId) {

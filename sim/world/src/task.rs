@@ -159,6 +159,8 @@ impl ReadyQueue {
 /// A sleeping task.
 pub(super) struct Timer {
     pub(super) host: HostId,
+    /// Whether its end follows from the wall clock.
+    pub(super) looks: bool,
     pub(super) waker: Waker,
 }
 

@@ -74,6 +74,15 @@ impl Answer<'_> {
             }
             _ => String::new(),
         };
+        let delays_ms = setup.retry_delays_ms().unwrap_or_default();
+        let attempts = match &delays_ms[..] {
+            [usual_ms, .., most_ms] => format!(
+                "; who waits tries again after {} to {}, as far apart as makes no difference",
+                Time(*usual_ms as f64),
+                Time(*most_ms as f64)
+            ),
+            _ => String::new(),
+        };
         let rows = [
             [
                 "lock",
@@ -89,7 +98,7 @@ impl Answer<'_> {
             [
                 "how often",
                 &format!(
-                    "once in {}{keys}, {} grants a year; {next}",
+                    "once in {}{keys}, {} grants a year; {next}{attempts}",
                     self.every,
                     thousands(self.grants_per_year().round() as u64)
                 ),
@@ -109,8 +118,8 @@ impl Answer<'_> {
             let number = self.by_cause.sum(property);
             let year = self.per_year(number);
             let happens = HAPPENS[property];
+            let bound = self.by_cause.bound(property);
             let Some(interval) = year.interval() else {
-                let bound = self.by_cause.bound(property);
                 let told = bound.map(|it| bound::told(&it, self.grants_per_year(), self.runs));
                 let told = told.unwrap_or_else(|| match self.excluded().next() {
                     Some(_) => {
@@ -120,12 +129,13 @@ impl Answer<'_> {
                 });
                 return format!("{happens} in none of the runs. {told}");
             };
-            let rough = match number.is_rough {
-                true => " This is rough: too few violations decide it; take more --runs.",
-                false => "",
-            };
+            let more = bound.and_then(|it| bound::upper_end(&it, &number, self.runs));
+            let more = more.unwrap_or_else(|| match number.is_rough {
+                true => " Few violations decide it; more --runs narrow it.".into(),
+                false => String::new(),
+            });
             format!(
-                "{happens} {} times a year ({}), that is once in {} grants.{rough}",
+                "{happens} {} times a year ({}), that is once in {} grants.{more}",
                 figures(year.mean),
                 range(interval),
                 count(1.0 / number.mean),
@@ -203,7 +213,7 @@ impl Answer<'_> {
         }
         if has('≤') {
             text += &format!(
-                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude, not in the sums above"
+                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude, in the sums above only at the upper end"
             );
         }
         if has('~') {

@@ -1,7 +1,7 @@
 //! What runs without a violation leave open, in words: it is no estimate, and more runs lower it.
 
 use locklab_evidence::thousands;
-use locklab_risk::Bound;
+use locklab_risk::{Bound, Number};
 use serde_json::{Value, json};
 
 use super::words::figures;
@@ -16,11 +16,10 @@ pub(super) fn told(bound: &Bound, grants_per_year: f64, asked: u64) -> String {
     let [undisturbed, could] = bound.undisturbed;
     format!(
         "These runs cannot exclude that faults do it {year} times a year. This bound says how few runs there are, and \
-         nothing about the lock: {:.0} % of it comes from the {} runs of {}, of which {} could have shown it. {} \
-         Grants that nothing strikes are not in it: {}.",
-        bound.share * 100.0,
+         nothing about the lock: it comes from the {} runs of {}, of which {} could have shown it. {} Grants that \
+         nothing strikes are not in it: {}.",
         thousands(runs),
-        bound.mostly_from,
+        bound.from,
         thousands(chances),
         remedy(asked),
         match could {
@@ -34,6 +33,19 @@ pub(super) fn told(bound: &Bound, grants_per_year: f64, asked: u64) -> String {
     )
 }
 
+/// The same where other causes violate it, if the bound makes up most of the interval's upper end.
+pub(super) fn upper_end(bound: &Bound, sum: &Number, asked: u64) -> Option<String> {
+    let high = sum.interval()?.high;
+    let decides = bound.per_grant > (high - sum.mean) / 2.0;
+    decides.then(|| {
+        format!(
+            " Most of the upper end is what the runs of {} leave open, of which none does it. {}",
+            bound.from,
+            remedy(asked)
+        )
+    })
+}
+
 /// What lowers the bounds of a command that was asked for so many runs.
 fn remedy(asked: u64) -> String {
     format!(
@@ -42,15 +54,14 @@ fn remedy(asked: u64) -> String {
     )
 }
 
-/// The same for programs; `null` where a run is violated.
+/// The same for programs; `null` where no cause leaves anything open.
 pub(super) fn data(bound: Option<&Bound>, grants_per_year: f64) -> Value {
     let Some(bound) = bound else {
         return Value::Null;
     };
     json!({
         "per_year": bound.per_grant * grants_per_year,
-        "mostly_from": bound.mostly_from,
-        "share": bound.share,
+        "from": bound.from,
         "runs": bound.runs[0],
         "chances": bound.runs[1],
         "undisturbed": {"runs": bound.undisturbed[0], "chances": bound.undisturbed[1]},
@@ -65,8 +76,7 @@ mod tests {
     fn a_bound_says_where_it_comes_from_and_what_lowers_it() {
         let bound = Bound {
             per_grant: 0.003,
-            mostly_from: "gc".into(),
-            share: 0.994,
+            from: "gc".into(),
             runs: [2000, 700],
             undisturbed: [1000, 0],
         };
@@ -74,7 +84,7 @@ mod tests {
         for expected in [
             "nothing about the lock",
             "1,600 times a year",
-            "99 % of it comes from the 2,000 runs of gc, of which 700 could have shown it",
+            "it comes from the 2,000 runs of gc, of which 700 could have shown it",
             "in none of 1,000 could it happen.",
             "--runs 10000",
         ] {

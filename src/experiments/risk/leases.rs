@@ -16,8 +16,8 @@ use crate::report::Report;
 use crate::work::{Made, Work};
 use crate::{Session, Store};
 
-/// Locks whose servers talk to each other all the time have this many times fewer runs.
-const TALKING: u64 = 10;
+/// There are so many times fewer runs if they take long.
+const LONG: u64 = 10;
 
 /// But no fewer than these.
 const LEAST_RUNS: u64 = 100;
@@ -61,8 +61,8 @@ impl Leases {
     ) -> anyhow::Result<Leases> {
         let asked = |setup: Setup| -> anyhow::Result<Asked> {
             let sampling = Sampling {
-                runs: match setup.has_talking_servers()? {
-                    true => (sampling.runs / TALKING).max(LEAST_RUNS),
+                runs: match setup.has_long_runs()? {
+                    true => (sampling.runs / LONG).max(LEAST_RUNS),
                     false => sampling.runs,
                 },
                 ..sampling

@@ -171,3 +171,98 @@ fn endless_sleep_never_ends() {
     assert_eq!(world.run(15_552_000 * SECOND), Ending::Horizon);
     assert!(diary.lines().is_empty());
 }
+
+/// Both wake by the clocks as they are then; the one that looks in between looks at other moments after a change.
+mod looks {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// How often they look, in milliseconds.
+    const EVERY_MS: u64 = 100;
+
+    /// What changes the clocks of a host.
+    #[derive(Clone, Copy, Debug)]
+    enum Change {
+        Step(i64),
+        Rate(i64),
+        Suspended(u64),
+    }
+
+    fn change() -> impl Strategy<Value = Change> {
+        prop_oneof![
+            (-3000_i64..3000).prop_map(Change::Step),
+            (-300_000_i64..300_000).prop_map(Change::Rate),
+            (1_u64..3000).prop_map(Change::Suspended),
+        ]
+    }
+
+    /// When a program on a host with these changes of its clocks is over, in milliseconds; each begins so many
+    /// milliseconds after the one before.
+    fn ends_ms<F: Future<Output = ()> + 'static>(
+        changes: &[(u64, Change)],
+        program: impl Fn(Host) -> F + 'static,
+    ) -> Option<u64> {
+        let mut world = World::new(Config::default(), &[HostConfig::default()]);
+        let host = world.hosts()[0];
+        let end = Rc::new(Cell::new(None));
+        let told = end.clone();
+        let program = Rc::new(program);
+        world.start(host, move |host| {
+            let (program, told) = (program.clone(), told.clone());
+            async move {
+                program(host.clone()).await;
+                told.set(Some(host.now_ns() / MS));
+            }
+        });
+        let mut at_ms = 0;
+        for &(after_ms, change) in changes {
+            at_ms += after_ms;
+            world.at(at_ms * MS, move |world| match change {
+                Change::Step(ms) => world.step_wall(host, ms * MS as i64),
+                Change::Rate(ppm) => {
+                    world.set_drift_ppm(host, ppm);
+                }
+                Change::Suspended(ms) => {
+                    world.suspend(host);
+                    let until_ns = world.now_ns() + ms * MS;
+                    world.at(until_ns, move |world| world.wake(host));
+                }
+            });
+        }
+        world.run(60 * SECOND);
+        end.get()
+    }
+
+    proptest! {
+        #[test]
+        fn a_sleep_ends_as_if_the_host_had_looked_at_its_wall_clock_all_the_time(
+            lasts_ms in 1_u64..6000,
+            changes in vec((1_u64..1500, change()), 0..4),
+        ) {
+            let until_ns = EPOCH_NS + lasts_ms * MS;
+            let looking = ends_ms(&changes, move |host| async move {
+                while host.wall_ns() < until_ns {
+                    let left = Duration::from_nanos(until_ns - host.wall_ns());
+                    host.sleep(left.min(ms(EVERY_MS))).await;
+                }
+            });
+            let sleeping = ends_ms(&changes, move |host| async move {
+                while host.wall_ns() < until_ns {
+                    host.sleep_until_wall(until_ns, ms(EVERY_MS)).await;
+                }
+            });
+            let (looking, sleeping) = (looking.expect("it ends"), sleeping.expect("it ends"));
+            let tolerance = match &changes[..] {
+                [] | [(_, Change::Step(_))] => 0,
+                // A look takes longer on a slow clock.
+                _ => EVERY_MS * 10 / 7 + 1,
+            };
+            prop_assert!(looking.abs_diff(sleeping) <= tolerance, "{looking} {sleeping}");
+        }
+    }
+}

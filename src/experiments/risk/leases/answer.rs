@@ -72,7 +72,7 @@ impl Answer<'_> {
         match most == least {
             true => format!("{} runs for each cause", thousands(most)),
             false => format!(
-                "{} runs for each cause, {} where servers talk to each other",
+                "{} runs for each cause, {} where runs take long",
                 thousands(most),
                 thousands(least)
             ),

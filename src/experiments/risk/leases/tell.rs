@@ -103,13 +103,16 @@ fn table(answer: &Answer<'_>) -> Table {
 
 /// What a number after ≤ is, if there is one.
 fn ignorance(answer: &Answer<'_>) -> Option<String> {
-    let bounds = answer.all().flat_map(|(_, point)| &point.bounds);
-    let highest = bounds
-        .flatten()
-        .max_by(|a, b| a.per_grant.total_cmp(&b.per_grant))?;
+    let none = |(_, point): (_, &Point<'_>)| {
+        let bounds = point.years.iter().zip(point.bounds.clone());
+        let bounds = bounds.filter_map(|(year, bound)| bound.filter(|_| year.violated == 0));
+        bounds.collect::<Vec<_>>()
+    };
+    let highest =
+        { answer.all().flat_map(none) }.max_by(|a, b| a.per_grant.total_cmp(&b.per_grant))?;
     Some(format!(
         "none: no run is violated. The number after ≤ is no estimate, and no reason to prefer another lock. {}",
-        bound::told(highest, answer.every.per_year(), answer.asked)
+        bound::told(&highest, answer.every.per_year(), answer.asked)
     ))
 }
 
