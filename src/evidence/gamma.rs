@@ -2,22 +2,22 @@
 
 use super::Interval;
 
-/// The 95 % interval of the expected sum of the weights of random events, from those that happened: their sum,
-/// the sum of their squares, and the weight of the heaviest that may happen. M. P. Fay and E. J. Feuer,
-/// "Confidence intervals for directly standardized rates: a method based on the gamma distribution", Statistics
-/// in Medicine 16 (1997).
+/// The 95 % interval of the expected sum of the weights of random events, from those that happened: their sum, the
+/// sum of their squares, and the weight that one more may have, the heaviest. M. P. Fay and E. J. Feuer, "Confidence
+/// intervals for directly standardized rates: a method based on the gamma distribution", Statistics in Medicine 16
+/// (1997).
 ///
 /// The events of each weight are Poisson. If all weights are equal, it is the exact interval of a Poisson number (F.
-/// Garwood, 1936). The normal approximation lies too low where few events decide: those that are heavy
-/// and rare are then seldom among them. Here the upper bound is that of one more event, of the greatest weight.
-pub fn of_weights(sum: f64, squares: f64, heaviest: f64) -> Interval {
+/// Garwood, 1936). The normal approximation lies too low where few events decide: those that are heavy and rare are
+/// then seldom among them.
+pub fn of_weights(sum: f64, squares: f64, one_more: f64) -> Interval {
     let quantile = |probability: f64, sum: f64, squares: f64| match squares > 0.0 {
         true => squares / sum * quantile(probability, sum * sum / squares),
         false => 0.0,
     };
     Interval {
         low: quantile(0.025, sum, squares),
-        high: quantile(0.975, sum + heaviest, squares + heaviest * heaviest),
+        high: quantile(0.975, sum + one_more, squares + one_more * one_more),
     }
 }
 
