@@ -56,8 +56,6 @@ fn attacks() -> Vec<Attack> {
     let large = "x".repeat(5 << 20);
     let scripts = [
         "local t={} for i=1,2000000 do t[i]={i} end return 1",
-        "return {cmsgpack.unpack(string.rep('\\1',10000000))}",
-        "local m={} for i=1,9000 do m[tostring(i)]=i end return #cjson.encode(m)",
         "local s='x' while true do s=s..s end",
     ];
     let scripts = scripts

@@ -136,7 +136,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In 7.0.15 it cannot: the server stays busy.",
     ),
     (
-        "A value that a script returns may nest tables 500 deep, and a value that `cmsgpack.unpack` reads, 200 deep. A call passes up to 7,980 values to a function of Redis, and receives as many.",
+        "A value that a script returns may nest tables 500 deep. A call passes up to 7,980 values to a function of Redis, and receives as many.",
         "In Redis the size of Lua's stack limits the depth to some thousands, and the values to 7,999.",
     ),
     (
@@ -144,20 +144,16 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "7.0.15 ends at either, as in a crash; later versions refuse the first.",
     ),
     (
-        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis, and so is what `cjson.encode` and `cmsgpack.pack` write of it; the order is the same in every run. `tostring` writes NaN without its sign. Nested calls of a script may take 65,500 values in all. `pcall` in a coroutine can be left by `yield`. A script that has used up its memory cannot catch that error, unless a function of a library raises it.",
+        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis; the order is the same in every run. `tostring` writes NaN without its sign. Nested calls of a script may take 65,500 values in all. `pcall` in a coroutine can be left by `yield`. A script that has used up its memory cannot catch that error, unless a function of a library raises it.",
         "The hashes of the interpreter are others. In Redis the stack grows to a million values, and `yield` fails.",
     ),
     (
-        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, what `cjson` and `cmsgpack` make of them included, and its result 64 MB.",
+        "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, and its result 64 MB.",
         "In Redis only the machine's memory limits them. A faulty client must not take the machine down.",
     ),
     (
-        "There are no libraries of functions: those in a snapshot are skipped, and `FUNCTION` and `FCALL` are unknown. Scripts do not have Lua's libraries `struct` and `bit`.",
+        "There are no libraries of functions: those in a snapshot are skipped, and `FUNCTION` and `FCALL` are unknown. Scripts do not have the libraries `cjson`, `cmsgpack`, `struct` and `bit`, and no `redis.acl_check_cmd`.",
         "No lock library uses them.",
-    ),
-    (
-        "`cjson` has no settings, and there is no `redis.acl_check_cmd`.",
-        "In Redis a setting outlives the script that made it, so a script's result depends on which others ran before.",
     ),
     (
         "`print`, addresses and memory sizes are hidden from scripts.",

@@ -9,8 +9,8 @@
 //! millisecond, too much for each run, so each thread keeps one, which all its nodes use in all
 //! runs. Sharing must not be visible: the globals are read-only for scripts, and each node has its
 //! own sequence of random numbers and its own set of scripts that it *knows* (EVALSHA). An interpreter
-//! that fails is replaced, and the next script finds a new one. Missing compared to Redis: the settings of
-//! `cjson`, and `redis.acl_check_cmd`.
+//! that fails is replaced, and the next script finds a new one. Missing compared to Redis: the libraries that Redis adds to Lua,
+//! and `redis.acl_check_cmd`.
 //!
 //! A node lends the interpreter its state for a run (`commands.rs`), because creating the functions for
 //! each run would cost more than the run. State that a script could leave behind is cleared if the script

@@ -28,8 +28,6 @@ const FUNCTIONS: &[&str] = &[
     "xpcall", "collectgarbage",
     "coroutine.create", "coroutine.resume", "coroutine.running", "coroutine.status", "coroutine.wrap",
     "coroutine.yield",
-    "cjson.encode", "cjson.decode",
-    "cmsgpack.pack", "cmsgpack.unpack", "cmsgpack.unpack_one", "cmsgpack.unpack_limit",
     "redis.call", "redis.pcall", "redis.sha1hex", "redis.error_reply", "redis.status_reply",
     "redis.setresp", "redis.log", "redis.set_repl",
     "f", "g",

@@ -8,6 +8,6 @@
 mod client;
 mod endless;
 mod interpreter;
-mod libraries;
 mod limits;
 mod parser;
+mod shared;

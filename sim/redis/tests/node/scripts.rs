@@ -203,16 +203,3 @@ fn resp_version_of_a_script_ends_with_it() {
     assert_eq!(client.eval("return false"), "$-1\r\n");
     assert_eq!(Client::new().eval("return false"), "$-1\r\n");
 }
-
-#[test]
-fn endlessly_nested_packed_data_gets_an_error() {
-    let mut client = Client::new();
-    let packed = client.eval("return cmsgpack.unpack(string.rep(string.char(0x91), 100000))");
-    assert!(packed.contains("stack overflow"), "{packed}");
-    let json = client.eval("return cjson.decode(string.rep('[', 100000))");
-    assert!(
-        json.contains("too many nested data structures (1001)"),
-        "{json}"
-    );
-    assert_eq!(client.eval("return 1"), ":1\r\n");
-}

@@ -85,15 +85,6 @@ const SEMAPHORE: &str = "
     redis.call('zadd', KEYS[1], 'nx', ARGV[3] + ARGV[4], ARGV[2])
     return redis.call('zrank', KEYS[1], ARGV[2]) + 1";
 
-/// Stores holders as JSON: KEYS holders; ARGV owner. One field, as the order of several is not Redis's.
-const JSON_HOLDER: &str = "
-    local known = redis.call('get', KEYS[1])
-    local holder = known and cjson.decode(known) or {owners = {}}
-    holder.owners[#holder.owners + 1] = ARGV[1]
-    local text = cjson.encode(holder)
-    redis.call('set', KEYS[1], text)
-    return {text, cjson.encode(holder.owners), #holder.owners}";
-
 /// Runs scripts one after the other, each with its keys and arguments; compares the replies,
 /// and the state after each.
 fn check(steps: &[(&str, &[&str], &[&str])]) {
@@ -105,7 +96,7 @@ fn check(steps: &[(&str, &[&str], &[&str])]) {
         words.extend(*keys);
         words.extend(*argv);
         compare(&mut pair, &words, Likeness::Within(2000));
-        for key in ["name", "other", "queue", "deadlines", "latch", "json"] {
+        for key in ["name", "other", "queue", "deadlines", "latch"] {
             for (look, likeness) in [
                 (&["TYPE", key][..], Likeness::Bytes),
                 (&["PTTL", key], Likeness::Within(2000)),
@@ -168,15 +159,12 @@ fn a_fair_lock() {
 }
 
 #[test]
-fn a_semaphore_and_a_holder_in_json() {
+fn a_counting_semaphore() {
     let permits = &["deadlines"][..];
     check(&[
         (SEMAPHORE, permits, &["2", "a", "1000", "500"]),
         (SEMAPHORE, permits, &["2", "b", "1100.5", "500"]),
         (SEMAPHORE, permits, &["2", "c", "1200", "500"]),
         (SEMAPHORE, permits, &["2", "c", "1500", "500"]),
-        (JSON_HOLDER, &["json"], &["a"]),
-        (JSON_HOLDER, &["json"], &["b \"quoted\" / é"]),
-        (JSON_HOLDER, &["json"], &["c"]),
     ]);
 }

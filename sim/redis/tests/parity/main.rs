@@ -26,7 +26,6 @@ mod databases;
 mod following;
 mod handover;
 mod info;
-mod libraries;
 mod lock_scripts;
 mod pair;
 mod passwords;

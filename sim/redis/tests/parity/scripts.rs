@@ -318,8 +318,6 @@ fn only_globals_have_a_metatable_and_it_is_read_only() {
         "table",
         "math",
         "coroutine",
-        "cjson",
-        "cmsgpack",
         "KEYS",
         "redis.call",
         "1",
@@ -510,4 +508,26 @@ fn error_of_a_command_says_that_it_was_counted() {
         "local e = redis.pcall('nope') e.ignore_error_stats_update = nil return e",
         "local ok, e = xpcall(function() redis.call('nope') end, function(e) return e end) return tostring(e.ignore_error_stats_update)",
     ]);
+}
+
+/// Lua's stack has room for 8000 values in one function.
+#[test]
+fn stack_overflow_matches_redis() {
+    let fill = "local t = {} for i = 1, 8010 do t[i] = 'a' end";
+    let mut scripts = Vec::new();
+    for count in [7900, 7999, 8000] {
+        scripts.push(format!("{fill} return select('#', unpack(t, 1, {count}))"));
+    }
+    for call in [
+        "redis.sha1hex",
+        "redis.setresp",
+        "redis.call",
+        "redis.error_reply",
+    ] {
+        scripts.push(format!("{fill} return {call}(unpack(t, 1, 7900))"));
+    }
+    scripts.push(format!(
+        "{fill} return redis.call('sadd', unpack(t, 1, 7900))"
+    ));
+    check(&scripts.iter().map(String::as_str).collect::<Vec<_>>());
 }

@@ -85,7 +85,6 @@ impl Engine {
                 "redis",
                 Value::Table(super::api::functions(state, &resp, &commands)?),
             ),
-            ("libraries", Value::Table(lua_libraries::tables(state)?)),
             ("own", Value::Table(lua_libraries::replacements(state)?)),
             ("random", lua_libraries::random(state, &random)),
             ("random_seed", lua_libraries::seed_random(state, &random)),

@@ -26,9 +26,6 @@ pub(super) type Result<T> = std::result::Result<T, LuaError>;
 /// What a function that Lua calls returns: the number of results, which it has pushed.
 pub(super) type Returned = Result<usize>;
 
-/// `NULL` as a value: `cjson.null`.
-pub(super) const NULL: Value = Value::LightUserData(std::ptr::null_mut());
-
 /// A function that Lua can call.
 type Native = fn(&mut Lua) -> Returned;
 

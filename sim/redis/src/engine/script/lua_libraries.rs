@@ -1,13 +1,7 @@
-//! The libraries that Redis adds to Lua: `cjson` and `cmsgpack`
-//! (`deps/lua/src/lua_*.c`), and functions of Lua's own libraries that replace those of the interpreter.
-//!
-//! Their functions keep no state between calls. So the settings of `cjson`, which in Redis
-//! outlive the script that changes them, are missing.
+//! Functions of Lua's own libraries that replace those of the interpreter. The libraries that Redis adds
+//! (`cjson`, `cmsgpack`, `struct`, `bit`) are missing: no script of a lock calls them.
 
 mod arguments;
-mod cjson;
-mod cjson_decode;
-mod cmsgpack;
 mod counted;
 mod format;
 mod matching;
@@ -21,20 +15,8 @@ use arguments::Arguments;
 pub(super) use counted::{counted, replacements};
 pub(super) use random::{random, seed_random};
 
-use super::lua::{self, Lua, Returned, Table, Value};
+use super::lua::{self, Lua, Returned, Value};
 use super::meter;
-
-/// The libraries, by name.
-pub(super) fn tables(lua: &mut Lua) -> lua::Result<Table> {
-    let tables = lua::table(lua, 0)?;
-    for (name, library) in [
-        ("cjson", cjson::table(lua)?),
-        ("cmsgpack", cmsgpack::table(lua)?),
-    ] {
-        lua::set_field(lua, &tables, name, Value::Table(library))?;
-    }
-    Ok(tables)
-}
 
 /// `luaSetErrorMetatable`: what a script gets of a name that a table of functions does not have.
 /// Native, as a script may call it, too: see `redis.call` in the sandbox.

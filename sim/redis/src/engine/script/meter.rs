@@ -29,9 +29,6 @@ const INSTRUCTIONS_PER_ITEM: u64 = 10;
 /// memory is faster, the encoding of numbers slower.
 const BYTES_PER_INSTRUCTION: usize = 16;
 
-/// The cost of a value of a table that a library function reads or makes.
-const INSTRUCTIONS_PER_VALUE: u64 = 8;
-
 /// The bytes of arguments and replies per instruction: they are copied a few times.
 const BYTES_OF_COMMAND_PER_INSTRUCTION: usize = 64;
 
@@ -133,15 +130,6 @@ pub(super) fn count_command(lua: &mut Lua, items: usize, bytes: usize) -> lua::R
     let bytes = (bytes / BYTES_OF_COMMAND_PER_INSTRUCTION) as u64;
     let cost = INSTRUCTIONS_PER_COMMAND + bytes;
     count(lua, cost.saturating_add(items))
-}
-
-/// Counts a value of a table that a library function reads or makes.
-///
-/// # Errors
-///
-/// The script has run for too long.
-pub(super) fn count_value(lua: &mut Lua) -> lua::Result<()> {
-    count(lua, INSTRUCTIONS_PER_VALUE)
 }
 
 /// Counts the bytes that a library function reads or writes. Lua counts a call of it as one instruction.

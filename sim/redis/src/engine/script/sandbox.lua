@@ -104,7 +104,6 @@ end
 
 local function safe_tostring(...)
   local text = tostring(...)
-  if type((...)) == "userdata" then return "userdata: (nil)" end -- `cjson.null`
   -- No addresses: they differ from run to run.
   local kind = match(text, "^(%a+): 0x%x+$")
   if kind and kind == type((...)) then return kind .. ": 0x000000000000" end
@@ -137,7 +136,6 @@ globals.pcall = function(...) return text_result(pcall(...)) end
 globals.redis = protect(redis)
 globals.string = protect(strings)
 globals.math = protect(maths)
-for name, library in pairs(native.libraries) do globals[name] = (protect(library)) end
 local tables = pick(table, [[concat foreach foreachi getn insert maxn remove setn sort]], own.table)
 local tables_meta
 globals.table, tables_meta = protect(tables)

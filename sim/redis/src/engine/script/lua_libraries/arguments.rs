@@ -37,10 +37,6 @@ impl Arguments {
         self.0.len()
     }
 
-    pub(in crate::engine::script) fn values(&self) -> &[Value] {
-        &self.0
-    }
-
     /// An argument; nil if there is none. Positions start at 1.
     pub(in crate::engine::script) fn value(&self, index: usize) -> Value {
         self.0.get(index - 1).copied().unwrap_or(Value::Nil)
