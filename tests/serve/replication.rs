@@ -88,7 +88,7 @@ fn change(master: &str) {
     for words in [
         &["SET", "text", "other", "PX", "3600000"][..],
         &["DEL", "list"],
-        &["SPOP", "set"],
+        &["SREM", "set", "b"],
         &["EVAL", "return redis.call('incr', KEYS[1])", "1", "int2"],
         &["LMOVE", "ints", "other", "LEFT", "RIGHT"],
     ] {

@@ -15,7 +15,6 @@
 mod active_expiry;
 mod blocking;
 mod busy;
-mod categories;
 mod cmd;
 mod command;
 mod command_table;

@@ -159,7 +159,7 @@ fn scripts_and_transactions_are_restored_whole() {
         "HSET h f v",
         "EXEC",
         "SADD s x",
-        "SPOP s",
+        "SREM s x",
         "PEXPIRE h 3000",
     ] {
         machine.say(10_000, line);

@@ -37,7 +37,6 @@ pub(super) fn unblock(state: &mut State, client: u64, reply: &Reply) {
     if let Some(session) = state.mark_dirty(client) {
         session.blocked = None;
         session.answer(reply);
-        session.request_is_over();
     }
 }
 

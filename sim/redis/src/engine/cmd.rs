@@ -10,23 +10,19 @@ pub(super) mod connection;
 pub(super) mod databases;
 pub(super) mod debug;
 pub(super) mod del;
-pub(super) mod diagnostics;
 pub(super) mod expire;
 pub(super) mod failover;
 pub(super) mod get;
-pub(super) mod getex;
 pub(super) mod hashes;
 pub(super) mod incr;
 pub(super) mod info;
 pub(super) mod keys;
-pub(super) mod list_search;
 pub(super) mod lists;
+pub(super) mod memory;
 pub(super) mod monitor;
 pub(super) mod multi;
 pub(super) mod object;
-mod prefixes;
 pub(super) mod pubsub;
-pub(super) mod rename;
 pub(super) mod replication;
 pub(super) mod scan;
 pub(super) mod script;
@@ -41,9 +37,6 @@ pub(super) mod zsets;
 
 use std::ops::Range;
 
-use bytes::Bytes;
-
-use crate::wire::float::LongDouble;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Error, Reply};
 
@@ -105,17 +98,4 @@ pub(super) fn set_of(members: Vec<Reply>) -> Reply {
 /// A score: a double in RESP3, in RESP2 its text with 17 digits.
 pub(super) fn double(number: f64) -> Reply {
     Reply::Double(number)
-}
-
-/// A sum of INCRBYFLOAT or HINCRBYFLOAT: its text, also as a reply.
-///
-/// # Errors
-///
-/// The number is not finite.
-pub(super) fn float_reply(sum: LongDouble) -> Result<(Bytes, Reply), Error> {
-    if !sum.is_finite() {
-        return Err(Error::of("ERR increment would produce NaN or Infinity"));
-    }
-    let text = Bytes::from(sum.human());
-    Ok((text.clone(), Reply::Bulk(text)))
 }

@@ -1,7 +1,6 @@
 //! A command, its properties, and a call of it. The commands themselves are in the table, which is
 //! above everything that calls them and is passed down.
 
-use super::categories::Category;
 use super::state::State;
 use super::state::requirements::Requirements;
 use super::state::session::Session;
@@ -16,10 +15,11 @@ pub(super) struct Command {
     /// The number of words, including the command name; a negative number is a minimum.
     pub(super) arity: i32,
     pub(super) flags: &'static [Flag],
-    /// The ACL categories that do not follow from its flags.
-    pub(super) categories: &'static [Category],
     /// First key, last key (negative: from the end), step; zeros for none.
     pub(super) keys: (i32, i32, i32),
+    /// Who works with a lock and sends it: see the command table. For the page of commands.
+    #[cfg(test)]
+    pub(super) needed_by: &'static str,
     pub(super) run: fn(&mut Call<'_>) -> Answer,
     /// Subcommands, sorted by name. If there are any, the second word has to be one of them.
     pub(super) subcommands: &'static [Command],
@@ -177,21 +177,6 @@ impl Command {
         self.flags.contains(&flag)
     }
 
-    /// Whether it is in an ACL category, whose name is in lower case.
-    pub(super) fn is_in(&self, category: &str) -> bool {
-        let follows = match category {
-            "write" => self.has(Flag::Write),
-            "read" => self.has(Flag::ReadOnly) && !self.categories.contains(&Category::Scripting),
-            "admin" | "dangerous" => self.has(Flag::Admin),
-            "pubsub" => self.has(Flag::PubSub),
-            "blocking" => self.has(Flag::Blocking),
-            "fast" => self.has(Flag::Fast),
-            "slow" => !self.has(Flag::Fast),
-            _ => false,
-        };
-        follows || self.categories.iter().any(|own| own.name() == category)
-    }
-
     /// The container of a subcommand: `client` of `client|id`.
     pub(super) fn container(&self) -> Option<&'static str> {
         let (container, _) = self.name.split_once('|')?;
@@ -206,11 +191,10 @@ impl Command {
     /// The keys in a request.
     pub(super) fn keys_of<'a>(&self, args: &[&'a [u8]]) -> Vec<&'a [u8]> {
         if self.has(Flag::MovableKeys) {
-            // The number of keys, then the keys.
-            let at = self.place_of_count();
-            let count = args.get(at).and_then(|count| parse_i64(count)).unwrap_or(0);
+            // A script, the number of keys, then the keys.
+            let count = args.get(2).and_then(|count| parse_i64(count)).unwrap_or(0);
             let count = usize::try_from(count).unwrap_or(0);
-            return args.iter().copied().skip(at + 1).take(count).collect();
+            return args.iter().copied().skip(3).take(count).collect();
         }
         let (first, last, step) = self.keys;
         let last = match last {
@@ -224,36 +208,6 @@ impl Command {
         places
             .filter_map(|place| args.get(place).copied())
             .collect()
-    }
-
-    /// The place of the number of keys in a command with [`Flag::MovableKeys`]: after a script, a
-    /// timeout, or the name alone.
-    fn place_of_count(&self) -> usize {
-        match self.runs_script() || self.has(Flag::Blocking) {
-            true => 2,
-            false => 1,
-        }
-    }
-
-    /// Whether it may have keys (`doesCommandHaveKeys`). Channels are none.
-    pub(super) fn has_keys(&self) -> bool {
-        (self.has(Flag::MovableKeys) || self.keys.0 > 0) && !self.has(Flag::PubSub)
-    }
-
-    /// The keys of a request with the right number of words (`getKeysFromCommand`); `None` if its
-    /// number of keys is invalid.
-    pub(super) fn valid_keys_of<'a>(&self, args: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
-        let keys = self.keys_of(args);
-        if !self.has(Flag::MovableKeys) {
-            return Some(keys);
-        }
-        let count = args.get(self.place_of_count());
-        let count = count.and_then(|count| parse_i64(count)).unwrap_or(-1);
-        match usize::try_from(count) == Ok(keys.len()) && (count > 0 || self.runs_script()) {
-            true => Some(keys),
-            // A script may have none.
-            false => self.runs_script().then(Vec::new),
-        }
     }
 
     /// Its requirements, for any arguments.

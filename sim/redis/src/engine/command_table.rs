@@ -1,22 +1,28 @@
 //! The command table (`src/commands.c`). A row has everything that is known of a command: name, arity,
-//! flags, categories, keys, function.
+//! flags, keys, who needs it, function.
+//!
+//! The rule: a command is here if somebody needs it who works with a lock. Its row names one of these:
+//!
+//! - `locks`: a lock of the catalogue, or a port of a library's (`src/locks/`);
+//! - a library: its lock or its semaphore sends it, or a script of it;
+//! - `clients`: a client library sends it as it connects, or to speak the protocol;
+//! - `replicas and sentinels`: servers send it to each other;
+//! - `tests of faults`: it makes the server fail, as the documentation of `locklab serve` says;
+//! - `by hand`: to look at the state that a lock leaves behind, or to prepare it.
+//!
+//! What nobody needs is unknown, as an unknown command is to Redis.
 
-use super::categories::Category;
 use super::cmd::{
     auth, blocking, client, comparison, config, connection, databases, debug, del, expire,
     failover, get, incr, info, keys, monitor, multi, pubsub, replication, script, server, set,
     tracking, wait,
 };
-use super::cmd::{diagnostics, zset_range, zsets};
-use super::cmd::{getex, hashes, list_search, lists, object, rename, scan, sets, strings};
+use super::cmd::{hashes, lists, object, scan, sets, strings};
+use super::cmd::{memory, zset_range, zsets};
 use super::command::{Call, Command, Flag, Table};
 use crate::Imitated;
 use crate::wire::reply::{Answer, Error};
 
-use Category::{
-    Administration, Connection, Dangerous, Hash, Keyspace, List, Scripting, Set, SortedSet, Text,
-    Transaction,
-};
 use Flag::{
     Admin, AllowBusy, Blocking, DenyOom, EndsTransaction, Fast, Loading, MayReplicate, MovableKeys,
     NoAsyncLoading, NoAuth, NoMulti, NoScript, Password, PasswordOption, PubSub, ReadOnly,
@@ -55,292 +61,219 @@ pub(super) fn added_by(imitated: Imitated) -> &'static [Command] {
 
 #[rustfmt::skip]
 static REDIS_8_4: &[Command] = &[
-    command("delex", -2, &[Write, Fast], &[Text], ONE, del::delex),
-    command("digest", 2, &[ReadOnly, Fast], &[Text], ONE, comparison::digest),
+    command("delex", -2, &[Write, Fast], ONE, "locks", del::delex),
+    command("digest", 2, &[ReadOnly, Fast], ONE, "locks", comparison::digest),
 ];
 
 #[rustfmt::skip]
 static VALKEY_9_0: &[Command] = &[
-    command("delifeq", 3, &[Write, Fast], &[Text], ONE, del::delifeq),
+    command("delifeq", 3, &[Write, Fast], ONE, "locks", del::delifeq),
 ];
 
 /// Every command of Redis 7.0, by name.
 #[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
     container("acl", -2, ACL),
-    command("append", 3, &[Write, DenyOom, Fast], &[Text], ONE, strings::append),
-    command("auth", -2, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Password], &[Connection], NONE, auth::auth),
-    command("blmove", 6, &[Write, DenyOom, NoScript, Blocking], &[List], (1, 2, 1), blocking::blmove),
-    command("blmpop", -5, &[Write, Blocking, MovableKeys], &[List], NONE, blocking::blmpop),
-    command("blpop", -3, &[Write, NoScript, Blocking], &[List], (1, -2, 1), blocking::blpop),
-    command("brpop", -3, &[Write, NoScript, Blocking], &[List], (1, -2, 1), blocking::brpop),
-    command("brpoplpush", 4, &[Write, DenyOom, NoScript, Blocking], &[List], (1, 2, 1), blocking::brpoplpush),
-    command("bzmpop", -5, &[Write, Blocking, MovableKeys], &[SortedSet], NONE, blocking::bzmpop),
-    command("bzpopmax", -3, &[Write, NoScript, Fast, Blocking], &[SortedSet], (1, -2, 1), blocking::bzpopmax),
-    command("bzpopmin", -3, &[Write, NoScript, Fast, Blocking], &[SortedSet], (1, -2, 1), blocking::bzpopmin),
+    command("auth", -2, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Password], NONE, "clients", auth::auth),
+    command("blmove", 6, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), "sidekiq-unique-jobs", blocking::blmove),
+    command("blpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), "python-redis-lock", blocking::blpop),
+    command("brpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), "by hand", blocking::brpop),
+    command("brpoplpush", 4, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), "dramatiq", blocking::brpoplpush),
     container("client", -2, CLIENT),
-    Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], &[Connection], NONE, server::command) },
+    Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, "clients", server::command) },
     container("config", -2, CONFIG),
-    command("copy", -3, &[Write, DenyOom], &[Keyspace], TWO, rename::copy),
-    command("dbsize", 1, &[ReadOnly, Fast], &[Keyspace], NONE, keys::dbsize),
-    command("debug", -2, &[Admin, NoScript, Loading, Stale], &[], NONE, debug::debug),
-    command("decr", 2, &[Write, DenyOom, Fast], &[Text], ONE, incr::decr),
-    command("decrby", 3, &[Write, DenyOom, Fast], &[Text], ONE, incr::decrby),
-    command("del", -2, &[Write], &[Keyspace], ALL, del::del),
-    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued, EndsTransaction], &[Transaction], NONE, multi::discard),
-    command("echo", 2, &[Loading, Stale, Fast], &[Connection], NONE, connection::echo),
-    command("eval", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesScript], &[Scripting], NONE, script::eval),
-    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesScript], &[Scripting], NONE, script::eval_ro),
-    command("evalsha", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesSha], &[Scripting], NONE, script::evalsha),
-    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesSha], &[Scripting], NONE, script::evalsha_ro),
-    command("exec", 1, &[NoScript, Loading, Stale, Unqueued, EndsTransaction, RunsQueue], &[Transaction], NONE, multi::exec),
-    command("exists", -2, &[ReadOnly, Fast], &[Keyspace], ALL, keys::exists),
-    command("expire", -3, &[Write, Fast], &[Keyspace], ONE, expire::expire),
-    command("expireat", -3, &[Write, Fast], &[Keyspace], ONE, expire::expireat),
-    command("expiretime", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::expiretime),
-    command("failover", -1, &[Admin, NoScript, Stale], &[], NONE, failover::failover),
-    command("flushall", -1, &[Write], &[Dangerous, Keyspace], NONE, keys::flushall),
-    command("flushdb", -1, &[Write], &[Dangerous, Keyspace], NONE, keys::flushdb),
-    command("get", 2, &[ReadOnly, Fast], &[Text], ONE, get::get),
-    command("getdel", 2, &[Write, Fast], &[Text], ONE, get::getdel),
-    command("getex", -2, &[Write, Fast], &[Text], ONE, getex::getex),
-    command("getrange", 4, &[ReadOnly], &[Text], ONE, strings::getrange),
-    command("getset", 3, &[Write, DenyOom, Fast], &[Text], ONE, get::getset),
-    command("hdel", -3, &[Write, Fast], &[Hash], ONE, hashes::hdel),
-    command("hello", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, PasswordOption], &[Connection], NONE, connection::hello),
-    command("hexists", 3, &[ReadOnly, Fast], &[Hash], ONE, hashes::hexists),
-    command("hget", 3, &[ReadOnly, Fast], &[Hash], ONE, hashes::hget),
-    command("hgetall", 2, &[ReadOnly], &[Hash], ONE, hashes::hgetall),
-    command("hincrby", 4, &[Write, DenyOom, Fast], &[Hash], ONE, hashes::hincrby),
-    command("hincrbyfloat", 4, &[Write, DenyOom, Fast], &[Hash], ONE, hashes::hincrbyfloat),
-    command("hkeys", 2, &[ReadOnly], &[Hash], ONE, hashes::hkeys),
-    command("hlen", 2, &[ReadOnly, Fast], &[Hash], ONE, hashes::hlen),
-    command("hmget", -3, &[ReadOnly, Fast], &[Hash], ONE, hashes::hmget),
-    command("hmset", -4, &[Write, DenyOom, Fast], &[Hash], ONE, hashes::hmset),
-    command("hscan", -3, &[ReadOnly], &[Hash], ONE, scan::hscan),
-    command("hset", -4, &[Write, DenyOom, Fast], &[Hash], ONE, hashes::hset),
-    command("hsetnx", 4, &[Write, DenyOom, Fast], &[Hash], ONE, hashes::hsetnx),
-    command("hstrlen", 3, &[ReadOnly, Fast], &[Hash], ONE, hashes::hstrlen),
-    command("hvals", 2, &[ReadOnly], &[Hash], ONE, hashes::hvals),
-    command("incr", 2, &[Write, DenyOom, Fast], &[Text], ONE, incr::incr),
-    command("incrby", 3, &[Write, DenyOom, Fast], &[Text], ONE, incr::incrby),
-    command("incrbyfloat", 3, &[Write, DenyOom, Fast], &[Text], ONE, strings::incrbyfloat),
-    command("info", -1, &[Loading, Stale], &[Dangerous], NONE, info::info),
-    command("keys", 2, &[ReadOnly], &[Dangerous, Keyspace], NONE, scan::keys),
-    container("latency", -2, LATENCY),
-    command("lindex", 3, &[ReadOnly], &[List], ONE, lists::lindex),
-    command("linsert", 5, &[Write, DenyOom], &[List], ONE, list_search::linsert),
-    command("llen", 2, &[ReadOnly, Fast], &[List], ONE, lists::llen),
-    command("lmove", 5, &[Write, DenyOom], &[List], TWO, lists::lmove),
-    command("lmpop", -4, &[Write, MovableKeys], &[List], NONE, blocking::lmpop),
-    command("lpop", -2, &[Write, Fast], &[List], ONE, lists::lpop),
-    command("lpos", -3, &[ReadOnly], &[List], ONE, list_search::lpos),
-    command("lpush", -3, &[Write, DenyOom, Fast], &[List], ONE, lists::lpush),
-    command("lpushx", -3, &[Write, DenyOom, Fast], &[List], ONE, lists::lpushx),
-    command("lrange", 4, &[ReadOnly], &[List], ONE, lists::lrange),
-    command("lrem", 4, &[Write], &[List], ONE, list_search::lrem),
-    command("lset", 4, &[Write, DenyOom], &[List], ONE, lists::lset),
-    command("ltrim", 4, &[Write], &[List], ONE, lists::ltrim),
+    command("dbsize", 1, &[ReadOnly, Fast], NONE, "by hand", keys::dbsize),
+    command("debug", -2, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", debug::debug),
+    command("decr", 2, &[Write, DenyOom, Fast], ONE, "Redisson", incr::decr),
+    command("decrby", 3, &[Write, DenyOom, Fast], ONE, "Redisson", incr::decrby),
+    command("del", -2, &[Write], ALL, "locks", del::del),
+    command("discard", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued, EndsTransaction], NONE, "clients", multi::discard),
+    command("echo", 2, &[Loading, Stale, Fast], NONE, "clients", connection::echo),
+    command("eval", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesScript], NONE, "locks", script::eval),
+    command("eval_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesScript], NONE, "clients", script::eval_ro),
+    command("evalsha", -3, &[NoScript, Stale, MovableKeys, MayReplicate, TakesSha], NONE, "locks", script::evalsha),
+    command("evalsha_ro", -3, &[ReadOnly, NoScript, Stale, MovableKeys, TakesSha], NONE, "clients", script::evalsha_ro),
+    command("exec", 1, &[NoScript, Loading, Stale, Unqueued, EndsTransaction, RunsQueue], NONE, "locks", multi::exec),
+    command("exists", -2, &[ReadOnly, Fast], ALL, "locks", keys::exists),
+    command("expire", -3, &[Write, Fast], ONE, "locks", expire::expire),
+    command("expireat", -3, &[Write, Fast], ONE, "by hand", expire::expireat),
+    command("expiretime", 2, &[ReadOnly, Fast], ONE, "by hand", expire::expiretime),
+    command("failover", -1, &[Admin, NoScript, Stale], NONE, "tests of faults", failover::failover),
+    command("flushall", -1, &[Write], NONE, "by hand", keys::flushall),
+    command("flushdb", -1, &[Write], NONE, "by hand", keys::flushdb),
+    command("get", 2, &[ReadOnly, Fast], ONE, "locks", get::get),
+    command("getdel", 2, &[Write, Fast], ONE, "by hand", get::getdel),
+    command("getset", 3, &[Write, DenyOom, Fast], ONE, "locks", get::getset),
+    command("hdel", -3, &[Write, Fast], ONE, "locks", hashes::hdel),
+    command("hello", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, PasswordOption], NONE, "clients", connection::hello),
+    command("hexists", 3, &[ReadOnly, Fast], ONE, "locks", hashes::hexists),
+    command("hget", 3, &[ReadOnly, Fast], ONE, "locks", hashes::hget),
+    command("hgetall", 2, &[ReadOnly], ONE, "sidekiq-unique-jobs", hashes::hgetall),
+    command("hincrby", 4, &[Write, DenyOom, Fast], ONE, "locks", hashes::hincrby),
+    command("hkeys", 2, &[ReadOnly], ONE, "locks", hashes::hkeys),
+    command("hlen", 2, &[ReadOnly, Fast], ONE, "locks", hashes::hlen),
+    command("hmget", -3, &[ReadOnly, Fast], ONE, "by hand", hashes::hmget),
+    command("hmset", -4, &[Write, DenyOom, Fast], ONE, "Laravel's limiters", hashes::hmset),
+    command("hscan", -3, &[ReadOnly], ONE, "by hand", scan::hscan),
+    command("hset", -4, &[Write, DenyOom, Fast], ONE, "locks", hashes::hset),
+    command("hsetnx", 4, &[Write, DenyOom, Fast], ONE, "huey", hashes::hsetnx),
+    command("hvals", 2, &[ReadOnly], ONE, "by hand", hashes::hvals),
+    command("incr", 2, &[Write, DenyOom, Fast], ONE, "locks", incr::incr),
+    command("incrby", 3, &[Write, DenyOom, Fast], ONE, "Redisson", incr::incrby),
+    command("info", -1, &[Loading, Stale], NONE, "clients", info::info),
+    command("keys", 2, &[ReadOnly], NONE, "by hand", scan::keys),
+    command("lindex", 3, &[ReadOnly], ONE, "locks", lists::lindex),
+    command("llen", 2, &[ReadOnly, Fast], ONE, "sidekiq-unique-jobs", lists::llen),
+    command("lmove", 5, &[Write, DenyOom], TWO, "sidekiq-unique-jobs", lists::lmove),
+    command("lpop", -2, &[Write, Fast], ONE, "locks", lists::lpop),
+    command("lpush", -3, &[Write, DenyOom, Fast], ONE, "python-redis-lock", lists::lpush),
+    command("lrange", 4, &[ReadOnly], ONE, "locks", lists::lrange),
+    command("lrem", 4, &[Write], ONE, "locks", lists::lrem),
     container("memory", -2, MEMORY),
-    command("mget", -2, &[ReadOnly, Fast], &[Text], ALL, strings::mget),
-    command("monitor", 1, &[Admin, NoScript, Loading, Stale], &[], NONE, monitor::monitor),
-    command("move", 3, &[Write, Fast], &[Keyspace], ONE, databases::move_key),
-    command("mset", -3, &[Write, DenyOom], &[Text], PAIRS, strings::mset),
-    command("msetnx", -3, &[Write, DenyOom], &[Text], PAIRS, strings::msetnx),
-    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], &[Transaction], NONE, multi::multi),
+    command("mget", -2, &[ReadOnly, Fast], ALL, "bsm/redislock", strings::mget),
+    command("monitor", 1, &[Admin, NoScript, Loading, Stale], NONE, "by hand", monitor::monitor),
+    command("mset", -3, &[Write, DenyOom], PAIRS, "by hand", strings::mset),
+    command("msetnx", -3, &[Write, DenyOom], PAIRS, "bsm/redislock", strings::msetnx),
+    command("multi", 1, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], NONE, "locks", multi::multi),
     container("object", -2, OBJECT),
-    command("persist", 2, &[Write, Fast], &[Keyspace], ONE, expire::persist),
-    command("pexpire", -3, &[Write, Fast], &[Keyspace], ONE, expire::pexpire),
-    command("pexpireat", -3, &[Write, Fast], &[Keyspace], ONE, expire::pexpireat),
-    command("pexpiretime", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::pexpiretime),
-    command("ping", -1, &[Fast, WhileSubscribed], &[Connection], NONE, connection::ping),
-    command("psetex", 4, &[Write, DenyOom], &[Text], ONE, set::psetex),
-    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], NONE, pubsub::psubscribe),
-    command("psync", -3, &[Admin, NoScript, NoMulti, NoAsyncLoading], &[], NONE, replication::psync),
-    command("pttl", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::pttl),
-    command("publish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], &[], NONE, pubsub::publish),
+    command("persist", 2, &[Write, Fast], ONE, "redis-semaphore for Ruby", expire::persist),
+    command("pexpire", -3, &[Write, Fast], ONE, "locks", expire::pexpire),
+    command("pexpireat", -3, &[Write, Fast], ONE, "Symfony Lock", expire::pexpireat),
+    command("pexpiretime", 2, &[ReadOnly, Fast], ONE, "by hand", expire::pexpiretime),
+    command("ping", -1, &[Fast, WhileSubscribed], NONE, "clients", connection::ping),
+    command("psetex", 4, &[Write, DenyOom], ONE, "tooz", set::psetex),
+    command("psubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, "Spring Integration", pubsub::psubscribe),
+    command("psync", -3, &[Admin, NoScript, NoMulti, NoAsyncLoading], NONE, "replicas and sentinels", replication::psync),
+    command("pttl", 2, &[ReadOnly, Fast], ONE, "locks", expire::pttl),
+    command("publish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], NONE, "locks", pubsub::publish),
     container("pubsub", -2, PUBSUB),
-    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], NONE, pubsub::punsubscribe),
-    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], &[Connection], NONE, connection::quit),
-    command("randomkey", 1, &[ReadOnly], &[Keyspace], NONE, scan::randomkey),
-    command("rename", 3, &[Write], &[Keyspace], TWO, rename::rename),
-    command("renamenx", 3, &[Write, Fast], &[Keyspace], TWO, rename::renamenx),
-    command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], &[], NONE, replication::replconf),
-    command("replicaof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], &[], NONE, replication::replicaof),
-    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], &[Connection], NONE, connection::reset),
-    command("role", 1, &[NoScript, Loading, Stale, Fast], &[Administration, Dangerous], NONE, replication::role),
-    command("rpop", -2, &[Write, Fast], &[List], ONE, lists::rpop),
-    command("rpoplpush", 3, &[Write, DenyOom], &[List], TWO, lists::rpoplpush),
-    command("rpush", -3, &[Write, DenyOom, Fast], &[List], ONE, lists::rpush),
-    command("rpushx", -3, &[Write, DenyOom, Fast], &[List], ONE, lists::rpushx),
-    command("sadd", -3, &[Write, DenyOom, Fast], &[Set], ONE, sets::sadd),
-    command("scan", -2, &[ReadOnly], &[Keyspace], NONE, scan::scan),
-    command("scard", 2, &[ReadOnly, Fast], &[Set], ONE, sets::scard),
+    command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, "Spring Integration", pubsub::punsubscribe),
+    command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, "clients", connection::quit),
+    command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, "replicas and sentinels", replication::replconf),
+    command("replicaof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], NONE, "replicas and sentinels", replication::replicaof),
+    command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, "clients", connection::reset),
+    command("role", 1, &[NoScript, Loading, Stale, Fast], NONE, "clients", replication::role),
+    command("rpop", -2, &[Write, Fast], ONE, "sidekiq-unique-jobs", lists::rpop),
+    command("rpoplpush", 3, &[Write, DenyOom], TWO, "dramatiq", lists::rpoplpush),
+    command("rpush", -3, &[Write, DenyOom, Fast], ONE, "locks", lists::rpush),
+    command("sadd", -3, &[Write, DenyOom, Fast], ONE, "tooz", sets::sadd),
+    command("scan", -2, &[ReadOnly], NONE, "by hand", scan::scan),
+    command("scard", 2, &[ReadOnly, Fast], ONE, "tooz", sets::scard),
     container("script", -2, SCRIPT),
-    command("select", 2, &[Loading, Stale, Fast], &[Connection], NONE, databases::select),
-    command("set", -3, &[Write, DenyOom], &[Text], ONE, set::set),
-    command("setex", 4, &[Write, DenyOom], &[Text], ONE, set::setex),
-    command("setnx", 3, &[Write, DenyOom, Fast], &[Text], ONE, set::setnx),
-    command("setrange", 4, &[Write, DenyOom], &[Text], ONE, strings::setrange),
-    command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], &[], NONE, debug::shutdown),
-    command("sismember", 3, &[ReadOnly, Fast], &[Set], ONE, sets::sismember),
-    command("slaveof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], &[], NONE, replication::replicaof),
-    container("slowlog", -2, SLOWLOG),
-    command("smembers", 2, &[ReadOnly], &[Set], ONE, sets::smembers),
-    command("smismember", -3, &[ReadOnly, Fast], &[Set], ONE, sets::smismember),
-    command("smove", 4, &[Write, Fast], &[Set], TWO, sets::smove),
-    command("spop", -2, &[Write, Fast], &[Set], ONE, sets::spop),
-    command("spublish", 3, &[PubSub, Loading, Stale, Fast, MayReplicate, ToReplicas], &[], ONE, pubsub::spublish),
-    command("srandmember", -2, &[ReadOnly], &[Set], ONE, sets::srandmember),
-    command("srem", -3, &[Write, Fast], &[Set], ONE, sets::srem),
-    command("sscan", -3, &[ReadOnly], &[Set], ONE, scan::sscan),
-    command("ssubscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], ALL, pubsub::ssubscribe),
-    command("strlen", 2, &[ReadOnly, Fast], &[Text], ONE, strings::strlen),
-    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], NONE, pubsub::subscribe),
-    command("substr", 4, &[ReadOnly], &[Text], ONE, strings::getrange),
-    command("sunsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], ALL, pubsub::sunsubscribe),
-    command("swapdb", 3, &[Write, Fast], &[Dangerous, Keyspace], NONE, databases::swapdb),
-    command("time", 1, &[Loading, Stale, Fast], &[], NONE, server::time),
-    command("touch", -2, &[ReadOnly, Fast], &[Keyspace], ALL, keys::touch),
-    command("ttl", 2, &[ReadOnly, Fast], &[Keyspace], ONE, expire::ttl),
-    command("type", 2, &[ReadOnly, Fast], &[Keyspace], ONE, object::type_of),
-    command("unlink", -2, &[Write, Fast], &[Keyspace], ALL, del::del),
-    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], &[], NONE, pubsub::unsubscribe),
-    command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], &[Transaction], NONE, multi::unwatch),
-    command("wait", 3, &[NoScript], &[Connection], NONE, wait::wait),
-    command("waitaof", 4, &[NoScript], &[], NONE, wait::waitaof),
-    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], &[Transaction], ALL, multi::watch),
-    command("zadd", -4, &[Write, DenyOom, Fast], &[SortedSet], ONE, zsets::zadd),
-    command("zcard", 2, &[ReadOnly, Fast], &[SortedSet], ONE, zsets::zcard),
-    command("zcount", 4, &[ReadOnly, Fast], &[SortedSet], ONE, zset_range::zcount),
-    command("zincrby", 4, &[Write, DenyOom, Fast], &[SortedSet], ONE, zsets::zincrby),
-    command("zlexcount", 4, &[ReadOnly, Fast], &[SortedSet], ONE, zset_range::zlexcount),
-    command("zmpop", -4, &[Write, MovableKeys], &[SortedSet], NONE, blocking::zmpop),
-    command("zmscore", -3, &[ReadOnly, Fast], &[SortedSet], ONE, zsets::zmscore),
-    command("zpopmax", -2, &[Write, Fast], &[SortedSet], ONE, zsets::zpopmax),
-    command("zpopmin", -2, &[Write, Fast], &[SortedSet], ONE, zsets::zpopmin),
-    command("zrange", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrange),
-    command("zrangebylex", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrangebylex),
-    command("zrangebyscore", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrangebyscore),
-    command("zrank", 3, &[ReadOnly, Fast], &[SortedSet], ONE, zsets::zrank),
-    command("zrem", -3, &[Write, Fast], &[SortedSet], ONE, zsets::zrem),
-    command("zremrangebylex", 4, &[Write], &[SortedSet], ONE, zset_range::zremrangebylex),
-    command("zremrangebyrank", 4, &[Write], &[SortedSet], ONE, zset_range::zremrangebyrank),
-    command("zremrangebyscore", 4, &[Write], &[SortedSet], ONE, zset_range::zremrangebyscore),
-    command("zrevrange", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrevrange),
-    command("zrevrangebylex", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrevrangebylex),
-    command("zrevrangebyscore", -4, &[ReadOnly], &[SortedSet], ONE, zset_range::zrevrangebyscore),
-    command("zrevrank", 3, &[ReadOnly, Fast], &[SortedSet], ONE, zsets::zrevrank),
-    command("zscan", -3, &[ReadOnly], &[SortedSet], ONE, scan::zscan),
-    command("zscore", 3, &[ReadOnly, Fast], &[SortedSet], ONE, zsets::zscore),
+    command("select", 2, &[Loading, Stale, Fast], NONE, "clients", databases::select),
+    command("set", -3, &[Write, DenyOom], ONE, "locks", set::set),
+    command("setex", 4, &[Write, DenyOom], ONE, "by hand", set::setex),
+    command("setnx", 3, &[Write, DenyOom, Fast], ONE, "locks", set::setnx),
+    command("shutdown", -1, &[Admin, NoScript, Loading, Stale, NoMulti, AllowBusy], NONE, "tests of faults", debug::shutdown),
+    command("sismember", 3, &[ReadOnly, Fast], ONE, "tooz", sets::sismember),
+    command("slaveof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], NONE, "replicas and sentinels", replication::replicaof),
+    command("smembers", 2, &[ReadOnly], ONE, "tooz", sets::smembers),
+    command("srem", -3, &[Write, Fast], ONE, "tooz", sets::srem),
+    command("sscan", -3, &[ReadOnly], ONE, "sidekiq-unique-jobs", scan::sscan),
+    command("strlen", 2, &[ReadOnly, Fast], ONE, "by hand", strings::strlen),
+    command("subscribe", -2, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, "locks", pubsub::subscribe),
+    command("time", 1, &[Loading, Stale, Fast], NONE, "Symfony Lock", server::time),
+    command("ttl", 2, &[ReadOnly, Fast], ONE, "locks", expire::ttl),
+    command("type", 2, &[ReadOnly, Fast], ONE, "Symfony Lock", object::type_of),
+    command("unlink", -2, &[Write, Fast], ALL, "sidekiq-unique-jobs", del::del),
+    command("unsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, "locks", pubsub::unsubscribe),
+    command("unwatch", 1, &[NoScript, Loading, Stale, Fast, AllowBusy], NONE, "locks", multi::unwatch),
+    command("wait", 3, &[NoScript], NONE, "locks", wait::wait),
+    command("waitaof", 4, &[NoScript], NONE, "locks", wait::waitaof),
+    command("watch", -2, &[NoScript, Loading, Stale, Fast, AllowBusy, Unqueued], ALL, "locks", multi::watch),
+    command("zadd", -4, &[Write, DenyOom, Fast], ONE, "locks", zsets::zadd),
+    command("zcard", 2, &[ReadOnly, Fast], ONE, "sidekiq-unique-jobs", zsets::zcard),
+    command("zcount", 4, &[ReadOnly, Fast], ONE, "Redisson", zset_range::zcount),
+    command("zincrby", 4, &[Write, DenyOom, Fast], ONE, "locks", zsets::zincrby),
+    command("zrange", -4, &[ReadOnly], ONE, "locks", zset_range::zrange),
+    command("zrangebyscore", -4, &[ReadOnly], ONE, "Redisson", zset_range::zrangebyscore),
+    command("zrank", 3, &[ReadOnly, Fast], ONE, "sidekiq-unique-jobs", zsets::zrank),
+    command("zrem", -3, &[Write, Fast], ONE, "locks", zsets::zrem),
+    command("zremrangebyrank", 4, &[Write], ONE, "semaphores in scripts", zset_range::zremrangebyrank),
+    command("zremrangebyscore", 4, &[Write], ONE, "redis-semaphore for Node.js", zset_range::zremrangebyscore),
+    command("zrevrange", -4, &[ReadOnly], ONE, "Symfony Lock", zset_range::zrevrange),
+    command("zscan", -3, &[ReadOnly], ONE, "sidekiq-unique-jobs", scan::zscan),
+    command("zscore", 3, &[ReadOnly, Fast], ONE, "locks", zsets::zscore),
 ];
 
 #[rustfmt::skip]
 static ACL: &[Command] = &[
-    command("acl|getuser", 3, &[Admin, NoScript, Loading, Stale], &[], NONE, auth::getuser),
-    command("acl|list", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, auth::list),
-    command("acl|users", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, auth::users),
-    command("acl|whoami", 2, &[NoScript, Loading, Stale], &[], NONE, auth::whoami),
+    command("acl|whoami", 2, &[NoScript, Loading, Stale], NONE, "clients", auth::whoami),
 ];
 
 #[rustfmt::skip]
 static CLIENT: &[Command] = &[
-    command("client|caching", 3, &[NoScript, Loading, Stale], &[Connection], NONE, tracking::caching),
-    command("client|getname", 2, &[NoScript, Loading, Stale], &[Connection], NONE, client::getname),
-    command("client|getredir", 2, &[NoScript, Loading, Stale], &[Connection], NONE, tracking::getredir),
-    command("client|id", 2, &[NoScript, Loading, Stale], &[Connection], NONE, client::id),
-    command("client|info", 2, &[NoScript, Loading, Stale], &[Connection], NONE, client::info),
-    command("client|kill", -3, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::kill),
-    command("client|list", -2, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::list),
-    command("client|no-evict", 3, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::no_evict),
-    command("client|pause", -3, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::pause),
-    command("client|reply", 3, &[NoScript, Loading, Stale], &[Connection], NONE, client::reply),
-    command("client|setname", 3, &[NoScript, Loading, Stale], &[Connection], NONE, client::setname),
-    command("client|tracking", -3, &[NoScript, Loading, Stale], &[Connection], NONE, tracking::tracking),
-    command("client|trackinginfo", 2, &[NoScript, Loading, Stale], &[Connection], NONE, tracking::trackinginfo),
-    command("client|unblock", -3, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::unblock),
-    command("client|unpause", 2, &[Admin, NoScript, Loading, Stale], &[Connection], NONE, client::unpause),
+    command("client|caching", 3, &[NoScript, Loading, Stale], NONE, "rueidislock", tracking::caching),
+    command("client|getname", 2, &[NoScript, Loading, Stale], NONE, "clients", client::getname),
+    command("client|id", 2, &[NoScript, Loading, Stale], NONE, "clients", client::id),
+    command("client|info", 2, &[NoScript, Loading, Stale], NONE, "clients", client::info),
+    command("client|kill", -3, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::kill),
+    command("client|list", -2, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::list),
+    command("client|pause", -3, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::pause),
+    command("client|setname", 3, &[NoScript, Loading, Stale], NONE, "clients", client::setname),
+    command("client|tracking", -3, &[NoScript, Loading, Stale], NONE, "rueidislock", tracking::tracking),
+    command("client|unblock", -3, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::unblock),
+    command("client|unpause", 2, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::unpause),
 ];
 
 #[rustfmt::skip]
 static COMMAND: &[Command] = &[
-    command("command|count", 2, &[Loading, Stale], &[Connection], NONE, server::command_count),
-    command("command|docs", -2, &[Loading, Stale], &[Connection], NONE, server::command_docs),
-    command("command|getkeys", -4, &[Loading, Stale], &[Connection], NONE, server::command_getkeys),
-    command("command|info", -2, &[Loading, Stale], &[Connection], NONE, server::command_info),
-    command("command|list", -2, &[Loading, Stale], &[Connection], NONE, server::command_list),
+    command("command|count", 2, &[Loading, Stale], NONE, "clients", server::command_count),
+    command("command|docs", -2, &[Loading, Stale], NONE, "clients", server::command_docs),
+    command("command|info", -2, &[Loading, Stale], NONE, "clients", server::command_info),
 ];
 
 #[rustfmt::skip]
 static CONFIG: &[Command] = &[
-    command("config|get", -3, &[Admin, NoScript, Loading, Stale], &[], NONE, config::get),
-    command("config|resetstat", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, config::resetstat),
-    command("config|rewrite", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, config::rewrite),
-    command("config|set", -4, &[Admin, NoScript, Loading, Stale], &[], NONE, config::set),
+    command("config|get", -3, &[Admin, NoScript, Loading, Stale], NONE, "clients", config::get),
+    command("config|resetstat", 2, &[Admin, NoScript, Loading, Stale], NONE, "by hand", config::resetstat),
+    command("config|rewrite", 2, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", config::rewrite),
+    command("config|set", -4, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", config::set),
 ];
 
 #[rustfmt::skip]
 static PUBSUB: &[Command] = &[
-    command("pubsub|channels", -2, &[PubSub, Loading, Stale], &[], NONE, pubsub::channels),
-    command("pubsub|numpat", 2, &[PubSub, Loading, Stale], &[], NONE, pubsub::numpat),
-    command("pubsub|numsub", -2, &[PubSub, Loading, Stale], &[], NONE, pubsub::numsub),
-    command("pubsub|shardchannels", -2, &[PubSub, Loading, Stale], &[], NONE, pubsub::shard_channels),
-    command("pubsub|shardnumsub", -2, &[PubSub, Loading, Stale], &[], NONE, pubsub::shard_numsub),
-];
-
-#[rustfmt::skip]
-static LATENCY: &[Command] = &[
-    command("latency|doctor", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, diagnostics::latency_doctor),
-    command("latency|graph", 3, &[Admin, NoScript, Loading, Stale], &[], NONE, diagnostics::latency_graph),
-    command("latency|history", 3, &[Admin, NoScript, Loading, Stale], &[], NONE, diagnostics::nothing),
-    command("latency|latest", 2, &[Admin, NoScript, Loading, Stale], &[], NONE, diagnostics::nothing),
-    command("latency|reset", -2, &[Admin, NoScript, Loading, Stale], &[], NONE, diagnostics::none),
+    command("pubsub|channels", -2, &[PubSub, Loading, Stale], NONE, "replicas and sentinels", pubsub::channels),
+    command("pubsub|numpat", 2, &[PubSub, Loading, Stale], NONE, "by hand", pubsub::numpat),
+    command("pubsub|numsub", -2, &[PubSub, Loading, Stale], NONE, "locks", pubsub::numsub),
 ];
 
 #[rustfmt::skip]
 static MEMORY: &[Command] = &[
-    command("memory|doctor", 2, &[], &[], NONE, diagnostics::memory_doctor),
-    command("memory|purge", 2, &[], &[], NONE, diagnostics::done),
-    command("memory|usage", -3, &[ReadOnly], &[], SECOND, diagnostics::memory_usage),
-];
-
-#[rustfmt::skip]
-static SLOWLOG: &[Command] = &[
-    command("slowlog|get", -2, &[Admin, Loading, Stale], &[], NONE, diagnostics::slowlog_get),
-    command("slowlog|len", 2, &[Admin, Loading, Stale], &[], NONE, diagnostics::none),
-    command("slowlog|reset", 2, &[Admin, Loading, Stale], &[], NONE, diagnostics::done),
+    command("memory|usage", -3, &[ReadOnly], SECOND, "by hand", memory::usage),
 ];
 
 #[rustfmt::skip]
 static OBJECT: &[Command] = &[
-    command("object|encoding", 3, &[ReadOnly], &[Keyspace], SECOND, object::encoding),
-    command("object|freq", 3, &[ReadOnly], &[Keyspace], SECOND, object::freq),
-    command("object|idletime", 3, &[ReadOnly], &[Keyspace], SECOND, object::idletime),
-    command("object|refcount", 3, &[ReadOnly], &[Keyspace], SECOND, object::refcount),
+    command("object|encoding", 3, &[ReadOnly], SECOND, "by hand", object::encoding),
+    command("object|freq", 3, &[ReadOnly], SECOND, "by hand", object::freq),
+    command("object|idletime", 3, &[ReadOnly], SECOND, "by hand", object::idletime),
 ];
 
 #[rustfmt::skip]
 static SCRIPT: &[Command] = &[
-    command("script|exists", -3, &[NoScript], &[Scripting], NONE, script::exists),
-    command("script|flush", -2, &[NoScript], &[Scripting], NONE, script::flush),
-    command("script|kill", 2, &[NoScript, AllowBusy], &[Scripting], NONE, script::kill),
-    command("script|load", 3, &[NoScript, Stale], &[Scripting], NONE, script::load),
+    command("script|exists", -3, &[NoScript], NONE, "clients", script::exists),
+    command("script|flush", -2, &[NoScript], NONE, "tests of faults", script::flush),
+    command("script|kill", 2, &[NoScript, AllowBusy], NONE, "tests of faults", script::kill),
+    command("script|load", 3, &[NoScript, Stale], NONE, "locks", script::load),
 ];
 
 const fn command(
     name: &'static str,
     arity: i32,
     flags: &'static [Flag],
-    categories: &'static [Category],
     keys: (i32, i32, i32),
+    needed_by: &'static str,
     run: fn(&mut Call<'_>) -> Answer,
 ) -> Command {
+    assert!(!needed_by.is_empty(), "a command that nobody needs");
     Command {
         name,
         arity,
         flags,
-        categories,
         keys,
+        #[cfg(test)]
+        needed_by,
         run,
         subcommands: &[],
     }
@@ -351,7 +284,7 @@ const fn command(
 const fn container(name: &'static str, arity: i32, subcommands: &'static [Command]) -> Command {
     Command {
         subcommands,
-        ..command(name, arity, &[], &[], NONE, |_| {
+        ..command(name, arity, &[], NONE, "its subcommands", |_| {
             Err(Error::of("ERR unknown subcommand"))
         })
     }
@@ -364,8 +297,8 @@ mod tests {
     #[test]
     fn command_tables_are_sorted_for_binary_search() {
         for table in [
-            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, LATENCY, MEMORY, SLOWLOG, OBJECT, PUBSUB,
-            SCRIPT, REDIS_8_4, VALKEY_9_0,
+            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, MEMORY, OBJECT, PUBSUB, SCRIPT, REDIS_8_4,
+            VALKEY_9_0,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {

@@ -84,10 +84,6 @@ pub(super) fn process(
         }
     }
     state.current = None;
-    let session = state.client(client);
-    if session.blocked.is_none() {
-        session.request_is_over();
-    }
     Processed::Done
 }
 

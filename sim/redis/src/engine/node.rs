@@ -360,7 +360,6 @@ impl Node {
                 return;
             }
             if self.state.busy.is_none() {
-                tracking::broadcast(&mut self.state);
                 repl::master::ask_for_acks(&mut self.state);
                 self.connect_if_due(wall_us, effects);
             }

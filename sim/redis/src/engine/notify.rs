@@ -3,7 +3,6 @@
 
 use super::pubsub::publish;
 use super::state::State;
-use super::state::session::Kind;
 use super::tracking;
 use crate::store::changes::{Change, Class};
 
@@ -48,10 +47,10 @@ fn notify(state: &mut State, db: usize, class: Class, event: &str, key: &[u8]) {
     let (keyspace, keyevent) = (settings.has('K'), settings.has('E'));
     if keyspace {
         let channel = [format!("__keyspace@{db}__:").as_bytes(), key].concat();
-        publish(state, Kind::Channel, &channel, event.as_bytes());
+        publish(state, &channel, event.as_bytes());
     }
     if keyevent {
         let channel = format!("__keyevent@{db}__:{event}");
-        publish(state, Kind::Channel, channel.as_bytes(), key);
+        publish(state, channel.as_bytes(), key);
     }
 }

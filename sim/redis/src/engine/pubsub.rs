@@ -8,13 +8,12 @@ use bytes::Bytes;
 
 use super::fan_out;
 use super::state::State;
-use super::state::session::Kind;
 use crate::glob;
 use crate::wire::reply::{Encoded, Reply};
 
-/// PUBLISH and SPUBLISH: returns the number of deliveries. A client that got the message several
+/// PUBLISH: returns the number of deliveries. A client that got the message several
 /// times counts as often.
-pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[u8]) -> usize {
+pub(super) fn publish(state: &mut State, channel: &[u8], message: &[u8]) -> usize {
     if state.pubsub.is_empty() {
         return 0;
     }
@@ -22,34 +21,28 @@ pub(super) fn publish(state: &mut State, kind: Kind, channel: &[u8], message: &[
         Bytes::copy_from_slice(channel),
         Bytes::copy_from_slice(message),
     );
-    let direct = state.pubsub.of(kind).get(&channel).cloned();
+    let direct = state.pubsub.channels.get(&channel).cloned();
     let direct = direct.unwrap_or_default();
     let mut receivers = direct.len();
     if receivers > 0 {
-        let word = if kind == Kind::Shard {
-            "smessage"
-        } else {
-            "message"
-        };
-        let items = [&Bytes::from(word), &channel, &message].map(|item| Reply::Bulk(item.clone()));
+        let items =
+            [&Bytes::from("message"), &channel, &message].map(|item| Reply::Bulk(item.clone()));
         let push = Encoded::new(Reply::Push(items.to_vec()));
         fan_out::push(state, &direct, &push);
     }
-    if kind == Kind::Channel {
-        let matching: Vec<(Bytes, Vec<u64>)> = state
-            .pubsub
-            .patterns
-            .iter()
-            .filter(|(pattern, _)| glob::matches(pattern, &channel))
-            .map(|(pattern, clients)| (pattern.clone(), clients.clone()))
-            .collect();
-        for (pattern, clients) in matching {
-            receivers += clients.len();
-            let items = [&Bytes::from("pmessage"), &pattern, &channel, &message]
-                .map(|item| Reply::Bulk(item.clone()));
-            let push = Encoded::new(Reply::Push(items.to_vec()));
-            fan_out::push(state, &clients, &push);
-        }
+    let matching: Vec<(Bytes, Vec<u64>)> = state
+        .pubsub
+        .patterns
+        .iter()
+        .filter(|(pattern, _)| glob::matches(pattern, &channel))
+        .map(|(pattern, clients)| (pattern.clone(), clients.clone()))
+        .collect();
+    for (pattern, clients) in matching {
+        receivers += clients.len();
+        let items = [&Bytes::from("pmessage"), &pattern, &channel, &message]
+            .map(|item| Reply::Bulk(item.clone()));
+        let push = Encoded::new(Reply::Push(items.to_vec()));
+        fan_out::push(state, &clients, &push);
     }
     receivers
 }

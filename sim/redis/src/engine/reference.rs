@@ -24,11 +24,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "While no client listens, a node runs these cycles only when it is asked to count keys, because each costs a run a timer. (A served node runs them all.) Redis samples a hash table, and leaves up to a tenth of the expired keys for later.",
     ),
     (
-        "A RESP3 client that is notified of events that it caused itself receives `zpopmin` and `zpopmax`, and `expired` for keys that `MGET` looks up, before the reply.",
+        "A RESP3 client that is notified of events that it caused itself receives `expired` for keys that `MGET` looks up before the reply.",
         "Redis sends them in the middle of the reply, which no decoder can then read.",
     ),
     (
-        "A client that receives notifications and invalidations gets the invalidation first if `RENAME`, `SMOVE`, `LTRIM`, `ZREM` or a command that pops from a list changed the key.",
+        "A client that receives notifications and invalidations gets the invalidation first if `ZREM` or a command that pops from a list changed the key.",
         "In Redis these commands send the notification first.",
     ),
     (
@@ -36,16 +36,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "In Redis the order is that of a hash table.",
     ),
     (
-        "`FLUSHALL` sends a RESP3 nil to a RESP3 client that receives the invalidations of a RESP2 client.",
-        "Redis sends a RESP2 nil, which is not valid in RESP3.",
-    ),
-    (
-        "`QUIT` closes the connection after `CLIENT REPLY OFF` too. A connection is closed when it sends the first line of an HTTP request, `PUT /path HTTP/1.1`, of any method.",
-        "In 7.0.15 the first waits for a reply that is never sent; the second is closed at `POST` or at a header `Host:`, and until then the text of a request is executed.",
-    ),
-    (
-        "`SWAPDB` serves the clients that wait for several keys of a database in the order of the keys' names.",
-        "In Redis the order is that of a hash table.",
+        "A connection is closed when it sends the first line of an HTTP request, `PUT /path HTTP/1.1`, of any method.",
+        "In 7.0.15 it is closed at `POST` or at a header `Host:`, and until then the text of a request is executed.",
     ),
     (
         "Events of missing keys (`m`) are never published.",
@@ -60,24 +52,12 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "They protect a machine's memory or connections, or serve to inspect a server. A served node has its own limits.",
     ),
     (
-        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, and no file descriptors. There is one user, and there are no `HELP` texts.",
+        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, and no file descriptors. There is one user, and there are no `HELP` texts. `ZRANGE` has no `BYLEX`, and `CLIENT TRACKING` no `BCAST`, `PREFIX` and `REDIRECT`: they are syntax errors.",
         "A fake node has no use for the rest.",
     ),
     (
         "`SCAN` and its relatives use other cursors, and return exactly `COUNT` elements, where Redis returns about as many.",
         "A cursor is a position in a hash table. Its guarantee is kept: an element that is present from the first call to the last is returned.",
-    ),
-    (
-        "`RANDOMKEY`, `SPOP` and `SRANDMEMBER` draw from a generator that the node's seed determines. A negative count beyond 2^20 is an error.",
-        "A run must be repeatable, and must end.",
-    ),
-    (
-        "`BYLEX` ranges of a sorted set whose scores differ are always those that Redis returns for a small set.",
-        "Redis leaves them undefined; for a large set they depend on the random levels of its skip list.",
-    ),
-    (
-        "`OBJECT ENCODING` and `OBJECT REFCOUNT` of a string depend on its text alone; in Redis it is `raw` after `APPEND` or `SETRANGE`.",
-        "Nothing else depends on it.",
     ),
     (
         "`used_memory`, `MEMORY USAGE` and `maxmemory` are of the memory that the keys would take in Redis 7.0.15 with jemalloc, and of 914,608 bytes for the server. Collections are estimates if they are large, or are sets of texts; clients, scripts and buffers count for nothing.",
@@ -88,15 +68,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "A run must be repeatable.",
     ),
     (
-        "`SLOWLOG` and `LATENCY` are empty.",
-        "The node needs no time for a command.",
-    ),
-    (
         "`INFO` has only the fields that apply to a node; what only a machine can measure is constant (`used_cpu_*`, the times in `commandstats`), and so are `process_id` and `mem_allocator`. `COMMAND` leaves ACL categories, tips and key specifications empty; `COMMAND DOCS` is empty.",
         "Clients use little of it.",
     ),
     (
-        "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams, and no database beyond its own `databases`: a node that follows a server with any of these asks it for a snapshot again and again. `BGSAVE` is unknown.",
+        "A snapshot has every value in the plain form of its type. A node reads the compact forms of 7.0, but not those of earlier versions or of streams, and no database beyond its own `databases`: a node that follows a server with any of these asks it for a snapshot again and again. A command that the node does not have is not executed when its master sends it: the replica then lacks what it wrote.",
         "The compact forms save memory, of which a node has enough. Redis exits if a snapshot has more databases.",
     ),
     (
@@ -104,7 +80,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Redis streams it to such a replica, and the stream of commands follows its first acknowledgement. What arrives is the same.",
     ),
     (
-        "The rows of `commandstats` and `errorstats`, and the names of `COMMAND LIST`, are sorted by name. A script's own error with the text of one that a command gave it is not counted again.",
+        "The rows of `commandstats` and `errorstats` are sorted by name. A script's own error with the text of one that a command gave it is not counted again.",
         "In Redis the order is that of a hash table. Redis marks the errors of commands; the node recognises them by their texts.",
     ),
     (
@@ -118,10 +94,6 @@ const DIFFERENCES: &[(&str, &str)] = &[
     (
         "The append-only file is never rewritten as it grows, and a sync takes no time. `CONFIG REWRITE` writes the names and values of the parameters that were set, and nothing else.",
         "Runs are short. A scenario gives the parameters with which a node starts.",
-    ),
-    (
-        "`INCRBYFLOAT` and `HINCRBYFLOAT` calculate with x86's `long double` on every machine.",
-        "In Redis the last digits depend on the processor. A run must be the same everywhere.",
     ),
     (
         "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` refuses a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs, and that a request of more than 64 kB waits for the end of the script.",
@@ -164,11 +136,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
 /// The intentional differences between a fake sentinel and `redis-sentinel`, and the reasons.
 const SENTINEL_DIFFERENCES: &[(&str, &str)] = &[
     (
-        "A sentinel has no password and no scripts: `AUTH` knows the user `default` without a password, `SENTINEL SET` no `auth-pass`, `notification-script` and the like, and `SENTINEL PENDING-SCRIPTS` is empty.",
+        "A sentinel has no password and no scripts: `AUTH` knows the user `default` without a password, `SENTINEL SET` no `auth-pass`, `notification-script` and the like.",
         "No test of a lock needs them.",
     ),
     (
-        "`SENTINEL CONFIG SET` and `SENTINEL DEBUG` accept only the values that they show. `announce-ip` and `announce-port` are always those with which the sentinel was started.",
+        "`SENTINEL CONFIG SET` accepts only the values that it shows. `announce-ip` and `announce-port` are always those with which the sentinel was started.",
         "The periods are constants of the model.",
     ),
     (
@@ -188,7 +160,7 @@ const SENTINEL_DIFFERENCES: &[(&str, &str)] = &[
         "Clients use little of it.",
     ),
     (
-        "These do not exist: `SENTINEL HELP`, `INFO-CACHE` and `SIMULATE-FAILURE`; of `ACL`, `CLIENT` and `COMMAND` what is not in the list.",
+        "These do not exist: `SENTINEL DEBUG`, `HELP`, `INFO-CACHE`, `PENDING-SCRIPTS` and `SIMULATE-FAILURE`; of `ACL`, `CLIENT` and `COMMAND` what is not in the list.",
         "No client library calls them.",
     ),
 ];
@@ -203,23 +175,52 @@ const ABSENT: &[(&str, &str)] = &[
     ("libraries of functions", "FUNCTION* FCALL FCALL_RO"),
     ("modules", "MODULE*"),
     ("cluster", "CLUSTER* ASKING READONLY READWRITE *-ASKING"),
+    (
+        "shard channels",
+        "SPUBLISH SSUBSCRIBE SUNSUBSCRIBE PUBSUB|SHARD*",
+    ),
     ("sorting", "SORT SORT_RO"),
     (
         "algebra of sets and sorted sets",
         "SINTER* SUNION* SDIFF* ZINTER* ZUNION* ZDIFF* ZRANGESTORE",
     ),
-    ("random members", "HRANDFIELD ZRANDMEMBER"),
+    ("ranges of names", "*BYLEX ZLEXCOUNT"),
+    (
+        "random members",
+        "HRANDFIELD ZRANDMEMBER SRANDMEMBER SPOP RANDOMKEY",
+    ),
+    (
+        "members with the lowest or highest score",
+        "ZPOPMIN ZPOPMAX ZMPOP BZPOPMIN BZPOPMAX BZMPOP",
+    ),
+    ("several elements of several lists", "LMPOP BLMPOP"),
+    ("elements within a list", "LINSERT LPOS LSET LTRIM"),
+    (
+        "further commands of lists, sets, sorted sets and hashes",
+        "LPUSHX RPUSHX SMISMEMBER SMOVE ZMSCORE ZREVRANK ZREVRANGEBYSCORE HSTRLEN",
+    ),
+    ("parts of texts", "APPEND GETRANGE SETRANGE SUBSTR LCS"),
+    ("fractions", "INCRBYFLOAT HINCRBYFLOAT"),
+    (
+        "moving, copying and touching keys",
+        "RENAME RENAMENX COPY MOVE SWAPDB TOUCH GETEX",
+    ),
     ("moving keys between servers", "DUMP RESTORE MIGRATE"),
     ("saving on request", "SAVE BGSAVE BGREWRITEAOF LASTSAVE"),
     ("replication before 2.8", "SYNC"),
     (
         "users",
-        "ACL|CAT ACL|DELUSER ACL|DRYRUN ACL|GENPASS ACL|LOAD ACL|LOG ACL|SAVE ACL|SETUSER",
+        "ACL|CAT ACL|DELUSER ACL|DRYRUN ACL|GENPASS ACL|GETUSER ACL|LIST ACL|LOAD ACL|LOG ACL|SAVE \
+         ACL|SETUSER ACL|USERS",
+    ),
+    (
+        "settings of connections",
+        "CLIENT|GETREDIR CLIENT|NO-EVICT CLIENT|REPLY CLIENT|TRACKINGINFO",
     ),
     (
         "inspection by people",
-        "LCS LOLWUT *|HELP COMMAND|GETKEYSANDFLAGS LATENCY|HISTOGRAM MEMORY|STATS \
-         MEMORY|MALLOC-STATS SCRIPT|DEBUG",
+        "LATENCY* SLOWLOG* LOLWUT *|HELP COMMAND|GETKEYS COMMAND|GETKEYSANDFLAGS COMMAND|LIST \
+         MEMORY|DOCTOR MEMORY|MALLOC-STATS MEMORY|PURGE MEMORY|STATS OBJECT|REFCOUNT SCRIPT|DEBUG",
     ),
 ];
 
@@ -255,16 +256,19 @@ fn page() -> String {
          *Arity* counts the words of a call, including its name; a negative number is a minimum. \
          A command marked under *compared* is in tests that send the same requests to a \
          real `redis-server` {VERSION} and to the node, and require the same bytes in reply \
-         (`sim/redis/tests/parity/`).\n\n\
-         | Call | Arity | Compared |\n| --- | ---: | :---: |\n"
+         (`sim/redis/tests/parity/`). *Needed by* is why the node has it: a lock of the catalogue, a library \
+         of locks or semaphores that sends it, clients as they connect, replicas and sentinels, tests of \
+         faults, or a person who looks at what a lock left behind. What nobody needs, the node does not \
+         have.\n\n\
+         | Call | Arity | Needed by | Compared |\n| --- | ---: | --- | :---: |\n"
     );
     for command in all() {
         let name = shown_name(command);
         let usage = usages.get(&name).unwrap_or(&name);
         let usage = usage.replace('|', "\\|");
         let mark = if compared.contains(&name) { "yes" } else { "" };
-        let arity = command.arity;
-        let _ = writeln!(page, "| `{usage}` | {arity} | {mark} |");
+        let (arity, needed_by) = (command.arity, command.needed_by);
+        let _ = writeln!(page, "| `{usage}` | {arity} | {needed_by} | {mark} |");
     }
     page.push_str(&of_other_servers(&usages));
     page.push_str("\n## Differences\n\n| The node | Why |\n| --- | --- |\n");

@@ -44,10 +44,10 @@ use self::pending_output::PendingOutput;
 use self::persist::{Persistence, Saving};
 use self::pubsub::PubSub;
 use self::repl::{Replication, run_id};
-use self::session::{Closing, Replies, Session, copy_bytes};
+use self::session::{Closing, Session, copy_bytes};
 use self::shutdown::PendingShutdown;
 use self::stats::Stats;
-use self::tracking::{Caches, Mode, Tracking};
+use self::tracking::{Caches, Tracking};
 use self::turn::Turn;
 use self::write_position::WritePosition;
 use super::config::Config;
@@ -246,10 +246,6 @@ impl State {
         session.resp = Default::default();
         session.name = Bytes::new();
         session.transaction = None;
-        // The reply to RESET itself is still skipped.
-        if session.replies != Replies::Skip {
-            session.replies = Replies::On;
-        }
         session.authenticated = authenticated;
     }
 
@@ -276,12 +272,7 @@ impl State {
     pub(super) fn track(&mut self, id: u64, tracking: Option<Tracking>) {
         let old = std::mem::replace(&mut self.client(id).tracking, tracking);
         let new = self.clients.get(&id).and_then(|it| it.tracking.as_ref());
-        let prefixes = match new.map(|tracking| &tracking.mode) {
-            Some(Mode::Broadcast(prefixes)) => prefixes.iter().map(|it| copy_bytes(it)).sum(),
-            _ => 0,
-        };
         self.caches.replaced(old.as_ref(), new);
-        self.client(id).prefixes_bytes = prefixes;
         self.listen();
     }
 

@@ -1,5 +1,5 @@
-//! Client-side caching (`src/tracking.c`): the server records which client read which key, or
-//! which prefixes a client subscribed to, and notifies it when such a key changes.
+//! Client-side caching (`src/tracking.c`): the server records which client read which key, and
+//! notifies it when such a key changes.
 
 use bytes::Bytes;
 use locklab_vecmap::VecSet;
@@ -7,9 +7,6 @@ use locklab_vecmap::VecSet;
 use super::state::State;
 pub(super) use super::state::tracking::{Mode, OwnChanges, Tracking};
 use crate::wire::reply::{Reply, Resp};
-
-/// The channel of invalidation messages to a client that speaks RESP2.
-const CHANNEL: &str = "__redis__:invalidate";
 
 /// `trackingRememberKeys`: a client read keys; `None` for the declared keys of its script.
 pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>) {
@@ -20,7 +17,6 @@ pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>)
         Mode::Default => true,
         Mode::OptIn => tracking.caching,
         Mode::OptOut => !tracking.caching,
-        Mode::Broadcast(_) => false,
     };
     if remembers {
         let keys = match keys {
@@ -37,9 +33,6 @@ pub(super) fn remember(state: &mut State, client: u64, keys: Option<Vec<&[u8]>>)
 /// `trackingInvalidateKey`: a key changed.
 pub(super) fn invalidate(state: &mut State, key: &Bytes) {
     let writer = state.current;
-    if state.caches.broadcasting > 0 {
-        state.caches.changed.insert(key.clone(), writer);
-    }
     for id in forget_key(state, key) {
         if writer == Some(id) {
             state.caches.own.push(Some(key.clone()));
@@ -57,7 +50,7 @@ fn forget_key(state: &mut State, key: &Bytes) -> Vec<u64> {
         tracking.is_some_and(|tracking| {
             let untold = tracking.own_changes == OwnChanges::Untold;
             let is_own = untold && state.current == Some(*id);
-            !is_own && !matches!(tracking.mode, Mode::Broadcast(_))
+            !is_own
         })
     };
     readers.into_iter().filter(is_told).collect()
@@ -99,18 +92,14 @@ pub(super) struct Tracked {
     pub(super) keys: usize,
     /// Keys, once for each client that read them.
     pub(super) items: usize,
-    pub(super) prefixes: usize,
 }
 
-/// Counts the keys and prefixes whose changes clients receive.
+/// Counts the keys whose changes clients receive.
 pub(super) fn count(state: &State) -> Tracked {
     let readers = &state.caches.readers;
-    let prefixes = state.clients.values().filter_map(|c| c.prefixes());
-    let prefixes: VecSet<&Bytes> = prefixes.flatten().collect();
     Tracked {
         keys: readers.len(),
         items: readers.values().map(VecSet::len).sum(),
-        prefixes: prefixes.len(),
     }
 }
 
@@ -165,80 +154,13 @@ pub(super) fn deliver_own(state: &mut State, client: u64) {
     }
 }
 
-/// `trackingBroadcastInvalidationMessages`: once all requests that arrived together are done,
-/// notifies the clients that subscribed to prefixes of the changed keys.
-pub(super) fn broadcast(state: &mut State) {
-    let changed = std::mem::take(&mut state.caches.changed);
-    if changed.is_empty() {
-        return;
-    }
-    let mut messages = Vec::new();
-    for client in state.clients.values() {
-        for prefix in client.prefixes().into_iter().flatten() {
-            let keys: Vec<Reply> = changed
-                .range(prefix.clone()..)
-                .take_while(|(key, _)| key.starts_with(prefix))
-                .filter(|(_, writer)| client.hears_of(**writer))
-                .map(|(key, _)| Reply::Bulk(key.clone()))
-                .collect();
-            if !keys.is_empty() {
-                messages.push((prefix.clone(), client.id, keys));
-            }
-        }
-    }
-    messages.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    for (_, id, keys) in messages {
-        send(state, id, Reply::Array(keys));
-    }
-}
-
 /// `sendTrackingMessage`.
 fn send(state: &mut State, id: u64, keys: Reply) {
     let Some(session) = state.mark_dirty(id) else {
         return;
     };
-    let redirect = session.tracking.as_ref().map_or(0, |t| t.redirect);
-    if redirect == 0 {
-        if session.resp == Resp::V3 {
-            session.push(&Reply::Push(vec![Reply::bulk("invalidate"), keys]));
-        }
-        return;
-    }
-    let Some(target) = state.mark_dirty(redirect) else {
-        let session = state.client(id);
-        if let Some(tracking) = &mut session.tracking {
-            tracking.broken = true;
-        }
-        if session.resp == Resp::V3 {
-            session.push(&Reply::Push(vec![
-                Reply::bulk("tracking-redir-broken"),
-                Reply::Integer(redirect as i64),
-            ]));
-        }
-        return;
-    };
-    if target.resp == Resp::V3 {
-        target.push(&Reply::Push(vec![Reply::bulk("invalidate"), keys]));
-    } else if target.subscriptions.any() {
-        target.push(&Reply::Push(vec![
-            Reply::bulk("message"),
-            Reply::bulk(CHANNEL),
-            keys,
-        ]));
-    }
-}
-
-impl super::state::session::Session {
-    /// The prefixes that the client subscribed to, if it is in that mode.
-    fn prefixes(&self) -> Option<&VecSet<Bytes>> {
-        match &self.tracking.as_ref()?.mode {
-            Mode::Broadcast(prefixes) => Some(prefixes),
-            _ => None,
-        }
-    }
-
-    fn hears_of(&self, writer: Option<u64>) -> bool {
-        let untold = |tracking: &Tracking| tracking.own_changes == OwnChanges::Untold;
-        !(writer == Some(self.id) && self.tracking.as_ref().is_some_and(untold))
+    // A client that speaks RESP2 could only be told by way of another.
+    if session.resp == Resp::V3 {
+        session.push(&Reply::Push(vec![Reply::bulk("invalidate"), keys]));
     }
 }

@@ -5,7 +5,6 @@ use super::command_table::{self, COMMANDS, Command};
 use super::effect::ConnId;
 use super::state::State;
 use crate::VERSION;
-use crate::glob;
 use crate::wire::reply::{Reply, Resp};
 
 /// A reply; the text of an error begins with its code.
@@ -132,20 +131,4 @@ fn row(command: &Command) -> Reply {
         none(),
         Reply::Array(command.subcommands.iter().map(row).collect()),
     ])
-}
-
-/// `COMMAND LIST [FILTERBY PATTERN pattern]`.
-pub(super) fn command_list(options: &[&str]) -> Answer {
-    let pattern = match options {
-        [] => "*".to_owned(),
-        [filter, kind, pattern]
-            if filter.eq_ignore_ascii_case("filterby") && kind.eq_ignore_ascii_case("pattern") =>
-        {
-            pattern.to_ascii_lowercase()
-        }
-        _ => return Err(SYNTAX.into()),
-    };
-    let names = command_table::all().map(|command| command.name);
-    let matching = names.filter(|name| glob::matches(pattern.as_bytes(), name.as_bytes()));
-    Ok(Reply::Array(matching.map(Reply::bulk).collect()))
 }

@@ -59,8 +59,6 @@ fn run(state: &mut State, conn: ConnId, name: &str, words: &[&str]) -> Answer {
         ("auth", rest) => about::auth(rest),
         ("hello", rest) => about::hello(state, conn, rest),
         ("acl|whoami", _) => Ok(bulk("default")),
-        ("acl|users", _) => Ok(array(["default"])),
-        ("acl|list", _) => Ok(array(["user default on nopass ~* &* +@all"])),
         ("client|id", _) => Ok(Reply::Integer(conn.0 as i64)),
         ("client|getname", _) => Ok(about::name(state, conn)),
         ("client|setname", [_, name]) => about::set_name(state, conn, name),
@@ -68,7 +66,6 @@ fn run(state: &mut State, conn: ConnId, name: &str, words: &[&str]) -> Answer {
         ("command|count", _) => Ok(Reply::Integer(COMMANDS.len() as i64)),
         ("command|docs", _) => Ok(Reply::Map(Vec::new())),
         ("command|info", [_, names @ ..]) => Ok(about::command_info(names)),
-        ("command|list", [_, options @ ..]) => about::command_list(options),
         ("info", sections) => Ok(Reply::text(listing::info(state, sections))),
         ("publish", [HELLO_CHANNEL, hello]) => {
             state.take_hello(hello);
@@ -128,13 +125,11 @@ fn ask(state: &mut State, subcommand: &str, arguments: &[&str]) -> Answer {
             Ok(Reply::Array(listed.collect()))
         }
         ("myid", []) => Ok(bulk(core.run_id.clone())),
-        ("pending-scripts", []) => Ok(Reply::Array(Vec::new())),
         ("flushconfig", []) => {
             core.unsaved = true;
             Ok(status("OK"))
         }
         ("config", words) => settings::config(core, words),
-        ("debug", words) => settings::debug(words),
         ("ckquorum", [name]) => quorum(find(masters.get(*name))?),
         ("is-master-down-by-addr", [host, port, epoch, candidate]) => {
             let (Ok(port), Ok(epoch)) = (port.parse::<u16>(), epoch.parse::<u64>()) else {

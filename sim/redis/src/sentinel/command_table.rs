@@ -14,7 +14,6 @@ pub(crate) struct Command {
 const ADMIN: &[&str] = &["admin"];
 const ALWAYS: &[&str] = &["loading", "stale"];
 const OWN: &[&str] = &["noscript", "loading", "stale"];
-const OTHERS: &[&str] = &["admin", "noscript", "loading", "stale"];
 const LOGIN: &[&str] = &[
     "noscript",
     "loading",
@@ -44,11 +43,7 @@ pub(crate) static COMMANDS: &[Command] = &[
     command("unsubscribe", -1, LISTEN),
 ];
 
-static ACL: &[Command] = &[
-    command("acl|list", 2, OTHERS),
-    command("acl|users", 2, OTHERS),
-    command("acl|whoami", 2, OWN),
-];
+static ACL: &[Command] = &[command("acl|whoami", 2, OWN)];
 
 static CLIENT: &[Command] = &[
     command("client|getname", 2, OWN),
@@ -60,13 +55,11 @@ static COMMAND: &[Command] = &[
     command("command|count", 2, ALWAYS),
     command("command|docs", -2, ALWAYS),
     command("command|info", -2, ALWAYS),
-    command("command|list", -2, ALWAYS),
 ];
 
 static SENTINEL: &[Command] = &[
     command("sentinel|ckquorum", 3, ADMIN),
     command("sentinel|config", -3, ADMIN),
-    command("sentinel|debug", -2, ADMIN),
     command("sentinel|failover", 3, ADMIN),
     command("sentinel|flushconfig", 2, ADMIN),
     command("sentinel|get-master-addr-by-name", 3, ADMIN),
@@ -75,7 +68,6 @@ static SENTINEL: &[Command] = &[
     command("sentinel|masters", 2, ADMIN),
     command("sentinel|monitor", 6, ADMIN),
     command("sentinel|myid", 2, ADMIN),
-    command("sentinel|pending-scripts", 2, ADMIN),
     command("sentinel|remove", 3, ADMIN),
     command("sentinel|replicas", 3, ADMIN),
     command("sentinel|reset", 3, ADMIN),

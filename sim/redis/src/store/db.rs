@@ -138,23 +138,6 @@ impl Db {
         &self.spaces[index]
     }
 
-    /// Exchanges the keys of two databases. Watchers of a key stay, and see a change if the key
-    /// exists in either.
-    pub(crate) fn swap(&mut self, one: usize, other: usize, now_ms: i64) {
-        self.effects.dirty += 1;
-        if one == other {
-            return;
-        }
-        self.provide(one.max(other));
-        let spaces = self.spaces.get_disjoint_mut([one, other]);
-        let [one, other] = spaces.expect("both are there, and they differ");
-        std::mem::swap(&mut one.keys, &mut other.keys);
-        std::mem::swap(&mut one.deadlines, &mut other.deadlines);
-        std::mem::swap(&mut one.bytes, &mut other.bytes);
-        one.changed_hands(&other.keys, now_ms);
-        other.changed_hands(&one.keys, now_ms);
-    }
-
     /// Notes that something happened to a key of the selected database.
     pub(crate) fn event(&mut self, class: Class, event: &'static str, key: &[u8]) {
         self.changes.event(self.selected, class, event, key);

@@ -58,28 +58,6 @@ impl Keyspace {
         }
     }
 
-    /// Marks watched keys after the keys were exchanged for others; `before` has the previous ones
-    /// (`touchAllWatchedKeysInDb`).
-    pub(super) fn changed_hands(&mut self, before: &BTreeMap<Bytes, Entry>, now_ms: i64) {
-        for (key, watchers) in &mut self.watched {
-            let (old, new) = (before.get(key), self.keys.get(key));
-            let expired = new.is_some_and(|entry| entry.is_expired(now_ms));
-            for watcher in watchers
-                .iter_mut()
-                .filter(|_| old.is_some() || new.is_some())
-            {
-                match (watcher.stale, new) {
-                    // An expired key is deleted, or still expired.
-                    (true, None) => watcher.stale = false,
-                    (true, Some(_)) if expired => {}
-                    // An expired key is as good as none.
-                    (false, Some(_)) if expired && old.is_none() => watcher.stale = true,
-                    _ => watcher.dirty = true,
-                }
-            }
-        }
-    }
-
     /// The keys and their values, ordered by name, without expired keys.
     pub(crate) fn iter(&self, now_ms: i64) -> impl Iterator<Item = (&Bytes, &Entry)> {
         self.keys

@@ -1,13 +1,7 @@
-//! Floating-point numbers as Redis reads, adds and writes them.
-//!
-//! Scores are C's `double`. INCRBYFLOAT and HINCRBYFLOAT calculate in `long double`, the
-//! 80-bit format on x86 ([`LongDouble`]). It is emulated here, because the last digits of its
-//! sums are visible.
-
-use std::fmt::Write as _;
+//! Floating-point numbers as Redis reads and writes them: C's `double`.
 
 use rustc_apfloat::Float as _;
-use rustc_apfloat::ieee::{Double, X87DoubleExtended};
+use rustc_apfloat::ieee::Double;
 
 /// `getDoubleFromObject` of `src/object.c`: C's `strtod`, which must read all of the text;
 /// NaN is invalid.
@@ -119,112 +113,6 @@ fn without_trailing_zeros(text: &str) -> &str {
     }
 }
 
-/// C's `long double` on x86.
-#[derive(Copy, Clone)]
-pub(crate) struct LongDouble(X87DoubleExtended);
-
-impl LongDouble {
-    pub(crate) const ZERO: LongDouble = LongDouble(X87DoubleExtended::ZERO);
-
-    /// `string2ld` of `src/util.c`: `strtold`, which must read all of the text; NaN is
-    /// invalid.
-    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
-        let text = number_text(text)?;
-        let number = match hexadecimal(text) {
-            None => text,
-            Some(ref text) => return parse_extended(text),
-        };
-        if names_infinity(number) {
-            let infinity = X87DoubleExtended::INFINITY;
-            return Some(LongDouble(match number.starts_with('-') {
-                true => -infinity,
-                false => infinity,
-            }));
-        }
-        parse_extended(number)
-    }
-
-    /// The sum, rounded as the x87 rounds it.
-    pub(crate) fn plus(self, other: LongDouble) -> LongDouble {
-        LongDouble((self.0 + other.0).value)
-    }
-
-    pub(crate) fn is_finite(self) -> bool {
-        self.0.is_finite()
-    }
-
-    /// `%.17Lf` without trailing zeros: `ld2string` with `LD_STR_HUMAN`.
-    pub(crate) fn human(self) -> String {
-        let bits = self.0.to_bits();
-        let mantissa = bits as u64;
-        let exponent = ((bits >> 64) & 0x7fff) as i32 - 16383 - 63;
-        let negative = bits >> 79 & 1 == 1;
-        let digits = match exponent {
-            0.. => format!("{}.0", shifted_left(mantissa, exponent as u32)),
-            _ => seventeen_decimals(mantissa, exponent.unsigned_abs()),
-        };
-        let digits = without_trailing_zeros(&digits);
-        match digits {
-            "0" => "0".to_owned(),
-            _ if negative => format!("-{digits}"),
-            _ => digits.to_owned(),
-        }
-    }
-}
-
-fn parse_extended(text: &str) -> Option<LongDouble> {
-    let text = text.strip_prefix('+').unwrap_or(text);
-    let number: X87DoubleExtended = text.parse().ok()?;
-    let out_of_range = number.is_infinite() || (number.is_zero() && has_nonzero_digit(text));
-    (!number.is_nan() && !out_of_range).then_some(LongDouble(number))
-}
-
-/// `mantissa / 2^shift`, rounded half to even at 17 decimals.
-fn seventeen_decimals(mantissa: u64, shift: u32) -> String {
-    const SCALE: u128 = 100_000_000_000_000_000;
-    // Below 2^64 · 2^57, so it does not overflow.
-    let scaled = u128::from(mantissa) * SCALE;
-    let rounded = if shift >= 128 {
-        0
-    } else {
-        let (whole, rest) = (scaled >> shift, scaled & ((1 << shift) - 1));
-        let half = 1_u128 << (shift - 1);
-        let up = rest > half || (rest == half && whole & 1 == 1);
-        whole + u128::from(up)
-    };
-    format!("{}.{:017}", rounded / SCALE, rounded % SCALE)
-}
-
-/// `mantissa · 2^shift` in decimal.
-fn shifted_left(mantissa: u64, shift: u32) -> String {
-    const BASE: u64 = 1_000_000_000;
-    // Least significant part first.
-    let mut parts = vec![
-        mantissa % BASE,
-        mantissa / BASE % BASE,
-        mantissa / BASE / BASE,
-    ];
-    for _ in 0..shift {
-        let mut carry = 0;
-        for part in &mut parts {
-            let doubled = *part * 2 + carry;
-            *part = doubled % BASE;
-            carry = doubled / BASE;
-        }
-        if carry > 0 {
-            parts.push(carry);
-        }
-    }
-    let mut text = String::new();
-    for part in parts.iter().rev() {
-        let _ = write!(text, "{part:09}");
-    }
-    match text.trim_start_matches('0') {
-        "" => "0".to_owned(),
-        digits => digits.to_owned(),
-    }
-}
-
 /// The text of a possible number in C, without forms that C and Rust read differently, except
 /// hexadecimal numbers.
 fn number_text(text: &[u8]) -> Option<&str> {
@@ -283,20 +171,6 @@ mod tests {
     }
 
     #[test]
-    fn sums_match_80_bit_long_doubles() {
-        let sum = |one: &str, other: &str| {
-            let read = |text: &str| LongDouble::parse(text.as_bytes()).expect("it is a number");
-            read(one).plus(read(other)).human()
-        };
-        assert_eq!(sum("0.1", "0.2"), "0.3");
-        assert_eq!(sum("3.0e3", "200"), "3200");
-        assert_eq!(sum("1", "-1"), "0");
-        assert_eq!(sum("-0.5", "0.25"), "-0.25");
-        assert_eq!(sum("1e30", "0"), "1000000000000000000024696061952");
-        assert_eq!(sum("0x1p4", "0"), "16");
-    }
-
-    #[test]
     fn invalid_numbers_are_rejected() {
         for text in [
             "", " 1", "1 ", "x", "1x", "nan", "-nan", "1e", "--1", "1e400", "1e-400",
@@ -329,8 +203,6 @@ mod tests {
             &format!("0.{digits}e-6000"),
         ] {
             let text = text.as_bytes();
-            let human = LongDouble::parse(text).map(LongDouble::human);
-            assert!(human.is_none_or(|text| text.len() < 5000));
             assert!(parse_f64(text).is_none_or(|number| !number.is_nan()));
             assert!(prefix(text).is_none_or(|(_, len)| len <= text.len()));
         }

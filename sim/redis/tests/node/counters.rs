@@ -86,14 +86,6 @@ fn tracked_keys_are_counted() {
         server.info("stats", "tracking_total_items"),
         "tracking_total_items:3"
     );
-    for client in [0, 1] {
-        server.say(client, "CLIENT TRACKING off");
-        server.say(client, "CLIENT TRACKING on BCAST PREFIX p PREFIX q");
-    }
-    assert_eq!(
-        server.info("stats", "tracking_total_prefixes"),
-        "tracking_total_prefixes:2"
-    );
 }
 
 #[test]

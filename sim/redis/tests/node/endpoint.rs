@@ -283,7 +283,6 @@ fn names_that_a_client_keeps_count_until_it_gives_them_up() {
         ("SUBSCRIBE", "UNSUBSCRIBE\r\n"),
         ("PSUBSCRIBE", "PUNSUBSCRIBE\r\n"),
         ("WATCH", "UNWATCH\r\n"),
-        ("CLIENT TRACKING on BCAST PREFIX", "CLIENT TRACKING off\r\n"),
     ] {
         let mut endpoint = endpoint(&[]);
         let client = accept_reading(&mut endpoint);

@@ -318,8 +318,8 @@ fn failover_continues_in_the_selected_database_of_the_stream() {
     cluster.say("n1", "FAILOVER");
     cluster.sleep(2000);
     cluster.say("n2", "SELECT 5");
-    assert_eq!(cluster.say("n2", "APPEND k x"), ":2\r\n");
-    assert_eq!(cluster.say("n1", "GET k"), "$2\r\n1x\r\n");
+    assert_eq!(cluster.say("n2", "INCR k"), ":2\r\n");
+    assert_eq!(cluster.say("n1", "GET k"), "$1\r\n2\r\n");
 }
 
 #[test]

@@ -104,40 +104,6 @@ fn scan_of_unchanged_data_returns_each_element_once() {
 }
 
 #[test]
-fn seed_determines_the_draws_of_a_node() {
-    let draws = |seed| {
-        let mut client = Client::new(seed);
-        client.send("SADD s a b c d e f g h i j");
-        client.send("MSET k1 1 k2 1 k3 1 k4 1 k5 1");
-        let mut drawn = Vec::new();
-        for _ in 0..20 {
-            drawn.extend(client.send("SRANDMEMBER s"));
-            drawn.extend(client.send("SRANDMEMBER s -3"));
-            drawn.extend(client.send("RANDOMKEY"));
-        }
-        drawn.extend(client.send("SPOP s 5"));
-        drawn
-    };
-    assert_eq!(draws(1), draws(1));
-    assert_ne!(draws(1), draws(2));
-}
-
-#[test]
-fn members_are_drawn_uniformly() {
-    let mut client = Client::new(0);
-    client.send("SADD s a b c d e");
-    let drawn = client.send("SRANDMEMBER s -10000");
-    for member in ["a", "b", "c", "d", "e"] {
-        let times = drawn.iter().filter(|other| *other == member).count();
-        // 2000 are expected, with a standard deviation of 40.
-        assert!((1800..2200).contains(&times), "{member}: {times}");
-    }
-    assert_eq!(client.send("SRANDMEMBER s 3").len(), 3);
-    let distinct: BTreeSet<String> = client.send("SRANDMEMBER s 4").into_iter().collect();
-    assert_eq!(distinct.len(), 4);
-}
-
-#[test]
 fn sets_of_strings_keep_the_order_of_their_members() {
     let mut client = Client::new(0);
     client.send("SADD s z y x");

@@ -15,7 +15,7 @@ use crate::pair::Pair;
 use crate::requests;
 use crate::wire::Likeness;
 
-files!("cases": databases, diagnostics, encodings, expiry, hashes, keys, lists, scripting, server, sets, string_parts, strings, transactions, zsets);
+files!("cases": databases, diagnostics, encodings, expiry, hashes, keys, lists, scripting, server, sets, strings, transactions, zsets);
 
 fn check(cases: &[&str]) {
     let mut pair = Pair::start(2);

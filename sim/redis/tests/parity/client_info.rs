@@ -62,7 +62,6 @@ fn own_line_ends_and_shows_the_running_command() {
          CLIENT INFO
          SELECT 3
          CLIENT INFO
-         CLIENT NO-EVICT on
          CLIENT LIST"]);
 }
 

@@ -170,7 +170,7 @@ fn calls_and_errors_are_counted() {
         "get a\nGeT a\nclient id\nobject encoding a\nSETNX a 1",
         "CONFIG SET min-replicas-to-write 1\nSET a 1\nMULTI\nSET a 1\nEXEC\nEVAL \"return redis.call('set','a',1)\" 0\nCONFIG SET min-replicas-to-write 0",
         "EVAL \"local e = redis.pcall('incr', 'a') return redis.call('incr', 'a')\" 0",
-        "LMPOP 1 a LEFT\nBLPOP a 0",
+        "LPOP a\nBLPOP a 0",
     ] {
         for line in std::iter::once("CONFIG RESETSTAT").chain(case.lines()) {
             let (connection, line) = match line.strip_prefix("2: ") {

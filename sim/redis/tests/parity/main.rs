@@ -19,7 +19,6 @@ macro_rules! files {
 mod absent;
 mod busy;
 mod cases;
-mod categories;
 mod client_info;
 mod command_flags;
 mod databases;

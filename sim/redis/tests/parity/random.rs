@@ -75,7 +75,7 @@ fn any_sequence_of_commands_causes_the_notifications_of_redis_for_its_own_client
         return;
     }
     // Redis sends events of these commands in the middle of their replies.
-    let tell_amid = ["ZPOP", "ZMPOP", "MGET"];
+    let tell_amid = ["MGET"];
     let commands = commands::any().prop_filter("no event amid a reply", move |command| {
         !tell_amid.iter().any(|name| command.starts_with(name))
     });
@@ -131,7 +131,7 @@ fn likeness(command: &[u8]) -> Likeness {
         // Relative to when it ran.
         b"TTL" | b"PTTL" | b"EXPIRETIME" | b"PEXPIRETIME" => Likeness::Within(2000),
         // In no order.
-        b"SMEMBERS" | b"SPOP" | b"SRANDMEMBER" | b"KEYS" | b"SCAN" | b"SSCAN" => Likeness::Sorted,
+        b"SMEMBERS" | b"KEYS" | b"SCAN" | b"SSCAN" => Likeness::Sorted,
         // May have any of these among its replies.
         b"EXEC" => Likeness::Loose(2000),
         _ => Likeness::Bytes,

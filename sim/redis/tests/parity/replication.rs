@@ -239,66 +239,24 @@ fn master_propagates_the_same_commands_as_redis() {
             "PERSIST s",
             "PERSIST s",
         ],
-        &[
-            "EXPIRE s -1",
-            "EXPIRE s -1",
-            "GETEX plain PX 90000",
-            "GETEX plain PERSIST",
-            "GETEX plain",
-        ],
-        &[
-            "INCR i",
-            "INCRBY i 5",
-            "INCRBYFLOAT i 0.5",
-            "HINCRBYFLOAT h2 f 1.5",
-            "HSET h2 f v",
-        ],
+        &["EXPIRE s -1", "EXPIRE s -1"],
+        &["INCR i", "INCRBY i 5", "HSET h2 f v"],
         &[
             "SADD s1 a",
-            "SPOP s1",
             "SADD s1 a b",
-            "SPOP s1 5",
             "RPUSH l a b",
             "BLPOP l 0",
             "LMOVE l l2 LEFT RIGHT",
         ],
         &["ZADD z 1 a", "ZADD z 1 a", "ZREM z a", "ZREM z a"],
-        &[
-            "RPUSH l a b c",
-            "LMPOP 2 nope l LEFT COUNT 10",
-            "RPUSH l a b c",
-            "LMPOP 1 l RIGHT",
-            "BLMPOP 0 1 l LEFT COUNT 1",
-            "BLMPOP 0 1 l LEFT COUNT 7",
-            "ZADD z 1 a 2 b 3 c",
-            "ZMPOP 1 z MIN",
-            "ZMPOP 1 z MAX COUNT 9",
-            "ZADD z 1 a 2 b 3 c",
-            "BZMPOP 0 2 nope z MIN COUNT 2",
-            "BZMPOP 0 1 z MAX COUNT 2",
-        ],
-        &[
-            "PUBLISH c x",
-            "SPUBLISH c x",
-            "GET k",
-            "FLUSHALL",
-            "FLUSHALL",
-        ],
+        &["PUBLISH c x", "GET k", "FLUSHALL", "FLUSHALL"],
         &[
             "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "MULTI", "SET a 1", "EXEC", "MULTI",
             "GET a", "EXEC",
         ],
         &[chosen, unheard, anew],
         &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
-        &[
-            "INCR x",
-            "APPEND x 1",
-            "SETRANGE x 0 2",
-            "RENAME x y",
-            "COPY y x",
-            "MSET a 1 b 2",
-            "MSETNX a 1 c 2",
-        ],
+        &["INCR x", "MSET a 1 b 2", "MSETNX a 1 c 2"],
     ] {
         for line in lines {
             masters.say(line);
@@ -312,11 +270,7 @@ fn master_propagates_the_same_commands_as_redis() {
 fn unblocked_client_takes_the_available_elements() {
     let mut masters = Masters::start();
     for (waiting, line) in [
-        ("BLMPOP 0 1 l LEFT COUNT 9", "RPUSH l a b"),
-        ("BLMPOP 0 1 l RIGHT COUNT 1", "RPUSH l a b"),
         ("BLPOP new 0", "RPUSH new a b"),
-        ("BZMPOP 0 1 z MIN COUNT 9", "ZADD z 1 a 2 b"),
-        ("BZMPOP 0 1 z MAX", "ZADD z 1 a 2 b"),
         ("BRPOPLPUSH p m 0", "RPUSH p a b"),
         ("BLMOVE n m RIGHT LEFT 0", "RPUSH n a b"),
     ] {
@@ -365,14 +319,6 @@ fn the_stream_selects_the_database_of_each_command() {
         &[
             "SELECT 3", "SET a 1", "GET a", "SELECT 4", "GET a", "INCR b",
         ][..],
-        &[
-            "SELECT 3",
-            "MOVE b 5",
-            "SELECT 4",
-            "MOVE b 5",
-            "COPY b b DB 6",
-        ],
-        &["SET c 1", "COPY c d DB 7", "SWAPDB 4 4", "SWAPDB 4 5"],
         &["SELECT 12", "FLUSHDB", "SET x 1", "FLUSHDB", "FLUSHALL"],
         &[
             "SELECT 2", "MULTI", "SELECT 3", "SET a 1", "SELECT 4", "SET a 1", "EXEC", "SET b 1",
@@ -398,7 +344,6 @@ fn the_stream_selects_the_database_of_each_command() {
     // A key of another database expires.
     masters.clock.pass(Duration::from_millis(30));
     masters.say("SET a 1");
-    masters.say("MOVE a 0");
     let (real, fake) = masters.streams();
     assert_eq!(commands(&fake), commands(&real));
     // A client that waits is served in its database.
@@ -406,12 +351,10 @@ fn the_stream_selects_the_database_of_each_command() {
     masters.tell_waiter("SELECT 11");
     masters.wait("BLPOP l 0");
     masters.say("RPUSH l x");
-    masters.say("MOVE l 11");
     let (real, fake) = masters.streams();
     assert_eq!(commands(&fake), commands(&real));
     masters.wait("BLMOVE l m LEFT LEFT 0");
     masters.say("RPUSH l x");
-    masters.say("SWAPDB 11 10");
     let (real, fake) = masters.streams();
     assert_eq!(commands(&fake), commands(&real));
 }

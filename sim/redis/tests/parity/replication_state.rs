@@ -335,8 +335,8 @@ fn story(pair: &mut impl Pair) -> Vec<String> {
     pair.say(0, "SET over v PX 1");
     pair.say(0, "WAIT 1 5000");
     pair.pass();
-    let drawn = [(1, "GET over"), (1, "RANDOMKEY"), (1, "DBSIZE")];
-    told.say(pair, "a key that is over is drawn on a replica", &drawn);
+    let drawn = [(1, "GET over"), (1, "SCAN 0"), (1, "DBSIZE")];
+    told.say(pair, "a key that is over is hidden on a replica", &drawn);
     pair.say(0, "DEBUG SET-ACTIVE-EXPIRE 1");
 
     let needs = [

@@ -344,8 +344,6 @@ fn scripts_may_speak_resp3() {
         "return tostring(redis.call('zscore', 'z', 'm').double)",
         "return redis.call('zrange', 'z', 0, -1, 'withscores')",
         "local r = redis.call('zrange', 'z', 0, -1, 'withscores') return {#r, #r[1], r[1][1], r[1][2].double}",
-        "local r = redis.call('zpopmin', 'z') return {#r, r[1], r[2].double}",
-        "local r = redis.call('zpopmin', 'z', 1) return {#r, #r[1]}",
         "return tostring(redis.call('get', 'nope'))",
         "return redis.call('get', 'nope')",
         "return redis.call('mget', 'nope', KEYS[1])",

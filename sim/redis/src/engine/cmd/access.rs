@@ -75,17 +75,6 @@ impl Call<'_> {
         self.notify(class, event, key);
     }
 
-    /// Like [`Call::changed_by`], for a command that first notifies of the removed elements, then
-    /// replies, and only then checks whether the key is empty.
-    pub(in crate::engine) fn drawn_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
-        self.notify(class, event, key);
-        self.reply_goes_here();
-        if self.state.db.remove_if_empty(key) {
-            self.notify(Class::Generic, "del", key);
-        }
-        self.state.db.touch(key);
-    }
-
     /// Sets a key to a string, without a time to live.
     pub(in crate::engine) fn set_string(&mut self, key: &[u8], text: impl Into<Bytes>) {
         let entry = Entry::new(Value::String(text.into()), None);

@@ -1,5 +1,5 @@
 //! BLPOP and its relatives. If an element is available, they run as the commands that do not
-//! block (LPOP, LMOVE, ZPOPMIN, …).
+//! block (LPOP, LMOVE, …).
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ pub(in crate::engine) enum Taken {
 impl Want {
     /// Takes the requested elements from a key, if there are any.
     pub(in crate::engine) fn take(&self, call: &mut Call<'_>, key: &[u8]) -> Taken {
-        let Reply::Integer(available @ 1..) = run(call, &[self.count(), key]) else {
+        let Reply::Integer(1..) = run(call, &[b"llen", key]) else {
             return Taken::Nothing;
         };
         Taken::Reply(match self {
@@ -28,30 +28,8 @@ impl Want {
                 let element = run(call, &[name.as_bytes(), key]);
                 Reply::Array(vec![Reply::bulk(key), element])
             }
-            Want::Member(name) => match run(call, &[name.as_bytes(), key]) {
-                Reply::Array(mut member) => {
-                    member.insert(0, Reply::bulk(key));
-                    Reply::Array(member)
-                }
-                other => other,
-            },
             Want::Move([to, from_end, to_end]) => run(call, &[b"lmove", key, to, from_end, to_end]),
             Want::Rotate(to) => run(call, &[b"rpoplpush", key, to]),
-            Want::Several(name, most) => {
-                // The propagated command has the actual number of elements, not the requested one.
-                let count = (*most).min(available as usize).to_string();
-                let taken = match run(call, &[name.as_bytes(), key, count.as_bytes()]) {
-                    // With scores, each pair is an array of its own in RESP2 too.
-                    Reply::Pairs(pairs) => Reply::Array(
-                        pairs
-                            .into_iter()
-                            .map(|pair| Reply::Array(<[Reply; 2]>::from(pair).to_vec()))
-                            .collect(),
-                    ),
-                    taken => taken,
-                };
-                Reply::Array(vec![Reply::bulk(key), taken])
-            }
         })
     }
 
@@ -59,18 +37,7 @@ impl Want {
     pub(in crate::engine) fn nothing(&self) -> Reply {
         match self {
             Want::Move(_) | Want::Rotate(_) => Reply::Nil,
-            Want::Element(_) | Want::Member(_) | Want::Several(..) => Reply::NilArray,
-        }
-    }
-
-    /// The command that counts the available elements.
-    fn count(&self) -> &'static [u8] {
-        match self {
-            Want::Element(_)
-            | Want::Move(_)
-            | Want::Rotate(_)
-            | Want::Several("lpop" | "rpop", _) => b"llen",
-            Want::Member(_) | Want::Several(..) => b"zcard",
+            Want::Element(_) => Reply::NilArray,
         }
     }
 }
@@ -108,16 +75,6 @@ pub(in crate::engine) fn brpop(call: &mut Call<'_>) -> Answer {
     take_from_keys(call, Want::Element("rpop"))
 }
 
-/// `BZPOPMIN key [key …] timeout`.
-pub(in crate::engine) fn bzpopmin(call: &mut Call<'_>) -> Answer {
-    take_from_keys(call, Want::Member("zpopmin"))
-}
-
-/// `BZPOPMAX key [key …] timeout`.
-pub(in crate::engine) fn bzpopmax(call: &mut Call<'_>) -> Answer {
-    take_from_keys(call, Want::Member("zpopmax"))
-}
-
 /// `BLMOVE source destination LEFT | RIGHT LEFT | RIGHT timeout`.
 pub(in crate::engine) fn blmove(call: &mut Call<'_>) -> Answer {
     let end = |word: &[u8]| match word.to_ascii_lowercase().as_slice() {
@@ -145,38 +102,6 @@ pub(in crate::engine) fn brpoplpush(call: &mut Call<'_>) -> Answer {
     let (from, to) = (&call.args[1..2], Bytes::copy_from_slice(call.args[2]));
     take_or_wait(call, from, Want::Rotate(to), until_ms)
 }
-
-/// `BLMPOP timeout numkeys key [key …] LEFT | RIGHT [COUNT count]`.
-pub(in crate::engine) fn blmpop(call: &mut Call<'_>) -> Answer {
-    let until_ms = deadline(call, call.args[1])?;
-    let (keys, want) = several(&call.args[2..], LIST_ENDS)?;
-    take_or_wait(call, keys, want, until_ms)
-}
-
-/// `BZMPOP timeout numkeys key [key …] MIN | MAX [COUNT count]`.
-pub(in crate::engine) fn bzmpop(call: &mut Call<'_>) -> Answer {
-    let until_ms = deadline(call, call.args[1])?;
-    let (keys, want) = several(&call.args[2..], SCORE_ENDS)?;
-    take_or_wait(call, keys, want, until_ms)
-}
-
-/// `LMPOP numkeys key [key …] LEFT | RIGHT [COUNT count]`: does not wait.
-pub(in crate::engine) fn lmpop(call: &mut Call<'_>) -> Answer {
-    let (keys, want) = several(&call.args[1..], LIST_ENDS)?;
-    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
-}
-
-/// `ZMPOP numkeys key [key …] MIN | MAX [COUNT count]`: does not wait.
-pub(in crate::engine) fn zmpop(call: &mut Call<'_>) -> Answer {
-    let (keys, want) = several(&call.args[1..], SCORE_ENDS)?;
-    Ok(take_from_first(call, keys, &want).unwrap_or(Reply::NilArray))
-}
-
-/// The words for the two ends to take several elements from, and the commands for them.
-type Ends = [(&'static str, &'static str); 2];
-const LIST_ENDS: Ends = [("left", "lpop"), ("right", "rpop")];
-const SCORE_ENDS: Ends = [("min", "zpopmin"), ("max", "zpopmax")];
-
 fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
     let args = call.args;
     let (keys, timeout) = (&args[1..args.len() - 1], args[args.len() - 1]);
@@ -184,30 +109,9 @@ fn take_from_keys(call: &mut Call<'_>, want: Want) -> Answer {
     take_or_wait(call, keys, want, until_ms)
 }
 
-/// Parses `numkeys key [key …] end [COUNT count]`.
-fn several<'a>(words: &'a [&'a [u8]], ends: Ends) -> Result<(&'a [&'a [u8]], Want), Error> {
-    let positive = |word: &[u8], refusal: &'static str| {
-        let number = integer(word).ok().and_then(|n| usize::try_from(n).ok());
-        number.filter(|n| *n > 0).ok_or(Error::of(refusal))
-    };
-    let count = positive(words[0], "ERR numkeys should be greater than 0")?;
-    let (keys, rest) = words[1..].split_at_checked(count).ok_or(SYNTAX)?;
-    let (end, most) = match rest {
-        [end] => (end, 1),
-        [end, option, most] if option.eq_ignore_ascii_case(b"count") => {
-            (end, positive(most, "ERR count should be greater than 0")?)
-        }
-        _ => return Err(SYNTAX),
-    };
-    let mut ends = ends.iter();
-    let end = ends.find(|(word, _)| end.eq_ignore_ascii_case(word.as_bytes()));
-    let (_, command) = end.ok_or(SYNTAX)?;
-    Ok((keys, Want::Several(command, most)))
-}
-
 fn take_from_first(call: &mut Call<'_>, keys: &[&[u8]], want: &Want) -> Option<Reply> {
     for key in keys {
-        if let wrong @ Reply::Error(_) = run(call, &[want.count(), key]) {
+        if let wrong @ Reply::Error(_) = run(call, &[b"llen", key]) {
             return Some(wrong);
         }
         if let Taken::Reply(reply) = want.take(call, key) {

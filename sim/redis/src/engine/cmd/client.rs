@@ -1,4 +1,4 @@
-//! CLIENT: names, lists, kills, pauses, unblocks and silences connections (`src/networking.c`).
+//! CLIENT: names, lists, kills, pauses and unblocks connections (`src/networking.c`).
 //! Its subcommands for client-side caching are in `tracking`.
 
 use bytes::Bytes;
@@ -10,8 +10,7 @@ use crate::engine::command::Call;
 use crate::engine::pause::{Pause, Whom};
 use crate::engine::state::State;
 use crate::engine::state::session::valid_name;
-use crate::engine::state::session::{Addresses, Closing, Eviction, Peer, Replies, Session};
-use crate::engine::tracking::Mode;
+use crate::engine::state::session::{Addresses, Closing, Peer, Session};
 use crate::wire::reply::{Answer, Error, Reply, Resp};
 
 /// `CLIENT ID`.
@@ -164,30 +163,6 @@ pub(in crate::engine) fn unblock(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(waited.into()))
 }
 
-/// `CLIENT REPLY ON | OFF | SKIP`.
-pub(in crate::engine) fn reply(call: &mut Call<'_>) -> Answer {
-    let off = call.session().replies == Replies::Off;
-    let (replies, reply) = match call.args[2].to_ascii_lowercase().as_slice() {
-        b"on" => (Replies::On, Reply::OK),
-        b"off" => (Replies::Off, Reply::NONE),
-        b"skip" if off => (Replies::Off, Reply::NONE),
-        b"skip" => (Replies::SkipNext, Reply::NONE),
-        _ => return Err(SYNTAX),
-    };
-    call.session().replies = replies;
-    Ok(reply)
-}
-
-/// `CLIENT NO-EVICT ON | OFF`: without effect, since no client is ever evicted.
-pub(in crate::engine) fn no_evict(call: &mut Call<'_>) -> Answer {
-    call.session().eviction = match call.args[2].to_ascii_lowercase().as_slice() {
-        b"on" => Eviction::Refused,
-        b"off" => Eviction::Allowed,
-        _ => return Err(SYNTAX),
-    };
-    Ok(Reply::OK)
-}
-
 /// Selects the clients that CLIENT LIST shows, or CLIENT KILL kills.
 #[derive(Default)]
 struct Filter {
@@ -276,14 +251,14 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
     let idle_s = wall_us.saturating_sub(session.active_us) / 1_000_000;
     let queue = session.transaction.as_ref().map(|it| it.queue.len());
     let queued = queue.or(session.executing).map_or(-1, |len| len as i64);
-    let redirect = session.tracking.as_ref().map_or(-1, |t| t.redirect as i64);
+    let redirect = if session.tracking.is_some() { 0 } else { -1 };
     let protocol = match session.resp {
         Resp::V2 => 2,
         Resp::V3 => 3,
     };
     format!(
         "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db={} \
-         sub={} psub={} ssub={} multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
+         sub={} psub={} ssub=0 multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
          rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
          redir={redirect} resp={protocol}\n",
         session.id,
@@ -292,14 +267,12 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
         session.db,
         session.subscriptions.channels.len(),
         session.subscriptions.patterns.len(),
-        session.subscriptions.shard_channels.len(),
         session.query_bytes,
         session.last_command,
     )
 }
 
 fn flags(state: &State, session: &Session) -> String {
-    let tracking = session.tracking.as_ref();
     let is_in_transaction = session.transaction.is_some() || session.executing.is_some();
     let is_touched = |(db, key): &(usize, Bytes)| {
         let space = state.db.space(*db);
@@ -312,15 +285,9 @@ fn flags(state: &State, session: &Session) -> String {
         ('P', session.subscriptions.any()),
         ('x', is_in_transaction),
         ('b', session.blocked.is_some() || session.postponed),
-        ('t', tracking.is_some()),
-        ('R', tracking.is_some_and(|t| t.broken)),
-        (
-            'B',
-            tracking.is_some_and(|t| matches!(t.mode, Mode::Broadcast(_))),
-        ),
+        ('t', session.tracking.is_some()),
         ('d', session.watched.iter().any(is_touched)),
         ('c', session.closing.is_some()),
-        ('e', session.eviction == Eviction::Refused),
     ];
     let set = letters
         .iter()

@@ -2,12 +2,11 @@
 
 use bytes::Bytes;
 
-use super::{NOT_A_FLOAT, float_reply, integer, map};
+use super::{integer, map};
 use crate::engine::command::Call;
 use crate::engine::errors::wrong_arity;
 use crate::store::changes::Class;
 use crate::store::value::Hash;
-use crate::wire::float::LongDouble;
 use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};
 
@@ -110,11 +109,6 @@ pub(in crate::engine) fn hexists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(field(call)?.is_some().into()))
 }
 
-/// `HSTRLEN key field`: the length of the value in bytes.
-pub(in crate::engine) fn hstrlen(call: &mut Call<'_>) -> Answer {
-    Ok(Reply::Integer(field(call)?.map_or(0, Bytes::len) as i64))
-}
-
 /// `HLEN key`.
 pub(in crate::engine) fn hlen(call: &mut Call<'_>) -> Answer {
     let hash = call.read::<Hash>(call.args[1])?;
@@ -139,22 +133,6 @@ pub(in crate::engine) fn hincrby(call: &mut Call<'_>) -> Answer {
         .ok_or(Error::of("ERR increment or decrement would overflow"))?;
     set_field(call, "hincrby", new.to_string())?;
     Ok(Reply::Integer(new))
-}
-
-/// `HINCRBYFLOAT key field increment`.
-pub(in crate::engine) fn hincrbyfloat(call: &mut Call<'_>) -> Answer {
-    let increment = LongDouble::parse(call.args[3]).ok_or(NOT_A_FLOAT)?;
-    if !increment.is_finite() {
-        return Err(Error::of("ERR value is NaN or Infinity"));
-    }
-    let old = match field(call)? {
-        Some(text) => LongDouble::parse(text).ok_or(Error::of("ERR hash value is not a float"))?,
-        None => LongDouble::ZERO,
-    };
-    let (text, reply) = float_reply(old.plus(increment))?;
-    call.propagate_as(&[b"HSET", call.args[1], call.args[2], &text]);
-    set_field(call, "hincrbyfloat", text)?;
-    Ok(reply)
 }
 
 fn set_field(

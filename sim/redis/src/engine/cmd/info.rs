@@ -147,7 +147,7 @@ fn stats(state: &State, _: u64, text: &mut String) {
         text,
         "total_commands_processed:{}\r\nsync_full:{}\r\nsync_partial_ok:{}\r\n\
          sync_partial_err:{}\r\nexpired_keys:{}\r\nevicted_keys:{}\r\ntracking_total_keys:{}\r\n\
-         tracking_total_items:{}\r\ntracking_total_prefixes:{}\r\ntotal_error_replies:{}\r\n",
+         tracking_total_items:{}\r\ntracking_total_prefixes:0\r\ntotal_error_replies:{}\r\n",
         stats.commands_processed,
         stats.full_syncs,
         stats.partial_syncs,
@@ -156,7 +156,6 @@ fn stats(state: &State, _: u64, text: &mut String) {
         state.db.evicted_keys,
         tracked.keys,
         tracked.items,
-        tracked.prefixes,
         stats.error_replies,
     );
 }

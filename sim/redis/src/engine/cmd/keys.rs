@@ -12,14 +12,6 @@ pub(in crate::engine) fn exists(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Integer(found.count() as i64))
 }
 
-/// `TOUCH key [key …]`: like EXISTS, but counts as an access.
-pub(in crate::engine) fn touch(call: &mut Call<'_>) -> Answer {
-    let now_ms = call.now_ms();
-    let names = call.args[1..].iter();
-    let found = names.filter(|key| call.state.db.get(key, now_ms).is_some());
-    Ok(Reply::Integer(found.count() as i64))
-}
-
 /// `DBSIZE`: includes expired keys that have not been deleted yet.
 pub(in crate::engine) fn dbsize(call: &mut Call<'_>) -> Answer {
     call.state.run_due_cycles(call.wall_us);

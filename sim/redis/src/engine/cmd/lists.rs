@@ -19,22 +19,6 @@ pub(in crate::engine) fn rpush(call: &mut Call<'_>) -> Answer {
     push_all(call, End::Right)
 }
 
-/// `LPUSHX key element [element …]`: only if the list exists.
-pub(in crate::engine) fn lpushx(call: &mut Call<'_>) -> Answer {
-    match call.read::<List>(call.args[1])? {
-        Some(_) => push_all(call, End::Left),
-        None => Ok(Reply::Integer(0)),
-    }
-}
-
-/// `RPUSHX key element [element …]`: only if the list exists.
-pub(in crate::engine) fn rpushx(call: &mut Call<'_>) -> Answer {
-    match call.read::<List>(call.args[1])? {
-        Some(_) => push_all(call, End::Right),
-        None => Ok(Reply::Integer(0)),
-    }
-}
-
 fn push_all(call: &mut Call<'_>, end: End) -> Answer {
     let (key, elements) = (call.args[1], &call.args[2..]);
     let list = call.edit_or_create::<List>(key)?;
@@ -130,19 +114,6 @@ pub(in crate::engine) fn lindex(call: &mut Call<'_>) -> Answer {
     Ok(Reply::bulk_or_nil(at.map(|at| list[at].clone())))
 }
 
-/// `LSET key index element`.
-pub(in crate::engine) fn lset(call: &mut Call<'_>) -> Answer {
-    let (key, index, element) = (call.args[1], call.args[2], call.args[3]);
-    let list = call
-        .edit::<List>(key)?
-        .ok_or(Error::of("ERR no such key"))?;
-    let at = position(integer(index)?, list.len()).ok_or(Error::of("ERR index out of range"))?;
-    list[at] = Bytes::copy_from_slice(element);
-    call.reply_goes_here();
-    call.changed_by(Class::List, "lset", key);
-    Ok(Reply::OK)
-}
-
 /// The position of an index in a list of this length, if it is in range.
 fn position(index: i64, len: usize) -> Option<usize> {
     let at = if index < 0 {
@@ -163,18 +134,35 @@ pub(in crate::engine) fn lrange(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(elements.cloned().map(Reply::Bulk).collect()))
 }
 
-/// `LTRIM key start stop`: keeps only these elements.
-pub(in crate::engine) fn ltrim(call: &mut Call<'_>) -> Answer {
-    let key = call.args[1];
-    let (start, stop) = (integer(call.args[2])?, integer(call.args[3])?);
+/// `LREM key count element`: removes up to `count` matches, all for 0, from the tail if negative;
+/// returns the number removed.
+pub(in crate::engine) fn lrem(call: &mut Call<'_>) -> Answer {
+    let (key, element) = (call.args[1], call.args[3]);
+    let count = integer(call.args[2])?;
     let Some(list) = call.edit::<List>(key)? else {
-        return Ok(Reply::OK);
+        return Ok(Reply::Integer(0));
     };
-    let kept = slice(start, stop, list.len());
-    list.truncate(kept.end);
-    list.drain(..kept.start.min(list.len()));
-    call.changed_by(Class::List, "ltrim", key);
-    Ok(Reply::OK)
+    let most = match count {
+        0 => usize::MAX,
+        count => count.unsigned_abs() as usize,
+    };
+    let from_tail = count < 0;
+    if from_tail {
+        list.make_contiguous().reverse();
+    }
+    let mut removed = 0;
+    list.retain(|other| {
+        let remove = removed < most && other == element;
+        removed += usize::from(remove);
+        !remove
+    });
+    if from_tail {
+        list.make_contiguous().reverse();
+    }
+    if removed > 0 {
+        call.changed_by(Class::List, "lrem", key);
+    }
+    Ok(Reply::Integer(removed as i64))
 }
 
 /// `LMOVE source destination LEFT | RIGHT LEFT | RIGHT`: the element that was moved.

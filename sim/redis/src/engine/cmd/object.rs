@@ -2,8 +2,6 @@
 
 use crate::engine::command::Call;
 use crate::store::keyspace::Entry;
-use crate::store::value::Value;
-use crate::wire::number::parse_i64;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `TYPE key`.
@@ -17,24 +15,6 @@ pub(in crate::engine) fn type_of(call: &mut Call<'_>) -> Answer {
 /// `OBJECT ENCODING key`.
 pub(in crate::engine) fn encoding(call: &mut Call<'_>) -> Answer {
     Ok(entry(call).map_or(Reply::Nil, |entry| Reply::bulk(entry.value.encoding())))
-}
-
-/// `OBJECT REFCOUNT key`: 1, except for the shared integers of a server.
-pub(in crate::engine) fn refcount(call: &mut Call<'_>) -> Answer {
-    Ok(entry(call).map_or(Reply::Nil, |entry| {
-        Reply::Integer(match &entry.value {
-            Value::String(text) if parse_i64(text).is_some_and(is_shared) => SHARED_REFCOUNT,
-            _ => 1,
-        })
-    }))
-}
-
-/// `OBJ_SHARED_REFCOUNT` of `src/server.h`.
-const SHARED_REFCOUNT: i64 = i32::MAX as i64;
-
-/// `OBJ_SHARED_INTEGERS` of `src/server.h`: the number of shared integers, from 0.
-fn is_shared(number: i64) -> bool {
-    (0..10_000).contains(&number)
 }
 
 /// `OBJECT IDLETIME key`: the seconds since the last access; an error under an eviction policy that

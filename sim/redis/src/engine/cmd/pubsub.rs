@@ -1,12 +1,12 @@
-//! SUBSCRIBE and its relatives, PUBLISH, SPUBLISH, PUBSUB.
+//! SUBSCRIBE and its relatives, PUBLISH, PUBSUB.
 
 use bytes::Bytes;
 
-use crate::engine::command::{Call, Context};
+use crate::engine::command::Call;
 use crate::engine::pubsub::publish as send;
 use crate::engine::state::session::Kind;
 use crate::glob;
-use crate::wire::reply::{Answer, Error, Reply};
+use crate::wire::reply::{Answer, Reply};
 
 /// `SUBSCRIBE channel [channel …]`.
 pub(in crate::engine) fn subscribe(call: &mut Call<'_>) -> Answer {
@@ -16,11 +16,6 @@ pub(in crate::engine) fn subscribe(call: &mut Call<'_>) -> Answer {
 /// `PSUBSCRIBE pattern [pattern …]`.
 pub(in crate::engine) fn psubscribe(call: &mut Call<'_>) -> Answer {
     subscribe_to(call, Kind::Pattern, "psubscribe")
-}
-
-/// `SSUBSCRIBE shardchannel [shardchannel …]`.
-pub(in crate::engine) fn ssubscribe(call: &mut Call<'_>) -> Answer {
-    subscribe_to(call, Kind::Shard, "ssubscribe")
 }
 
 /// `UNSUBSCRIBE [channel …]`: from all channels, if none is given.
@@ -33,41 +28,34 @@ pub(in crate::engine) fn punsubscribe(call: &mut Call<'_>) -> Answer {
     unsubscribe_from(call, Kind::Pattern, "punsubscribe")
 }
 
-/// `SUNSUBSCRIBE [shardchannel …]`.
-pub(in crate::engine) fn sunsubscribe(call: &mut Call<'_>) -> Answer {
-    unsubscribe_from(call, Kind::Shard, "sunsubscribe")
-}
-
 /// `PUBLISH channel message`: the number of deliveries on this node.
 pub(in crate::engine) fn publish(call: &mut Call<'_>) -> Answer {
-    let receivers = send(call.state, Kind::Channel, call.args[1], call.args[2]);
-    Ok(Reply::Integer(receivers as i64))
-}
-
-/// `SPUBLISH shardchannel message`.
-pub(in crate::engine) fn spublish(call: &mut Call<'_>) -> Answer {
-    let receivers = send(call.state, Kind::Shard, call.args[1], call.args[2]);
+    let receivers = send(call.state, call.args[1], call.args[2]);
     Ok(Reply::Integer(receivers as i64))
 }
 
 /// `PUBSUB CHANNELS [pattern]`: channels that have subscribers.
 pub(in crate::engine) fn channels(call: &mut Call<'_>) -> Answer {
-    names(call, Kind::Channel)
-}
-
-/// `PUBSUB SHARDCHANNELS [pattern]`.
-pub(in crate::engine) fn shard_channels(call: &mut Call<'_>) -> Answer {
-    names(call, Kind::Shard)
+    let pattern = match call.args {
+        [_, _] => b"*",
+        [_, _, pattern] => *pattern,
+        _ => return Err(super::subcommand_syntax(call.args)),
+    };
+    let subscribers = call.state.pubsub.of(Kind::Channel);
+    let matching = subscribers
+        .keys()
+        .filter(|name| glob::matches(pattern, name));
+    Ok(Reply::Array(matching.cloned().map(Reply::Bulk).collect()))
 }
 
 /// `PUBSUB NUMSUB [channel …]`: each with its number of subscribers.
 pub(in crate::engine) fn numsub(call: &mut Call<'_>) -> Answer {
-    counts(call, Kind::Channel)
-}
-
-/// `PUBSUB SHARDNUMSUB [shardchannel …]`.
-pub(in crate::engine) fn shard_numsub(call: &mut Call<'_>) -> Answer {
-    counts(call, Kind::Shard)
+    let subscribers = call.state.pubsub.of(Kind::Channel);
+    let counted = call.args[2..].iter().flat_map(|name| {
+        let count = subscribers.get(*name).map_or(0, Vec::len);
+        [Reply::bulk(name), Reply::Integer(count as i64)]
+    });
+    Ok(Reply::Array(counted.collect()))
 }
 
 /// `PUBSUB NUMPAT`: the number of patterns that have subscribers.
@@ -77,14 +65,6 @@ pub(in crate::engine) fn numpat(call: &mut Call<'_>) -> Answer {
 }
 
 fn subscribe_to(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answer {
-    // Scripts cannot reach this. SUBSCRIBE and PSUBSCRIBE are allowed in transactions, for
-    // compatibility with older servers.
-    if kind == Kind::Shard && call.context != Context::Direct {
-        let name = word.to_ascii_uppercase();
-        return Err(Error::new(format!(
-            "ERR {name} isn't allowed for a DENY BLOCKING client"
-        )));
-    }
     let mut replies = Vec::with_capacity(call.args.len() - 1);
     for name in &call.args[1..] {
         let state = &mut *call.state;
@@ -92,7 +72,7 @@ fn subscribe_to(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answer {
         if let Some(session) = session {
             state.pubsub.subscribe(session, kind, name);
         }
-        replies.push(confirmation(call, kind, word, Reply::bulk(name)));
+        replies.push(confirmation(call, word, Reply::bulk(name)));
     }
     Ok(Reply::Several(replies))
 }
@@ -112,7 +92,7 @@ fn unsubscribe_from(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answ
             .collect(),
     };
     if names.is_empty() {
-        return Ok(confirmation(call, kind, word, Reply::Nil));
+        return Ok(confirmation(call, word, Reply::Nil));
     }
     let mut replies = Vec::with_capacity(names.len());
     for name in names {
@@ -120,43 +100,17 @@ fn unsubscribe_from(call: &mut Call<'_>, kind: Kind, word: &'static str) -> Answ
         if let Some(session) = state.clients.get_mut(&call.client) {
             state.pubsub.unsubscribe(session, kind, &name);
         }
-        replies.push(confirmation(call, kind, word, Reply::Bulk(name)));
+        replies.push(confirmation(call, word, Reply::Bulk(name)));
     }
     Ok(Reply::Several(replies))
 }
 
 /// The confirmation for one name, with the current number of subscriptions.
-fn confirmation(call: &mut Call<'_>, kind: Kind, word: &'static str, name: Reply) -> Reply {
-    let subscriptions = &call.session().subscriptions;
-    let count = match kind {
-        Kind::Channel | Kind::Pattern => subscriptions.count(),
-        Kind::Shard => subscriptions.shard_channels.len(),
-    };
+fn confirmation(call: &mut Call<'_>, word: &'static str, name: Reply) -> Reply {
+    let count = call.session().subscriptions.count();
     Reply::Push(vec![
         Reply::Bulk(Bytes::from_static(word.as_bytes())),
         name,
         Reply::Integer(count as i64),
     ])
-}
-
-fn names(call: &Call<'_>, kind: Kind) -> Answer {
-    let pattern = match call.args {
-        [_, _] => b"*",
-        [_, _, pattern] => *pattern,
-        _ => return Err(super::subcommand_syntax(call.args)),
-    };
-    let subscribers = call.state.pubsub.of(kind);
-    let matching = subscribers
-        .keys()
-        .filter(|name| glob::matches(pattern, name));
-    Ok(Reply::Array(matching.cloned().map(Reply::Bulk).collect()))
-}
-
-fn counts(call: &Call<'_>, kind: Kind) -> Answer {
-    let subscribers = call.state.pubsub.of(kind);
-    let counted = call.args[2..].iter().flat_map(|name| {
-        let count = subscribers.get(*name).map_or(0, Vec::len);
-        [Reply::bulk(name), Reply::Integer(count as i64)]
-    });
-    Ok(Reply::Array(counted.collect()))
 }

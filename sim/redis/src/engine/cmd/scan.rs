@@ -1,4 +1,4 @@
-//! SCAN and its relatives, KEYS, RANDOMKEY (`src/db.c`).
+//! SCAN and its relatives, KEYS (`src/db.c`).
 //!
 //! A SCAN cursor here means that every element whose hash is below it was returned. So it stays
 //! valid when other elements are added or removed, like Redis's own cursor, and the node keeps no
@@ -10,7 +10,6 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{SYNTAX, integer};
 use crate::engine::command::Call;
 use crate::glob;
-use crate::store::db::Overdue;
 use crate::store::value::{Hash, Kind, Set, Zset};
 use crate::wire::float;
 use crate::wire::reply::{Answer, Error, Reply};
@@ -22,35 +21,6 @@ pub(in crate::engine) fn keys(call: &mut Call<'_>) -> Answer {
     let found = names.filter(|key| glob::matches(pattern, key));
     Ok(Reply::Array(found.cloned().map(Reply::Bulk).collect()))
 }
-
-/// `RANDOMKEY`, chosen by the node's own generator.
-pub(in crate::engine) fn randomkey(call: &mut Call<'_>) -> Answer {
-    let now_ms = call.now_ms();
-    let mut draws = 0;
-    loop {
-        let db = &call.state.db;
-        let keys = db.len();
-        if keys == 0 {
-            return Ok(Reply::Nil);
-        }
-        // If keys are not deleted and all may be expired, the last draw is returned.
-        draws += 1;
-        let is_last = draws >= MAX_DRAWS
-            && matches!(db.overdue, Overdue::Hide | Overdue::HideOnWritable)
-            && db.volatile_len() == keys;
-        let index = call.state.choose(keys);
-        let drawn = call.state.db.nth(index).cloned();
-        // An expired key is deleted, and another is drawn.
-        if let Some(key) = drawn
-            && (call.state.db.peek(&key, now_ms).is_some() || is_last)
-        {
-            return Ok(Reply::Bulk(key));
-        }
-    }
-}
-
-/// `maxtries` of `dbRandomKey`. (Only for a replica: in 7.0.15 a paused master draws forever.)
-const MAX_DRAWS: u32 = 100;
 
 /// `SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]`.
 pub(in crate::engine) fn scan(call: &mut Call<'_>) -> Answer {

@@ -1,4 +1,4 @@
-//! Ranges of sorted sets: by rank, by score, by the members' bytes (`src/t_zset.c`).
+//! Ranges of sorted sets: by rank, by score (`src/t_zset.c`).
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::store::value::Zset;
 use crate::wire::float::parse_bound;
 use crate::wire::reply::{Answer, Error, Reply};
 
-/// `ZRANGE key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]`.
+/// `ZRANGE key start stop [BYSCORE] [REV] [LIMIT offset count] [WITHSCORES]`.
 pub(in crate::engine) fn zrange(call: &mut Call<'_>) -> Answer {
     range(call, None, None)
 }
@@ -26,29 +26,9 @@ pub(in crate::engine) fn zrangebyscore(call: &mut Call<'_>) -> Answer {
     range(call, Some(By::Score), Some(Direction::Up))
 }
 
-/// `ZREVRANGEBYSCORE key max min [WITHSCORES] [LIMIT offset count]`.
-pub(in crate::engine) fn zrevrangebyscore(call: &mut Call<'_>) -> Answer {
-    range(call, Some(By::Score), Some(Direction::Down))
-}
-
-/// `ZRANGEBYLEX key min max [LIMIT offset count]`.
-pub(in crate::engine) fn zrangebylex(call: &mut Call<'_>) -> Answer {
-    range(call, Some(By::Lex), Some(Direction::Up))
-}
-
-/// `ZREVRANGEBYLEX key max min [LIMIT offset count]`.
-pub(in crate::engine) fn zrevrangebylex(call: &mut Call<'_>) -> Answer {
-    range(call, Some(By::Lex), Some(Direction::Down))
-}
-
 /// `ZCOUNT key min max`.
 pub(in crate::engine) fn zcount(call: &mut Call<'_>) -> Answer {
     count(call, By::Score)
-}
-
-/// `ZLEXCOUNT key min max`.
-pub(in crate::engine) fn zlexcount(call: &mut Call<'_>) -> Answer {
-    count(call, By::Lex)
 }
 
 /// `ZREMRANGEBYRANK key start stop`: how many were removed.
@@ -59,11 +39,6 @@ pub(in crate::engine) fn zremrangebyrank(call: &mut Call<'_>) -> Answer {
 /// `ZREMRANGEBYSCORE key min max`: how many were removed.
 pub(in crate::engine) fn zremrangebyscore(call: &mut Call<'_>) -> Answer {
     remove(call, By::Score)
-}
-
-/// `ZREMRANGEBYLEX key min max`: how many were removed.
-pub(in crate::engine) fn zremrangebylex(call: &mut Call<'_>) -> Answer {
-    remove(call, By::Lex)
 }
 
 fn count(call: &mut Call<'_>, by: By) -> Answer {
@@ -84,7 +59,6 @@ fn remove(call: &mut Call<'_>, by: By) -> Answer {
         let event = match by {
             By::Rank => "zremrangebyrank",
             By::Score => "zremrangebyscore",
-            By::Lex => "zremrangebylex",
         };
         call.changed_by(Class::SortedSet, event, key);
     }
@@ -101,11 +75,6 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
             "ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX",
         ));
     }
-    if options.with_scores && by == By::Lex {
-        return Err(Error::of(
-            "ERR syntax error, WITHSCORES not supported in combination with BYLEX",
-        ));
-    }
     let (mut min, mut max) = (call.args[2], call.args[3]);
     if direction == Direction::Down && by != By::Rank {
         (min, max) = (max, min);
@@ -119,8 +88,7 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
             let from_end = interval.ranks(zset);
             zset.len() - from_end.end..zset.len() - from_end.start
         }
-        (_, Direction::Down) => interval.ranks_from_end(zset),
-        (_, Direction::Up) => interval.ranks(zset),
+        _ => interval.ranks(zset),
     };
     let in_order: Box<dyn Iterator<Item = &(f64, Bytes)>> = match direction {
         Direction::Up => Box::new(zset.ranked()[ranks].iter()),
@@ -141,7 +109,6 @@ fn range(call: &mut Call<'_>, by: Option<By>, direction: Option<Direction>) -> A
 enum By {
     Rank,
     Score,
-    Lex,
 }
 
 #[derive(Copy, Clone, PartialEq)]
@@ -186,7 +153,6 @@ impl Options {
                 (b"rev", _) if options.direction.is_none() => {
                     options.direction = Some(Direction::Down);
                 }
-                (b"bylex", _) if options.by.is_none() => options.by = Some(By::Lex),
                 (b"byscore", _) if options.by.is_none() => options.by = Some(By::Score),
                 _ => return Err(SYNTAX),
             }
@@ -196,136 +162,63 @@ impl Options {
 }
 
 /// The bounds of a range.
-enum Interval<'a> {
+enum Interval {
     /// Start and stop, both included, negative from the end.
     Ranks(i64, i64),
-    Scores(Bound<f64>, Bound<f64>),
-    Names(Bound<&'a [u8]>, Bound<&'a [u8]>),
+    Scores(Bound, Bound),
 }
 
-enum Bound<T> {
-    Included(T),
-    Excluded(T),
-    /// Before everything: `-`.
-    Lowest,
-    /// After everything: `+`.
-    Highest,
+enum Bound {
+    Included(f64),
+    Excluded(f64),
 }
 
-impl<'a> Interval<'a> {
-    fn parse(by: By, min: &'a [u8], max: &'a [u8]) -> Result<Self, Error> {
+impl Interval {
+    fn parse(by: By, min: &[u8], max: &[u8]) -> Result<Self, Error> {
         Ok(match by {
             By::Rank => Interval::Ranks(integer(min)?, integer(max)?),
             By::Score => Interval::Scores(score_bound(min)?, score_bound(max)?),
-            By::Lex => Interval::Names(name_bound(min)?, name_bound(max)?),
         })
     }
 
     /// The ranks of the members in the interval.
-    ///
-    /// For a range by name this matches Redis's scan of a small set from its start: if the scores
-    /// differ, names are not sorted, and the result is not the one that the bounds suggest.
     fn ranks(&self, zset: &Zset) -> Range<usize> {
         let all = zset.ranked();
         match self {
             Interval::Ranks(start, stop) => slice(*start, *stop, all.len()),
             Interval::Scores(min, max) => {
-                let start = all.partition_point(|(score, _)| min.is_above(score));
-                let end = all.partition_point(|(score, _)| !max.is_below(score));
+                let start = all.partition_point(|(score, _)| min.is_above(*score));
+                let end = all.partition_point(|(score, _)| !max.is_below(*score));
                 start..end.max(start)
             }
-            Interval::Names(min, max) => {
-                if self.leaves_all_out(all) {
-                    return 0..0;
-                }
-                let skipped = all.iter().take_while(|(_, name)| min.is_above(&&name[..]));
-                let start = skipped.count();
-                let found = all[start..].iter();
-                let len = found.take_while(|(_, name)| !max.is_below(&&name[..]));
-                start..start + len.count()
-            }
         }
-    }
-
-    /// Like [`Interval::ranks`], for a scan from the end.
-    fn ranks_from_end(&self, zset: &Zset) -> Range<usize> {
-        let Interval::Names(min, max) = self else {
-            return self.ranks(zset);
-        };
-        let all = zset.ranked();
-        if self.leaves_all_out(all) {
-            return 0..0;
-        }
-        let skipped = all.iter().rev();
-        let skipped = skipped.take_while(|(_, name)| max.is_below(&&name[..]));
-        let end = all.len() - skipped.count();
-        let found = all[..end].iter().rev();
-        let len = found.take_while(|(_, name)| !min.is_above(&&name[..]));
-        end - len.count()..end
-    }
-
-    /// `zzlIsInLexRange`: checks the bounds, and the first and the last member.
-    fn leaves_all_out(&self, all: &[(f64, Bytes)]) -> bool {
-        let (Interval::Names(min, max), [(_, first), ..], [.., (_, last)]) = (self, all, all)
-        else {
-            return all.is_empty();
-        };
-        min.is_past(max) || min.is_above(&&last[..]) || max.is_below(&&first[..])
     }
 }
 
-impl<T: PartialOrd> Bound<T> {
-    /// Whether, as a lower bound, it excludes everything up to this upper bound.
-    fn is_past(&self, upper: &Bound<T>) -> bool {
-        use Bound::{Excluded, Highest, Included, Lowest};
-        match (self, upper) {
-            (Lowest, _) | (_, Highest) => false,
-            (Highest, _) | (_, Lowest) => true,
-            (Included(lower), Included(upper)) => lower > upper,
-            (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => {
-                lower >= upper
-            }
-        }
-    }
-
+impl Bound {
     /// Whether, as a lower bound, it excludes this value.
-    fn is_above(&self, value: &T) -> bool {
+    fn is_above(&self, value: f64) -> bool {
         match self {
-            Bound::Included(bound) => value < bound,
-            Bound::Excluded(bound) => value <= bound,
-            Bound::Lowest => false,
-            Bound::Highest => true,
+            Bound::Included(bound) => value < *bound,
+            Bound::Excluded(bound) => value <= *bound,
         }
     }
 
     /// Whether, as an upper bound, it excludes this value.
-    fn is_below(&self, value: &T) -> bool {
+    fn is_below(&self, value: f64) -> bool {
         match self {
-            Bound::Included(bound) => value > bound,
-            Bound::Excluded(bound) => value >= bound,
-            Bound::Lowest => true,
-            Bound::Highest => false,
+            Bound::Included(bound) => value > *bound,
+            Bound::Excluded(bound) => value >= *bound,
         }
     }
 }
 
 /// `zslParseRange`: `1.5`, or `(1.5` to exclude it.
-fn score_bound(text: &[u8]) -> Result<Bound<f64>, Error> {
+fn score_bound(text: &[u8]) -> Result<Bound, Error> {
     const INVALID: Error = Error::of("ERR min or max is not a float");
     match text.strip_prefix(b"(") {
         Some(text) => parse_bound(text).map(Bound::Excluded),
         None => parse_bound(text).map(Bound::Included),
     }
     .ok_or(INVALID)
-}
-
-/// `zslParseLexRange`: `[a`, `(a` to exclude it, `-` and `+`.
-fn name_bound(text: &[u8]) -> Result<Bound<&[u8]>, Error> {
-    match text {
-        b"-" => Ok(Bound::Lowest),
-        b"+" => Ok(Bound::Highest),
-        [b'[', name @ ..] => Ok(Bound::Included(name)),
-        [b'(', name @ ..] => Ok(Bound::Excluded(name)),
-        _ => Err(Error::of("ERR min or max not valid string range item")),
-    }
 }

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 
-use super::{NOT_A_FLOAT, SYNTAX, double, not_negative};
+use super::{NOT_A_FLOAT, SYNTAX, double};
 use crate::engine::command::Call;
 use crate::store::changes::Class;
 use crate::store::value::{Listpack, Zset};
@@ -196,17 +196,6 @@ pub(in crate::engine) fn zscore(call: &mut Call<'_>) -> Answer {
     Ok(score.map_or(Reply::Nil, double))
 }
 
-/// `ZMSCORE key member [member …]`.
-pub(in crate::engine) fn zmscore(call: &mut Call<'_>) -> Answer {
-    let members = &call.args[2..];
-    let zset = call.read::<Zset>(call.args[1])?;
-    let score = |member: &&[u8]| zset.and_then(|zset| zset.score(member));
-    let scores = members
-        .iter()
-        .map(|member| score(member).map_or(Reply::Nil, double));
-    Ok(Reply::Array(scores.collect()))
-}
-
 /// `ZCARD key`.
 pub(in crate::engine) fn zcard(call: &mut Call<'_>) -> Answer {
     let zset = call.read::<Zset>(call.args[1])?;
@@ -221,58 +210,8 @@ pub(in crate::engine) fn zrank(call: &mut Call<'_>) -> Answer {
     Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
 }
 
-/// `ZREVRANK key member`: its rank from the highest score, starting at 0.
-pub(in crate::engine) fn zrevrank(call: &mut Call<'_>) -> Answer {
-    let member = call.args[2];
-    let zset = call.read::<Zset>(call.args[1])?;
-    let rank = zset.and_then(|zset| Some(zset.len() - 1 - zset.rank(member)?));
-    Ok(rank.map_or(Reply::Nil, |rank| Reply::Integer(rank as i64)))
-}
-
-/// `ZPOPMIN key [count]`: removes and returns the members with the lowest scores.
-pub(in crate::engine) fn zpopmin(call: &mut Call<'_>) -> Answer {
-    pop(call, "zpopmin", |zset, count| {
-        let count = count.min(zset.len());
-        zset.remove_ranks(0..count)
-    })
-}
-
-/// `ZPOPMAX key [count]`: removes and returns the members with the highest scores, the highest
-/// first.
-pub(in crate::engine) fn zpopmax(call: &mut Call<'_>) -> Answer {
-    pop(call, "zpopmax", |zset, count| {
-        let first = zset.len().saturating_sub(count);
-        let mut popped = zset.remove_ranks(first..zset.len());
-        popped.reverse();
-        popped
-    })
-}
-
 /// Members with their scores.
 type Scored = Vec<(f64, Bytes)>;
-
-fn pop(call: &mut Call<'_>, event: &'static str, take: fn(&mut Zset, usize) -> Scored) -> Answer {
-    let key = call.args[1];
-    let count = match call.args {
-        [_, _] => 1,
-        [_, _, count] => not_negative(count)? as usize,
-        _ => return Err(SYNTAX),
-    };
-    let Some(zset) = call.edit::<Zset>(key)? else {
-        return Ok(Reply::Array(Vec::new()));
-    };
-    let popped = take(zset, count);
-    if !popped.is_empty() {
-        call.drawn_by(Class::SortedSet, event, key);
-    }
-    Ok(match (call.args.len(), with_scores(popped)) {
-        // Without a count the reply is one member, followed by its score.
-        (2, Reply::Pairs(pairs)) => {
-            Reply::Array(pairs.into_iter().flat_map(<[Reply; 2]>::from).collect())
-        }
-        (_, pairs) => pairs,
-    })
-}
 
 /// Members, each with its score.
 pub(in crate::engine) fn with_scores(members: Scored) -> Reply {

@@ -40,15 +40,10 @@ pub(in crate::engine) enum On {
 pub(in crate::engine) enum Want {
     /// An element, preceded by its key: the command that takes it.
     Element(&'static str),
-    /// The lowest or the highest member of a sorted set, preceded by its key.
-    Member(&'static str),
     /// An element moved to another list, with the arguments of LMOVE after the source.
     Move([Bytes; 3]),
     /// The last element moved to the start of this list.
     Rotate(Bytes),
-    /// Several elements, preceded by their key: the command that takes them, and their maximum
-    /// number.
-    Several(&'static str, usize),
 }
 
 /// All blocked clients. Whoever blocks, ends a wait or serves a key looks at the clients and keys that
@@ -180,12 +175,6 @@ impl Waiting {
         if self.keys.contains_key(&place) {
             self.ready.insert(place);
         }
-    }
-
-    /// Marks all awaited keys of a database as changed (`scanDatabaseForReadyKeys`).
-    pub(in crate::engine) fn all_may_be_ready(&mut self, db: usize) {
-        let awaited = self.keys.keys().filter(|(of, _)| *of == db);
-        self.ready.extend(awaited.cloned());
     }
 
     /// Whether keys have changed that clients wait for.

@@ -11,7 +11,6 @@ use super::session::{Kind, Session, copy_bytes};
 pub(in crate::engine) struct PubSub {
     pub(in crate::engine) channels: Subscribers,
     pub(in crate::engine) patterns: Subscribers,
-    pub(in crate::engine) shard_channels: Subscribers,
 }
 
 pub(in crate::engine) type Subscribers = BTreeMap<Bytes, Vec<u64>>;
@@ -22,13 +21,12 @@ impl PubSub {
         match kind {
             Kind::Channel => &self.channels,
             Kind::Pattern => &self.patterns,
-            Kind::Shard => &self.shard_channels,
         }
     }
 
     /// Whether there are no subscriptions.
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.channels.is_empty() && self.patterns.is_empty() && self.shard_channels.is_empty()
+        self.channels.is_empty() && self.patterns.is_empty()
     }
 
     /// Subscribes a client. Does nothing if it already is subscribed.
@@ -61,7 +59,7 @@ impl PubSub {
     /// Ends all subscriptions of a client.
     pub(in crate::engine) fn forget(&mut self, session: Option<&mut Session>) {
         let Some(session) = session else { return };
-        for kind in [Kind::Channel, Kind::Pattern, Kind::Shard] {
+        for kind in [Kind::Channel, Kind::Pattern] {
             for name in session.subscriptions.of(kind).clone() {
                 self.unsubscribe(session, kind, &name);
             }
@@ -72,7 +70,6 @@ impl PubSub {
         match kind {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
-            Kind::Shard => &mut self.shard_channels,
         }
     }
 }

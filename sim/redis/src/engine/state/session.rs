@@ -35,8 +35,6 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) subscriptions: Subscriptions,
     /// The settings of CLIENT TRACKING, while it is on.
     pub(in crate::engine) tracking: Option<Tracking>,
-    /// The memory of the prefixes among these.
-    pub(in crate::engine) prefixes_bytes: usize,
     /// The condition that the client waits for; its next requests wait as well.
     pub(in crate::engine) blocked: Option<Blocked>,
     /// The memory of the names that it waits for, while it is blocked.
@@ -44,7 +42,6 @@ pub(in crate::engine) struct Session {
     /// CLIENT PAUSE defers its next request.
     pub(in crate::engine) postponed: bool,
     pub(in crate::engine) replies: Replies,
-    pub(in crate::engine) eviction: Eviction,
     pub(in crate::engine) peer: Peer,
     /// The listening address that a replica announced with REPLCONF.
     pub(in crate::engine) announced_ip: Bytes,
@@ -121,16 +118,13 @@ pub(in crate::engine) fn copy_bytes(bytes: &[u8]) -> usize {
 pub(in crate::engine) struct Subscriptions {
     pub(in crate::engine) channels: BTreeSet<Bytes>,
     pub(in crate::engine) patterns: BTreeSet<Bytes>,
-    pub(in crate::engine) shard_channels: BTreeSet<Bytes>,
 }
 
-/// The three sets of names that a client may subscribe to.
+/// The two sets of names that a client may subscribe to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum Kind {
     Channel,
     Pattern,
-    /// Shard channels, a separate name space; without a cluster that is the only difference.
-    Shard,
 }
 
 /// How a connection ends.
@@ -142,24 +136,13 @@ pub(in crate::engine) enum Closing {
     Now,
 }
 
-/// The mode set by CLIENT REPLY.
+/// Whether a client gets replies.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub(in crate::engine) enum Replies {
     #[default]
     On,
+    /// Of the master of a replica, and of what reads the append-only file.
     Off,
-    /// No reply to the command after this one.
-    SkipNext,
-    /// No reply to this command.
-    Skip,
-}
-
-/// The mode set by CLIENT NO-EVICT. Only CLIENT LIST shows it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub(in crate::engine) enum Eviction {
-    #[default]
-    Allowed,
-    Refused,
 }
 
 /// The kind of peer at the other end of a connection.
@@ -179,18 +162,17 @@ impl Subscriptions {
         match kind {
             Kind::Channel => &mut self.channels,
             Kind::Pattern => &mut self.patterns,
-            Kind::Shard => &mut self.shard_channels,
         }
     }
 
-    /// The number of channels and patterns, without shard channels.
+    /// The number of channels and patterns.
     pub(in crate::engine) fn count(&self) -> usize {
         self.channels.len() + self.patterns.len()
     }
 
     /// Whether there are any subscriptions (`CLIENT_PUBSUB`).
     pub(in crate::engine) fn any(&self) -> bool {
-        self.count() + self.shard_channels.len() > 0
+        self.count() > 0
     }
 }
 
@@ -215,12 +197,10 @@ impl Session {
             names_bytes: 0,
             subscriptions: Subscriptions::default(),
             tracking: None,
-            prefixes_bytes: 0,
             blocked: None,
             blocked_bytes: 0,
             postponed: false,
             replies: Replies::On,
-            eviction: Eviction::Allowed,
             peer: Peer::Client,
             announced_ip: Bytes::new(),
             announced_port: 0,
@@ -235,8 +215,7 @@ impl Session {
         }
     }
 
-    /// Replies to a request. If CLIENT REPLY turned replies off, only confirmations of
-    /// subscriptions are sent.
+    /// Replies to a request.
     pub(in crate::engine) fn answer(&mut self, reply: &Reply) {
         match reply {
             Reply::Several(replies) => {
@@ -279,7 +258,7 @@ impl Session {
         }
     }
 
-    /// Sends a message that is not a reply to a request, in any CLIENT REPLY mode.
+    /// Sends a message that is not a reply to a request.
     pub(in crate::engine) fn push(&mut self, message: &Reply) {
         if !self.ended {
             self.append(message);
@@ -305,18 +284,9 @@ impl Session {
         }
     }
 
-    /// CLIENT REPLY SKIP applies to one request: the next one, until it is answered.
-    pub(in crate::engine) fn request_is_over(&mut self) {
-        self.replies = match self.replies {
-            Replies::SkipNext => Replies::Skip,
-            Replies::Skip => Replies::On,
-            kept => kept,
-        };
-    }
-
     /// Whether replies are sent.
     pub(in crate::engine) fn may_answer(&self) -> bool {
-        !self.ended && matches!(self.replies, Replies::On | Replies::SkipNext)
+        !self.ended && self.replies == Replies::On
     }
 
     /// Whether the session is in the state where RESP2 allows only few commands.
@@ -340,7 +310,7 @@ impl Session {
             Some(_) => self.blocked_bytes,
             None => 0,
         };
-        queued + self.names_bytes + self.prefixes_bytes + blocked
+        queued + self.names_bytes + blocked
     }
 
     /// Whether the client's next request may be handled.

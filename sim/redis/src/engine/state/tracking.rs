@@ -2,16 +2,12 @@
 
 use bytes::Bytes;
 use indexmap::IndexMap;
-use locklab_vecmap::{VecMap, VecSet};
+use locklab_vecmap::VecSet;
 use rustc_hash::FxBuildHasher;
 
 /// The settings of CLIENT TRACKING ON for a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) struct Tracking {
-    /// The client that receives the invalidations instead; 0 for none.
-    pub(in crate::engine) redirect: u64,
-    /// That client was disconnected when there was an invalidation to send.
-    pub(in crate::engine) broken: bool,
     pub(in crate::engine) mode: Mode,
     pub(in crate::engine) own_changes: OwnChanges,
     /// CLIENT CACHING was called for the next command.
@@ -27,8 +23,6 @@ pub(in crate::engine) enum Mode {
     OptIn,
     /// The keys that it read, except right after CLIENT CACHING NO.
     OptOut,
-    /// All keys with one of these prefixes.
-    Broadcast(VecSet<Bytes>),
 }
 
 /// Whether a client receives invalidations for its own changes.
@@ -44,8 +38,6 @@ pub(in crate::engine) enum OwnChanges {
 pub(in crate::engine) struct Caches {
     /// How many clients are tracked.
     pub(in crate::engine) tracked: usize,
-    /// How many of them subscribed to prefixes.
-    pub(in crate::engine) broadcasting: usize,
     /// The clients that read a key since it last changed.
     pub(in crate::engine) readers: IndexMap<Bytes, VecSet<u64>, FxBuildHasher>,
     /// How often in a row [`limit`] could not make the table small enough.
@@ -57,18 +49,13 @@ pub(in crate::engine) struct Caches {
     pub(in crate::engine) own: Vec<Option<Bytes>>,
     /// The declared keys of the running EVAL.
     pub(in crate::engine) declared: Vec<Bytes>,
-    /// Keys that changed since the last broadcast, with the client that changed each last.
-    pub(in crate::engine) changed: VecMap<Bytes, Option<u64>>,
 }
 
 impl Caches {
     /// Notes that a client's settings were replaced.
     pub(in crate::engine) fn replaced(&mut self, old: Option<&Tracking>, new: Option<&Tracking>) {
-        let broadcasts = |it: &&Tracking| matches!(it.mode, Mode::Broadcast(_));
         self.tracked -= usize::from(old.is_some());
-        self.broadcasting -= usize::from(old.filter(broadcasts).is_some());
         self.tracked += usize::from(new.is_some());
-        self.broadcasting += usize::from(new.filter(broadcasts).is_some());
     }
 
     /// Notes the keys that the client of a starting script has declared.

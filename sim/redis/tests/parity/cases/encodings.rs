@@ -19,12 +19,10 @@ fn a_hash_is_compact_up_to_512_fields_of_64_bytes() {
              OBJECT ENCODING h
              HSCAN h 0 COUNT 10
              HGETALL h
-             COPY h c
              {most}
              OBJECT ENCODING h
              {more}
              OBJECT ENCODING h
-             OBJECT ENCODING c
              HDEL h f0 f1 f2
              OBJECT ENCODING h"
         ),

@@ -63,24 +63,6 @@ fn connection_and_server() {
          SET a 1
          SET b 1 PXAT 4102444800000
          ~INFO keyspace",
-        "?COMMAND LIST FILTERBY PATTERN ll*
-         ?COMMAND LIST FILTERBY PATTERN [l]LEN
-         ?COMMAND LIST FILTERBY PATTERN client|k*
-         ?command list filterby pattern h?et
-         ?COMMAND LIST FILTERBY PATTERN acl|l?s*
-         ?COMMAND LIST FILTERBY PATTERN client
-         ?COMMAND LIST FILTERBY PATTERN nope*
-         ?COMMAND LIST FILTERBY MODULE json
-         ?COMMAND LIST FILTERBY ACLCAT transaction
-         ?COMMAND LIST FILTERBY ACLCAT nope
-         ?COMMAND LIST FILTERBY ACLCAT @list
-         COMMAND LIST FILTERBY
-         COMMAND LIST FILTERBY PATTERN
-         COMMAND LIST FILTERBY FOO x
-         COMMAND LIST FOO PATTERN x
-         COMMAND LIST FILTERBY PATTERN x y
-         COMMAND LIST x
-         COMMAND LIST x y z w",
         "FLUSHALL
          SET a 1
          FLUSHDB
