@@ -8,8 +8,9 @@ use std::time::Duration;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 use locklab_testing::{try_until, until};
 
+use crate::data::{Request, cases, words};
 use crate::real::{RealClient, RealServer};
-use crate::wire::{request, words};
+use crate::wire::request;
 
 /// How long scripts may run before other clients get BUSY, on both servers.
 const THRESHOLD_MS: u64 = 50;
@@ -67,7 +68,7 @@ impl Both {
 
     /// The effects on the node if this much time passes.
     fn send(&mut self, connection: usize, line: &str, time: Duration) -> Vec<Effect> {
-        let request = request(&words(&line.replace("\\n", "\n"), '`'));
+        let request = request(&words(line));
         let mut effects = Vec::new();
         let conn = self.fake[connection];
         self.node.receive(conn, &request, self.now_us, &mut effects);
@@ -115,81 +116,23 @@ fn sent(effects: &[Effect], to: ConnId) -> Vec<u8> {
 }
 
 #[test]
-fn replies_to_other_clients_during_a_script() {
+fn scripts_take_too_long() {
+    let mut section = String::new();
     let mut both = Both::start();
-    both.say_long("EVAL `while true do end` 0");
-    for line in [
-        "GET a",
-        "PING",
-        "nope",
-        "GET",
-        "AUTH x",
-        "CLIENT ID",
-        "EVAL x 0",
-        "SHUTDOWN",
-        "SHUTDOWN SAVE",
-        "SHUTDOWN x",
-        "SHUTDOWN ABORT",
-        "MULTI",
-        "GET a",
-        "EXEC",
-        "DISCARD",
-        "MULTI",
-        "DISCARD",
-        "WATCH a",
-        "UNWATCH",
-        "SUBSCRIBE a",
-        "CONFIG GET hz",
-        "SCRIPT",
-        "SCRIPT EXISTS a",
-        "PUBLISH a b",
-        "REPLCONF ACK 1",
-        "RESET",
-    ] {
-        both.say(1, line);
-    }
-    // It waits for the script.
-    both.say(0, "SET a 1");
-    both.say(1, "SCRIPT KILL");
-    both.say(1, "GET a");
-    both.say(1, "SCRIPT KILL");
-    both.end();
-}
-
-#[test]
-fn a_script_cannot_catch_its_end() {
-    let mut both = Both::start();
-    for script in [
-        "\\nwhile true do pcall(function() while true do end end) end",
-        "while true do\\n  redis.pcall('get', 'x')\\nend",
-    ] {
-        both.say_long(&format!("EVAL `{script}` 0"));
-        both.say(1, "PING");
-        both.say(1, "SCRIPT KILL");
-        both.say(1, "PING");
-    }
-    both.end();
-}
-
-#[test]
-fn transaction_continues_after_its_script() {
-    let mut both = Both::start();
-    for line in ["MULTI", "SET a 1", "EVAL `while true do end` 0", "SET b 2"] {
-        both.say(0, line);
-    }
-    both.say_long("EXEC");
-    both.say(1, "MGET a b");
-    both.say(1, "SCRIPT KILL");
-    both.say(1, "MGET a b");
-    both.end();
-}
-
-#[test]
-fn a_script_that_wrote_cannot_be_killed() {
-    let mut both = Both::start();
-    both.say_long("EVAL `redis.pcall('set', 'k', 'v') while true do end` 0");
-    for line in ["SCRIPT KILL", "GET k", "SHUTDOWN NOSAVE"] {
-        both.say(1, line);
+    for case in cases(include_str!("busy/scripts.txt")) {
+        if section != case.section {
+            section.clone_from(&case.section);
+            std::mem::replace(&mut both, Both::start()).end();
+        }
+        for line in &case.lines {
+            match line.strip_prefix("long ") {
+                Some(line) => both.say_long(line),
+                None => {
+                    let request = Request::parse(line);
+                    both.say(request.connection - 1, request.line);
+                }
+            }
+        }
     }
     both.end();
 }

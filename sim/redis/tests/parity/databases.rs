@@ -7,9 +7,10 @@ use bytes::Bytes;
 use locklab_redis::{ConnId, Effect, Files, Node, NodeConfig};
 use locklab_testing::{RedisServer, until};
 
+use crate::data::words;
 use crate::real::{RealClient, RealServer};
 use crate::versions;
-use crate::wire::{request, words};
+use crate::wire::request;
 
 /// Requests that leave different keys in several databases.
 const STORY: &[&str] = &[
@@ -63,7 +64,7 @@ fn contents(mut ask: impl FnMut(&str) -> String) -> Vec<String> {
 }
 
 fn encoded(line: &str) -> Bytes {
-    request(&words(line, '"'))
+    request(&words(line))
 }
 
 fn of_real(client: &mut RealClient) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! INFO: its fields and counters after the same requests.
 
+use crate::data::words;
 use crate::pair::Pair;
 use crate::versions;
-use crate::wire::words;
 
 /// The replies of both servers to INFO, as lines.
 fn info(pair: &mut Pair, sections: &str) -> [Vec<String>; 2] {
-    let line = words(&format!("INFO {sections}"), '"');
+    let line = words(&format!("INFO {sections}"));
     let line: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();
     let (real, fake) = pair.replies(0, &line);
     [real, fake].map(|reply| {
@@ -20,20 +20,6 @@ fn info(pair: &mut Pair, sections: &str) -> [Vec<String>; 2] {
 /// The name of a field; the whole line of a section.
 fn name(line: &str) -> String {
     line.split(':').next().unwrap_or_default().to_owned()
-}
-
-/// Lines of statistics without times, in order.
-fn timeless(lines: Vec<String>) -> Vec<String> {
-    let timeless = lines.into_iter().map(|line| {
-        let parts = line.split(',').filter(|part| !part.starts_with("usec"));
-        parts.collect::<Vec<_>>().join(",")
-    });
-    // The clock of the tests asks the real server alone for its time.
-    let mut lines: Vec<String> = timeless
-        .filter(|line| !line.starts_with("cmdstat_time:"))
-        .collect();
-    lines.sort();
-    lines
 }
 
 #[test]
@@ -76,7 +62,7 @@ fn fields_without_measurements_equal_those_of_redis() {
         return;
     }
     let mut pair = Pair::start(1);
-    let script = words("SCRIPT LOAD \"return 1\"", '"');
+    let script = words("SCRIPT LOAD `return 1`");
     let script: Vec<&[u8]> = script.iter().map(Vec::as_slice).collect();
     pair.replies(0, &script);
     let [real, fake] = info(&mut pair, "everything");
@@ -134,72 +120,6 @@ fn fields_without_measurements_equal_those_of_redis() {
 }
 
 #[test]
-fn calls_and_errors_are_counted() {
-    if versions::skips_test() {
-        return;
-    }
-    let mut pair = Pair::start(2);
-    let mut failures = Vec::new();
-    for case in [
-        "SET a x\nINCR a\nGET\nNOPE\nGET a b\nSET l",
-        "AUTH x\nAUTH u p",
-        "MULTI\nINCR a\nNOPE\nEXEC",
-        "MULTI\nINCR a\nGET a\nEXEC",
-        "MULTI\nGET\nEXEC",
-        "EXEC\nDISCARD",
-        "WATCH a\n2: SET a x\nMULTI\nGET a\nEXEC",
-        "EVAL \"return redis.call('incr','a')\" 0",
-        "EVAL \"return redis.pcall('incr','a')\" 0",
-        "EVAL \"redis.pcall('incr','a') return 1\" 0",
-        "EVAL \"redis.pcall('incr','a') return {err='MY e'}\" 0",
-        "EVAL \"return redis.error_reply('MY e')\" 0",
-        "EVAL \"return redis.call('nope')\" 0",
-        "EVAL \"return redis.call('get')\" 0",
-        "EVAL \"return redis.call('client', 'list')\" 0",
-        "EVAL \"error('x y')\" 0",
-        "EVAL \"syntax(\" 0",
-        "EVAL_RO \"return redis.call('set', 'a', 1)\" 0",
-        "EVALSHA abc 0\nEVAL \"return 1\" x",
-        "EVAL \"return {redis.pcall('incr','a'), {err='FOO bar'}}\" 0",
-        "EVAL \"return {err='nospace'}\" 0",
-        "EVAL \"return redis.call('set', 'b', 1)\" 0\nGET b",
-        "DEBUG ERROR \"FOO bar\"\nDEBUG ERROR",
-        "CONFIG SET hz x\nCLIENT NOPE\nCLIENT\nCLIENT KILL x y z",
-        "SELECT 16\nSUBSCRIBE x\nGET a\nUNSUBSCRIBE x",
-        "HELLO 4\nWAIT x 0",
-        "get a\nGeT a\nclient id\nobject encoding a\nSETNX a 1",
-        "CONFIG SET min-replicas-to-write 1\nSET a 1\nMULTI\nSET a 1\nEXEC\nEVAL \"return redis.call('set','a',1)\" 0\nCONFIG SET min-replicas-to-write 0",
-        "EVAL \"local e = redis.pcall('incr', 'a') return redis.call('incr', 'a')\" 0",
-        "LPOP a\nBLPOP a 0",
-    ] {
-        for line in std::iter::once("CONFIG RESETSTAT").chain(case.lines()) {
-            let (connection, line) = match line.strip_prefix("2: ") {
-                Some(line) => (1, line),
-                None => (0, line),
-            };
-            let line = words(line, '"');
-            let line: Vec<&[u8]> = line.iter().map(Vec::as_slice).collect();
-            pair.replies(connection, &line);
-        }
-        let counted = info(&mut pair, "commandstats errorstats").map(timeless);
-        let total = info(&mut pair, "stats").map(|lines| {
-            let total = |line: &String| line.starts_with("total_error_replies:");
-            lines.into_iter().filter(total).collect::<Vec<_>>()
-        });
-        let [real, fake] = counted;
-        if real != fake || total[0] != total[1] {
-            failures.push(format!(
-                "{case}\n  {real:?} {:?}\n  {fake:?} {:?}",
-                total[0], total[1]
-            ));
-        }
-        pair.replies(0, &[b"FLUSHALL"]);
-        pair.replies(0, &[b"SET", b"a", b"x"]);
-    }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-#[test]
 fn malformed_requests_are_errors_too() {
     if versions::skips_test() {
         return;
@@ -219,7 +139,7 @@ fn synchronisations_are_counted() {
         return;
     }
     let mut pair = Pair::start(1);
-    let config = words("CONFIG SET repl-diskless-sync no", '"');
+    let config = words("CONFIG SET repl-diskless-sync no");
     let config: Vec<&[u8]> = config.iter().map(Vec::as_slice).collect();
     pair.replies(0, &config);
     let count = |pair: &mut Pair, step: &str| {

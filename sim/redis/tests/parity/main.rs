@@ -5,13 +5,12 @@
 //! it at the end. The fake's clock is set by asking the real server for its time.
 //! `LOCKLAB_REDIS_SERVER` names another server; see `versions` for those of other versions.
 
-/// Tests whose requests stand in files, one file for each test: `FOLDER/NAME.txt`. A paragraph is a case, which begins
-/// with empty servers; a line that begins with `#` is a comment.
+/// Tests whose requests stand in files, one file for each test: `FOLDER/NAME.txt`. Their format is in `data.rs`.
 macro_rules! files {
     ($folder:literal: $($name:ident),* $(,)?) => {
         $(#[test]
         fn $name() {
-            check(&crate::cases_in(include_str!(concat!($folder, "/", stringify!($name), ".txt"))));
+            check(include_str!(concat!($folder, "/", stringify!($name), ".txt")));
         })*
     };
 }
@@ -19,40 +18,21 @@ macro_rules! files {
 mod absent;
 mod busy;
 mod cases;
-mod client_info;
 mod command_flags;
+mod data;
 mod databases;
 mod following;
-mod handover;
 mod info;
-mod lock_scripts;
 mod pair;
-mod passwords;
 mod random;
+mod raw;
 mod real;
 mod replication;
-mod replication_state;
-mod script_flags;
 mod scripts;
 mod sentinel;
-mod shutdown;
+mod stories;
 mod talk;
 mod talks;
 mod tracking_limit;
 mod versions;
 mod wire;
-mod writable_replica;
-
-/// The cases of a file.
-fn cases_in(text: &str) -> Vec<&str> {
-    let paragraphs = text.split("\n\n");
-    paragraphs
-        .filter(|case| requests(case).next().is_some())
-        .collect()
-}
-
-/// The requests of a case, without the comments.
-fn requests(case: &str) -> impl Iterator<Item = &str> {
-    let lines = case.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
-}

@@ -5,6 +5,7 @@ use std::time::Duration;
 use locklab_redis::resp::command;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
+use crate::data::Servers;
 use crate::real::{RealClient, RealServer};
 use crate::versions;
 use crate::wire::{Likeness, alike};
@@ -119,8 +120,21 @@ impl Pair {
         ))
     }
 
+    /// The real server's clock, in microseconds since the Unix epoch.
+    fn now_us(&mut self) -> u64 {
+        self.clock.time_us()
+    }
+
+    fn receive(&mut self, conn: ConnId, bytes: &[u8], now_us: u64) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.node.receive(conn, bytes, now_us, &mut effects);
+        effects
+    }
+}
+
+impl Servers for Pair {
     /// Resets everything that a client can observe on both servers.
-    pub fn clear(&mut self) {
+    fn clear(&mut self) {
         const NO_LIMIT: &[&[u8]] = &[
             b"CONFIG",
             b"SET",
@@ -139,20 +153,16 @@ impl Pair {
         }
     }
 
+    fn say(&mut self, connection: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
+        let words: Vec<&[u8]> = words.iter().map(Vec::as_slice).collect();
+        let compared = self.compare(connection - 1, &words, likeness);
+        compared.err().into_iter().collect()
+    }
+
     /// Lets time pass on the real server, whose clock the node uses.
-    pub fn pass(&mut self, time: Duration) {
+    fn sleep(&mut self, time: Duration, _: Likeness) -> Vec<String> {
         self.clock.pass(time);
-    }
-
-    /// The real server's clock, in microseconds since the Unix epoch.
-    fn now_us(&mut self) -> u64 {
-        self.clock.time_us()
-    }
-
-    fn receive(&mut self, conn: ConnId, bytes: &[u8], now_us: u64) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        self.node.receive(conn, bytes, now_us, &mut effects);
-        effects
+        Vec::new()
     }
 }
 

@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
+use crate::data::Servers;
 use crate::pair::Pair;
 use crate::talk::Talk;
 use crate::versions;

@@ -6,9 +6,10 @@ use std::time::Duration;
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 use locklab_testing::until;
 
+use crate::data::{cases, words};
 use crate::real::{RealClient, RealServer};
 use crate::versions;
-use crate::wire::{request, words};
+use crate::wire::request;
 
 /// Both masters, each with a replication connection.
 struct Masters {
@@ -57,7 +58,7 @@ impl Masters {
 
     /// Sends a request to both, with the time of the real server's clock for the fake.
     fn say(&mut self, line: &str) {
-        let request = request(&words(line, '"'));
+        let request = request(&words(line));
         let now_us = self.clock.time_us();
         self.real.request(&request);
         let mut effects = Vec::new();
@@ -67,7 +68,7 @@ impl Masters {
 
     /// Sends both a request that has to wait, on a connection of its own.
     fn wait(&mut self, line: &str) {
-        let request = request(&words(line, '"'));
+        let request = request(&words(line));
         self.real_waiter.send(&request);
         until(|| match self.clock.info("blocked_clients") {
             0 => Err("it does not wait"),
@@ -82,7 +83,7 @@ impl Masters {
 
     /// Sends both a request on the connection of the one who waits.
     fn tell_waiter(&mut self, line: &str) {
-        let request = request(&words(line, '"'));
+        let request = request(&words(line));
         self.real_waiter.request(&request);
         let (now_us, waiter) = (self.clock.time_us(), self.fake_waiter);
         let mut effects = Vec::new();
@@ -199,164 +200,32 @@ fn commands(stream: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn master_propagates_the_same_commands_as_redis() {
+fn masters_send_the_same_stream() {
     if versions::skips_test() {
         return;
     }
+    let mut section = String::new();
     let mut masters = Masters::start();
-    let script = r#"EVAL "redis.call('hincrby', KEYS[1], 'f', 1); redis.call('pexpire', KEYS[1], 9000); redis.call('publish', 'c', 'x'); return 1" 1 h"#;
-    let one = r#"EVAL "return redis.call('set', KEYS[1], 'v', 'NX', 'PX', 9000)" 1 once"#;
-    let none = r#"EVAL "return redis.call('get', KEYS[1])" 1 once"#;
-    let chosen = r#"EVAL "redis.set_repl(redis.REPL_NONE) redis.call('set', 'r0', 'v') redis.set_repl(redis.REPL_ALL) redis.call('set', 'r1', 'v') redis.set_repl(redis.REPL_AOF) redis.call('set', 'r2', 'v') redis.call('publish', 'c', 'x') redis.set_repl(redis.REPL_REPLICA) redis.call('set', 'r3', 'v') return 1" 0"#;
-    let unheard = r#"EVAL "redis.set_repl(redis.REPL_NONE) return redis.call('incr', 'r4')" 0"#;
-    let anew = r#"EVAL "return redis.call('incr', 'r4')" 0"#;
-    for lines in [
-        &[
-            "SET k v NX PX 90000",
-            "SET k v NX PX 90000",
-            "set plain v NX",
-            "SETNX n v",
-            "SETNX n v",
-        ][..],
-        &[
-            "GETSET k w",
-            "GETDEL k",
-            "DEL k",
-            "UNLINK n",
-            "SET g v GET",
-            "SET g v XX GET KEEPTTL",
-        ],
-        &[
-            "SETEX s 100 v",
-            "PSETEX s 90000 v",
-            "SET s v EX 100",
-            "SET s v EXAT 33177117420",
-        ],
-        &[
-            "EXPIRE s 100",
-            "PEXPIRE s 90000 NX",
-            "PEXPIRE s 95000 GT",
-            "PERSIST s",
-            "PERSIST s",
-        ],
-        &["EXPIRE s -1", "EXPIRE s -1"],
-        &["INCR i", "INCRBY i 5", "HSET h2 f v"],
-        &[
-            "SADD s1 a",
-            "SADD s1 a b",
-            "RPUSH l a b",
-            "BLPOP l 0",
-            "LMOVE l l2 LEFT RIGHT",
-        ],
-        &["ZADD z 1 a", "ZADD z 1 a", "ZREM z a", "ZREM z a"],
-        &["PUBLISH c x", "GET k", "FLUSHALL", "FLUSHALL"],
-        &[
-            "MULTI", "SET a 1", "INCR a", "GET a", "EXEC", "MULTI", "SET a 1", "EXEC", "MULTI",
-            "GET a", "EXEC",
-        ],
-        &[chosen, unheard, anew],
-        &[script, one, one, none, "SCRIPT LOAD \"return 1\""],
-        &["INCR x", "MSET a 1 b 2", "MSETNX a 1 c 2"],
-    ] {
-        for line in lines {
-            masters.say(line);
+    for case in cases(include_str!("replication/streams.txt")) {
+        if section != case.section {
+            section.clone_from(&case.section);
+            masters = Masters::start();
+        }
+        for line in &case.lines {
+            if let Some(ms) = line.strip_prefix("sleep ") {
+                let ms = ms.parse().expect("a line `sleep N` has a number");
+                masters.clock.pass(Duration::from_millis(ms));
+            } else if let Some(line) = line.strip_prefix("wait ") {
+                masters.wait(line);
+            } else if let Some(line) = line.strip_prefix("2: ") {
+                masters.tell_waiter(line);
+            } else {
+                masters.say(line);
+            }
         }
         let (real, fake) = masters.streams();
-        assert_eq!(commands(&fake), commands(&real), "after {lines:?}");
+        assert_eq!(commands(&fake), commands(&real), "after {:?}", case.lines);
     }
-}
-
-#[test]
-fn unblocked_client_takes_the_available_elements() {
-    let mut masters = Masters::start();
-    for (waiting, line) in [
-        ("BLPOP new 0", "RPUSH new a b"),
-        ("BRPOPLPUSH p m 0", "RPUSH p a b"),
-        ("BLMOVE n m RIGHT LEFT 0", "RPUSH n a b"),
-    ] {
-        masters.wait(waiting);
-        masters.say(line);
-        let (real, fake) = masters.streams();
-        assert_eq!(commands(&fake), commands(&real), "{waiting} after {line}");
-    }
-}
-
-#[test]
-fn move_of_an_available_element_keeps_its_command() {
-    let mut masters = Masters::start();
-    for line in [
-        "RPUSH l a b c d",
-        "BRPOPLPUSH l m 0",
-        "BLMOVE l m RIGHT LEFT 0",
-        "RPOPLPUSH l m",
-        "LMOVE l m RIGHT LEFT",
-    ] {
-        masters.say(line);
-    }
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
-}
-
-#[test]
-fn select_precedes_the_transaction() {
-    let mut masters = Masters::start();
-    for line in ["MULTI", "SET a 1", "INCR a", "EXEC"] {
-        masters.say(line);
-    }
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
-    let mut masters = Masters::start();
-    masters.say(r#"EVAL "redis.call('publish', 'c', 'x') redis.call('set', 'k', 'v')" 0"#);
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
-}
-
-#[test]
-fn the_stream_selects_the_database_of_each_command() {
-    let mut masters = Masters::start();
-    let other = r#"EVAL "redis.call('set', 'k', 'v') redis.call('select', 9) return redis.call('set', 'k', 'v')" 0"#;
-    for lines in [
-        &[
-            "SELECT 3", "SET a 1", "GET a", "SELECT 4", "GET a", "INCR b",
-        ][..],
-        &["SELECT 12", "FLUSHDB", "SET x 1", "FLUSHDB", "FLUSHALL"],
-        &[
-            "SELECT 2", "MULTI", "SELECT 3", "SET a 1", "SELECT 4", "SET a 1", "EXEC", "SET b 1",
-        ],
-        &[
-            "MULTI", "SELECT 5", "SET a 1", "SELECT 6", "EXEC", "MULTI", "SELECT 1", "EXEC",
-        ],
-        &[other, "SET a 1", "SELECT 7", "PUBLISH c x"],
-        &[
-            "SELECT 8",
-            "SELECT 0",
-            "SET a 0 PX 10",
-            "SELECT 1",
-            "SET z 1",
-        ],
-    ] {
-        for line in lines {
-            masters.say(line);
-        }
-        let (real, fake) = masters.streams();
-        assert_eq!(commands(&fake), commands(&real), "after {lines:?}");
-    }
-    // A key of another database expires.
-    masters.clock.pass(Duration::from_millis(30));
-    masters.say("SET a 1");
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
-    // A client that waits is served in its database.
-    masters.say("SELECT 10");
-    masters.tell_waiter("SELECT 11");
-    masters.wait("BLPOP l 0");
-    masters.say("RPUSH l x");
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
-    masters.wait("BLMOVE l m LEFT LEFT 0");
-    masters.say("RPUSH l x");
-    let (real, fake) = masters.streams();
-    assert_eq!(commands(&fake), commands(&real));
 }
 
 /// A master that keeps replicas waiting for an hour, real or fake, and two replicas: which of them

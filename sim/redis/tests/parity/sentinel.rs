@@ -10,9 +10,10 @@ use locklab_redis::resp::command;
 use locklab_redis::sentinel::{Address, ConnId, Effect, Monitor, Sentinel, SentinelConfig, Uptime};
 use locklab_testing::{Process, free_ports, program, until};
 
+use crate::data::{Request, cases};
 use crate::real::RealClient;
 use crate::versions;
-use crate::wire::{Likeness, alike};
+use crate::wire::alike;
 
 /// A real sentinel and a fake one that monitor the same masters.
 struct Sentinels {
@@ -85,18 +86,6 @@ impl Sentinels {
             sent.collect::<Vec<_>>().concat(),
         )
     }
-
-    fn check(&mut self, likeness: Likeness, lines: &str) {
-        let mut failures = Vec::new();
-        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let (real, fake) = self.replies(line);
-            if !alike(&real, &fake, likeness) {
-                let (real, fake) = (real.escape_ascii(), fake.escape_ascii());
-                failures.push(format!("{line}\n  real: {real}\n  fake: {fake}"));
-            }
-        }
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
-    }
 }
 
 impl Drop for Sentinels {
@@ -112,118 +101,19 @@ fn sentinel_answers_as_redis_does() {
         return;
     }
     let mut sentinels = Sentinels::start();
-    sentinels.check(
-        Likeness::Bytes,
-        "PING
-         PING x
-         PING x y
-         AUTH
-         AUTH x
-         AUTH default x
-         AUTH a b
-         AUTH a b c
-         ACL
-         ACL WHOAMI
-         ACL WHOAMI x
-         ACL NOPE
-         CLIENT
-         CLIENT NOPE
-         CLIENT GETNAME
-         CLIENT SETNAME x
-         CLIENT SETNAME
-         CLIENT SETNAME a b
-         CLIENT GETNAME
-         client getname x
-         COMMAND COUNT x
-         COMMAND NOPE
-         HELLO 4
-         HELLO x
-         HELLO 2 AUTH a b
-         HELLO 2 SETNAME
-         ROLE x
-         INFO nope
-         PUBLISH a b
-         PUBLISH a
-         SUBSCRIBE
-         PSUBSCRIBE
-         UNSUBSCRIBE
-         PUNSUBSCRIBE a
-         GET x
-         get x y
-         CONFIG GET x
-         MULTI
-         QUIT x
-         SENTINEL
-         SENTINEL NOPE
-         SENTINEL MYID x
-         SENTINEL FLUSHCONFIG
-         SENTINEL FLUSHCONFIG x
-         SENTINEL CONFIG
-         SENTINEL CONFIG GET
-         SENTINEL CONFIG GET nope
-         SENTINEL CONFIG GET resolve-*
-         SENTINEL CONFIG GET SENTINEL-*
-         SENTINEL CONFIG SET nope 1
-         SENTINEL CONFIG SET announce-port x
-         SENTINEL CONFIG SET RESOLVE-hostnames NO
-         SENTINEL CONFIG SET resolve-hostnames maybe
-         SENTINEL CONFIG SET a b c
-         SENTINEL CONFIG NOPE x
-         SENTINEL CKQUORUM mymaster
-         SENTINEL CKQUORUM alone
-         SENTINEL CKQUORUM nope
-         SENTINEL CKQUORUM
-         SENTINEL GET-MASTER-ADDR-BY-NAME
-         SENTINEL GET-MASTER-ADDR-BY-NAME mymaster
-         SENTINEL GET-MASTER-ADDR-BY-NAME nope
-         SENTINEL MASTER nope
-         SENTINEL MASTER
-         SENTINEL MASTERS x
-         SENTINEL REPLICAS
-         SENTINEL REPLICAS nope
-         SENTINEL REPLICAS mymaster
-         SENTINEL SLAVES mymaster
-         SENTINEL SENTINELS nope
-         SENTINEL SENTINELS mymaster
-         SENTINEL RESET
-         SENTINEL RESET nope
-         SENTINEL REMOVE nope
-         SENTINEL REMOVE
-         SENTINEL FAILOVER nope
-         SENTINEL FAILOVER
-         SENTINEL SET nope a b
-         SENTINEL SET mymaster
-         SENTINEL SET mymaster quorum
-         SENTINEL SET mymaster quorum x
-         SENTINEL SET mymaster quorum 0
-         SENTINEL SET mymaster nope 1
-         SENTINEL SET mymaster parallel-syncs 1
-         SENTINEL SET mymaster parallel-syncs 1 quorum
-         SENTINEL SET mymaster down-after-milliseconds 0
-         SENTINEL SET mymaster failover-timeout -1
-         SENTINEL MONITOR mymaster 127.0.0.1 MASTER-PORT 2
-         SENTINEL MONITOR a 127.0.0.1 MASTER-PORT 0
-         SENTINEL MONITOR a 127.0.0.1 MASTER-PORT x
-         SENTINEL MONITOR a 127.0.0.1 x 2
-         SENTINEL MONITOR a 127.0.0.1 99999 2
-         SENTINEL MONITOR a
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 MASTER-PORT 0 *
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 MASTER-PORT
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 x 0 *
-         SENTINEL IS-MASTER-DOWN-BY-ADDR 127.0.0.1 2 0 *",
-    );
-    sentinels.check(Likeness::Sorted, "ROLE");
-    sentinels.check(
-        Likeness::Shape,
-        "CLIENT ID
-         SENTINEL MYID
-         SENTINEL MASTER mymaster
-         SENTINEL MASTERS
-         HELLO
-         HELLO 2 AUTH default x SETNAME y
-         INFO
-         COMMAND INFO nope",
-    );
+    let mut failures = Vec::new();
+    for line in cases(include_str!("sentinel/replies.txt"))
+        .iter()
+        .flat_map(|case| &case.lines)
+    {
+        let request = Request::parse(line);
+        let (real, fake) = sentinels.replies(request.line);
+        if !alike(&real, &fake, request.likeness) {
+            let (real, fake) = (real.escape_ascii(), fake.escape_ascii());
+            failures.push(format!("{line}\n  real: {real}\n  fake: {fake}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 /// The names in a reply of alternating names and values, or in lines of `name:value`.

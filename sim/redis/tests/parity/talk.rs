@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use locklab_redis::{ConnId, Effect, Node, NodeConfig};
 
+use crate::data::Servers;
 use crate::real::{RealClient, RealServer};
 use crate::wire::{Likeness, alike_all, request};
 
@@ -45,25 +46,6 @@ impl Talk {
         }
     }
 
-    /// Closes all connections and resets both servers to their initial state.
-    pub fn clear(&mut self) {
-        for (_, client) in std::mem::take(&mut self.clients) {
-            self.node.closed(client.fake);
-        }
-        let now_us = self.settled_us();
-        for request in [
-            "CONFIG SET notify-keyspace-events \"\" requirepass \"\" min-replicas-to-write 0\r\n",
-            "CLIENT UNPAUSE\r\n",
-            "FLUSHALL\r\n",
-        ] {
-            let request = request.as_bytes();
-            self.clock.request(request);
-            self.node
-                .receive(self.admin, request, now_us, &mut Vec::new());
-        }
-        self.await_ends();
-    }
-
     /// Waits until the real server knows that all connections but the clock's are closed. A process that
     /// another test starts has copies of our sockets until it executes its program, and keeps them open.
     fn await_ends(&mut self) {
@@ -72,28 +54,6 @@ impl Talk {
             assert!(Instant::now() < deadline, "a connection is still open");
             thread::sleep(Duration::from_millis(1));
         }
-    }
-
-    /// Sends a request on a connection, which is opened if it is missing; returns the
-    /// differences in the output of all connections.
-    pub fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
-        self.open(number);
-        let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
-        let request = request(&words);
-        let before_us = self.settled_us();
-        let client = self.clients.get_mut(&number).expect("it was opened");
-        client.real.send(&request);
-        let fake = client.fake;
-        let mut effects = Vec::new();
-        self.node.receive(fake, &request, before_us, &mut effects);
-        self.take(effects);
-        self.differences(likeness)
-    }
-
-    /// Waits; returns the differences in the output during the wait.
-    pub fn sleep(&mut self, duration: Duration, likeness: Likeness) -> Vec<String> {
-        self.clock.pass(duration);
-        self.differences(likeness)
     }
 
     fn differences(&mut self, likeness: Likeness) -> Vec<String> {
@@ -189,6 +149,49 @@ impl Talk {
     fn settled_us(&mut self) -> u64 {
         self.clock.time_us();
         self.clock.time_us()
+    }
+}
+
+impl Servers for Talk {
+    /// Closes all connections and resets both servers to their initial state.
+    fn clear(&mut self) {
+        for (_, client) in std::mem::take(&mut self.clients) {
+            self.node.closed(client.fake);
+        }
+        let now_us = self.settled_us();
+        for request in [
+            "CONFIG SET notify-keyspace-events \"\" requirepass \"\" min-replicas-to-write 0\r\n",
+            "CLIENT UNPAUSE\r\n",
+            "FLUSHALL\r\n",
+        ] {
+            let request = request.as_bytes();
+            self.clock.request(request);
+            self.node
+                .receive(self.admin, request, now_us, &mut Vec::new());
+        }
+        self.await_ends();
+    }
+
+    /// Sends a request on a connection, which is opened if it is missing; returns the
+    /// differences in the output of all connections.
+    fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
+        self.open(number);
+        let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
+        let request = request(&words);
+        let before_us = self.settled_us();
+        let client = self.clients.get_mut(&number).expect("it was opened");
+        client.real.send(&request);
+        let fake = client.fake;
+        let mut effects = Vec::new();
+        self.node.receive(fake, &request, before_us, &mut effects);
+        self.take(effects);
+        self.differences(likeness)
+    }
+
+    /// Waits; returns the differences in the output during the wait.
+    fn sleep(&mut self, duration: Duration, likeness: Likeness) -> Vec<String> {
+        self.clock.pass(duration);
+        self.differences(likeness)
     }
 }
 

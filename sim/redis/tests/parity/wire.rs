@@ -7,18 +7,6 @@ use redis_protocol::resp2::types::OwnedFrame;
 use redis_protocol::resp3;
 use redis_protocol::resp3::types::OwnedFrame as Frame3;
 
-/// The words of a line; a quoted part is one word.
-pub fn words(line: &str, quote: char) -> Vec<Vec<u8>> {
-    let mut words = Vec::new();
-    for (index, part) in line.split(quote).enumerate() {
-        match index % 2 {
-            0 => words.extend(part.split_whitespace().map(Vec::from)),
-            _ => words.push(part.into()),
-        }
-    }
-    words
-}
-
 /// Encodes these words as a client sends them.
 pub fn request(words: &[Vec<u8>]) -> Bytes {
     command(&words.iter().map(Vec::as_slice).collect::<Vec<_>>())
@@ -37,6 +25,10 @@ pub enum Likeness {
     Sorted,
     /// The same types, and arrays of the same length.
     Shape,
+    /// Lines of CLIENT LIST, with the same state of each client that has a name.
+    Clients,
+    /// The same numbers of calls and errors in lines of INFO.
+    Counts,
 }
 
 /// Whether two streams of replies and messages are alike, whichever protocol they
@@ -88,6 +80,11 @@ fn same_shape_3(one: &Frame3, other: &Frame3) -> bool {
 }
 
 pub fn alike(one: &[u8], other: &[u8], likeness: Likeness) -> bool {
+    match likeness {
+        Likeness::Clients => return states(one) == states(other),
+        Likeness::Counts => return counts(one) == counts(other),
+        _ => {}
+    }
     let read = |bytes: &[u8]| decode(bytes).ok().flatten().map(|(frame, _)| frame);
     one == other
         || match (likeness, read(one), read(other)) {
@@ -142,4 +139,49 @@ fn same_shape(one: &OwnedFrame, other: &OwnedFrame) -> bool {
         }
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
+}
+
+/// The fields of CLIENT LIST that do not depend on a process, its memory or its clock.
+const FIELDS: [&str; 11] = [
+    "name", "flags", "db", "sub", "psub", "ssub", "multi", "cmd", "user", "redir", "resp",
+];
+
+/// The lines of a reply, without lengths, and with these fields only. Unnamed clients are left out:
+/// one of them asks the real server for its time.
+fn states(reply: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(reply);
+    let lines = text.split_inclusive('\n').filter(|line| {
+        let is_unnamed = line.starts_with("id=") && line.contains(" name= ");
+        !line.starts_with('$') && !is_unnamed
+    });
+    let chosen = |line: &str| {
+        if !line.starts_with("id=") {
+            return line.to_owned();
+        }
+        let end = line.trim_start_matches(|c| c != '\r' && c != '\n');
+        let fields = line.split_whitespace().filter(|field| {
+            let name = field.split('=').next();
+            name.is_some_and(|name| FIELDS.contains(&name))
+        });
+        fields.collect::<Vec<_>>().join(" ") + end
+    };
+    lines.map(chosen).collect()
+}
+
+/// The lines of INFO that count calls and errors, without times, in order.
+pub fn counts(reply: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(reply);
+    let counted = text.split("\r\n").filter(|line| {
+        // The clock of the tests asks the real server alone for its time.
+        let is_clock = line.starts_with("cmdstat_time:");
+        let starts = ["cmdstat_", "errorstat_", "total_error_replies:"];
+        !is_clock && starts.iter().any(|start| line.starts_with(start))
+    });
+    let timeless = counted.map(|line| {
+        let parts = line.split(',').filter(|part| !part.starts_with("usec"));
+        parts.collect::<Vec<_>>().join(",")
+    });
+    let mut lines: Vec<String> = timeless.collect();
+    lines.sort();
+    lines
 }

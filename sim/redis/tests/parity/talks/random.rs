@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
+use crate::data::{Servers, words};
 use crate::talk::Talk;
 use crate::versions;
-use crate::wire::{Likeness, words};
+use crate::wire::Likeness;
 
 /// The file of failed talks, which are repeated in each run.
 const REGRESSIONS: &str = "tests/regressions/talks.txt";
@@ -57,7 +58,7 @@ fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
                 true => Likeness::Shape,
                 false => Likeness::Bytes,
             };
-            let differences = talk.say(number, &words(&line.replace("\\n", "\n"), '"'), likeness);
+            let differences = talk.say(number, &words(line), likeness);
             if !differences.is_empty() {
                 let differences = differences.join("\n");
                 return Err(TestCaseError::fail(format!(
