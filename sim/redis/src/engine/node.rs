@@ -23,9 +23,8 @@ use crate::store::db::Db;
 /// The properties that distinguish one node from another when it starts.
 #[derive(Clone, Debug, Default)]
 pub struct NodeConfig {
-    /// Determines the 40-digit run id that `INFO` shows, the random choices of RANDOMKEY, SPOP
-    /// and SRANDMEMBER, and the phase of the periodic work: `serverCron`, `replicationCron`,
-    /// pings. A restarted server has a new run id, so give every start of a node its own seed.
+    /// Determines the 40-digit run id that `INFO` shows, the random choices of keys to evict and to
+    /// forget, and the phase of the periodic work: `serverCron`, `replicationCron`, pings. A restarted server has a new run id, so give every start of a node its own seed.
     pub run_id_seed: u64,
     /// The server that it imitates.
     pub imitated: Imitated,

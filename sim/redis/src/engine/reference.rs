@@ -48,8 +48,8 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
-        "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*`, `slowlog-*`, `latency-*` and `maxmemory-clients`, but they have no effect.",
-        "They protect a machine's memory or connections, or serve to inspect a server. A served node has its own limits.",
+        "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `maxmemory-clients`, but they have no effect.",
+        "They protect a machine's memory or connections. A served node has its own limits.",
     ),
     (
         "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, and no file descriptors. There is one user, and there are no `HELP` texts. `ZRANGE` has no `BYLEX`, and `CLIENT TRACKING` no `BCAST`, `PREFIX` and `REDIRECT`: they are syntax errors.",

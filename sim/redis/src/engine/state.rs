@@ -93,7 +93,7 @@ pub(super) struct State {
     pub(super) clock: Option<Clock>,
     /// The position in the sequence of the scripts' `math.random`.
     pub(super) random: Rand48,
-    /// The source of the random choices of RANDOMKEY, SPOP and SRANDMEMBER.
+    /// The source of the random choices of keys to evict, and to forget that clients read.
     choices: SplitMix64,
     /// 40 hexadecimal digits that identify this start of the server.
     pub(super) run_id: String,

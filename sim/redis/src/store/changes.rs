@@ -10,7 +10,7 @@ use bytes::Bytes;
 /// A class of events, one for each letter of `notify-keyspace-events` (`src/notify.c`).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
-    /// `g`: DEL, EXPIRE, RENAME, for every type of value.
+    /// `g`: DEL, EXPIRE, PERSIST, for every type of value.
     Generic,
     /// `$`.
     String,
