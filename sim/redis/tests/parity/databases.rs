@@ -7,56 +7,30 @@ use bytes::Bytes;
 use locklab_redis::{ConnId, Effect, Files, Node, NodeConfig};
 use locklab_testing::{RedisServer, until};
 
-use crate::data::words;
+use crate::data::{cases, words};
 use crate::real::{RealClient, RealServer};
 use crate::versions;
 use crate::wire::request;
 
-/// Requests that leave different keys in several databases.
-const STORY: &[&str] = &[
-    "SET a 0",
-    "SELECT 3",
-    "SET a 3 EXAT 4102444800",
-    "RPUSH l x y",
-    "SELECT 5",
-    "SET gone 1",
-    "SELECT 15",
-    "HSET h f v",
-    "MULTI",
-    "SELECT 0",
-    "SET b 1",
-    "SELECT 9",
-    "SET b 2",
-    "EXEC",
-    "EVAL redis.call('select',10)return(redis.call('set','s','t')) 0",
-    "SELECT 11",
-    "SET x y",
-    "FLUSHDB",
-    "SELECT 4",
-    "SET last 4",
-];
+/// The lines of a section of the file: requests that leave different keys, or questions.
+fn lines(section: &str) -> Vec<String> {
+    let mut cases = cases(include_str!("databases/contents.txt")).into_iter();
+    let case = cases.find(|case| case.section == section);
+    case.expect("the file has this section").lines
+}
+
+fn story() -> Vec<String> {
+    lines("requests that leave different keys in them")
+}
 
 /// Requests whose replies show the contents of all databases.
 fn questions() -> Vec<String> {
-    let mut lines = vec!["INFO keyspace".to_owned()];
+    let mut all = vec!["INFO keyspace".to_owned()];
     for index in 0..16 {
-        lines.push(format!("SELECT {index}"));
-        for question in [
-            "DBSIZE",
-            "GET a",
-            "EXPIRETIME a",
-            "LRANGE l 0 -1",
-            "GET gone",
-            "HGETALL h",
-            "GET b",
-            "GET s",
-            "GET last",
-            "GET later",
-        ] {
-            lines.push(question.to_owned());
-        }
+        all.push(format!("SELECT {index}"));
+        all.extend(lines("questions to each of them"));
     }
-    lines
+    all
 }
 
 fn contents(mut ask: impl FnMut(&str) -> String) -> Vec<String> {
@@ -163,8 +137,8 @@ fn loaded(server: RedisServer) -> (RealServer, RealClient) {
 }
 
 fn tell(client: &mut RealClient) {
-    for line in STORY {
-        client.request(&encoded(line));
+    for line in story() {
+        client.request(&encoded(&line));
     }
 }
 
@@ -196,7 +170,7 @@ fn a_real_server_reads_a_snapshot_of_several_databases() {
         return;
     }
     let mut node = Alone::start(&[], Files::default());
-    STORY.iter().for_each(|line| drop(node.ask(line)));
+    story().iter().for_each(|line| drop(node.ask(line)));
     let expected = node.contents();
     node.ask("SHUTDOWN SAVE");
     let folder = Folder::new("snapshot-of-node");
@@ -232,7 +206,7 @@ fn a_node_reads_a_real_append_only_file_of_several_databases() {
     let mut node = Alone::start(&[("appendonly", "yes")], Files::default());
     node.ask("PING");
     let head = node.files.aof.len();
-    STORY.iter().for_each(|line| drop(node.ask(line)));
+    story().iter().for_each(|line| drop(node.ask(line)));
     let text = |aof: &[u8]| String::from_utf8_lossy(aof).to_ascii_lowercase();
     assert_eq!(text(&node.files.aof[head..]), text(&files.aof));
 }
@@ -244,7 +218,7 @@ fn a_real_server_reads_an_append_only_file_of_several_databases() {
     }
     let on = [("appendonly", "yes")];
     let mut node = Alone::start(&on, Files::default());
-    STORY.iter().for_each(|line| drop(node.ask(line)));
+    story().iter().for_each(|line| drop(node.ask(line)));
     // After a restart the file continues in a database that it does not name.
     let mut node = Alone::start(&on, node.files);
     node.ask("SET later 1");
@@ -269,20 +243,10 @@ fn a_server_has_as_many_databases_as_it_was_started_with() {
         let server = RedisServer::start(&["--databases", databases]);
         let (_server, mut client) = loaded(server);
         let mut node = Alone::start(&[("databases", databases)], Files::default());
-        for line in [
-            "CONFIG GET databases",
-            "SET k v",
-            "SELECT 0",
-            "SELECT 1",
-            "SELECT 3",
-            "SELECT 4",
-            "SELECT 19",
-            "SELECT 20",
-            "DBSIZE",
-        ] {
-            let real = client.request(&encoded(line));
+        for line in lines("a server has as many as it was started with") {
+            let real = client.request(&encoded(&line));
             let real = String::from_utf8_lossy(&real).into_owned();
-            assert_eq!(node.ask(line), real, "{line} with databases {databases}");
+            assert_eq!(node.ask(&line), real, "{line} with databases {databases}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use crate::data::cases;
+
 /// A time in seconds, far enough in the future that no test reaches it.
 const FAR_S: u64 = 4_102_444_800;
 
@@ -32,15 +34,9 @@ pub fn with_limits_on_memory() -> impl Strategy<Value = String> {
 
 /// Makes a command of a template of a section of the file, which says what its capital letters stand for.
 fn from(section: &str) -> impl Strategy<Value = String> + use<> {
-    let file = include_str!("commands.txt");
-    let (_, section) = file
-        .split_once(&format!("## {section}\n"))
-        .expect("the file has this section");
-    let section = section.split("\n## ").next().unwrap_or_default();
-    let templates = section.lines();
-    let templates: Vec<&'static str> = templates
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .collect();
+    let sections = cases(include_str!("commands.txt")).into_iter();
+    let mut templates = sections.filter(|case| case.section == section);
+    let templates = templates.next().expect("the file has this section").lines;
     let words = prop::collection::vec(proptest::prelude::any::<u8>(), 8);
     (prop::sample::select(templates), words).prop_map(|(template, chosen)| {
         let mut chosen = chosen.into_iter();

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
-use crate::data::{Servers, words};
+use crate::data::{Servers, cases, words};
 use crate::talk::Talk;
 use crate::versions;
 use crate::wire::Likeness;
@@ -73,8 +73,7 @@ fn go_alike(first: &[&str], line: impl Strategy<Value = String>) {
     }
 }
 
-/// A line without its number. Events are limited to strings because of clients that track
-/// keys.
+/// A line without its number.
 fn line() -> impl Strategy<Value = String> {
     let any = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
@@ -86,34 +85,15 @@ fn line() -> impl Strategy<Value = String> {
             .replace("LIST", &list)
             .replace("CHANNEL", &channel)
     };
-    let templates = prop_oneof![
-        4 => any(&["SET KEY v", "GET KEY", "DEL KEY", "MGET a b", "PEXPIRE KEY 100000", "FLUSHALL"]),
-        4 => any(&["RPUSH LIST x", "LPUSH LIST y z", "DEL LIST", "LLEN LIST"]),
-        4 => any(&[
-            "BLPOP LIST 0", "BRPOP l m 0", "BLMOVE l m LEFT RIGHT 0", "BRPOPLPUSH m l 0",
-            "CLIENT UNBLOCK $1", "CLIENT UNBLOCK $2 ERROR",
-        ]),
-        4 => any(&[
-            "SUBSCRIBE CHANNEL", "UNSUBSCRIBE CHANNEL", "PSUBSCRIBE *", "PUNSUBSCRIBE",
-            "PUBLISH CHANNEL hello", "PUBSUB NUMSUB c d", "PUBSUB NUMPAT",
-        ]),
-        3 => any(&[
-            "CLIENT TRACKING on", "CLIENT TRACKING on NOLOOP",
-            "CLIENT TRACKING on OPTIN", "CLIENT CACHING yes", "CLIENT TRACKING off",
-        ]),
-        3 => any(&["MULTI", "EXEC", "EXEC", "DISCARD", "WATCH KEY"]),
-        3 => any(&["HELLO 3", "HELLO 3", "RESET", "PING", "CLIENT KILL ID $3"]),
-        3 => any(&["SELECT 1", "SELECT 0", "FLUSHDB"]),
-        2 => any(&["CONFIG SET notify-keyspace-events KE$n", "CONFIG SET notify-keyspace-events \"\""]),
-        2 => any(&[
-            "EVAL \"redis.call('set', KEYS[1], 'v') return redis.call('publish', 'c', 'x')\" 1 KEY",
-            "EVAL \"redis.call('rpush', KEYS[1], 'v') return redis.call('get', 'a')\" 1 LIST",
-            "EVAL \"#!lua flags=no-writes\\nreturn redis.pcall('publish', 'c', 'x')\" 1 KEY",
-            "EVAL_RO \"return {redis.pcall('publish', 'c', 'x'), redis.call('get', KEYS[1])}\" 1 KEY",
-        ]),
-    ];
+    let groups = cases(include_str!("../random/talks.txt")).into_iter();
+    let groups: Vec<(u32, _)> = groups
+        .map(|group| {
+            let weight = group.section.parse().expect("a title is a number");
+            (weight, prop::sample::select(group.lines).boxed())
+        })
+        .collect();
     (
-        templates,
+        prop::strategy::Union::new_weighted(groups),
         any(&["a", "b"]),
         any(&["l", "m"]),
         any(&["c", "d"]),
