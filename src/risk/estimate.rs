@@ -74,6 +74,10 @@ impl Runs {
             mean: rate * weighted.rate(),
             squares: (rate / weighted.runs.max(1) as f64).powi(2) * weighted.squares(),
             one_more,
+            seen_one_more: match weighted.violated {
+                0 => 0.0,
+                _ => one_more,
+            },
             not_excluded: match weighted.violated {
                 0 => NOT_SEEN * one_more,
                 _ => 0.0,
@@ -135,6 +139,8 @@ pub struct Number {
     pub squares: f64,
     /// What one violated run more adds.
     pub one_more: f64,
+    /// The same of the causes with violations.
+    pub seen_one_more: f64,
     /// What the causes without a violation may add, at 95 %.
     pub not_excluded: f64,
     /// Whether few violations decide it.
@@ -154,6 +160,7 @@ impl Number {
             sum.mean += number.mean;
             sum.squares += number.squares;
             sum.one_more = sum.one_more.max(number.one_more);
+            sum.seen_one_more = sum.seen_one_more.max(number.seen_one_more);
             sum.not_excluded = sum.not_excluded.max(number.not_excluded);
             sum.violated += number.violated;
             rough += if number.is_rough { number.mean } else { 0.0 };
@@ -169,6 +176,7 @@ impl Number {
             mean: self.mean * factor,
             squares: self.squares * factor * factor,
             one_more: self.one_more * factor,
+            seen_one_more: self.seen_one_more * factor,
             not_excluded: self.not_excluded * factor,
             ..self
         }
@@ -177,6 +185,11 @@ impl Number {
     /// The 95 % interval, with what the causes without a violation may add; none if no run was violated.
     pub fn interval(&self) -> Option<Interval> {
         (self.mean > 0.0).then(|| of_weights(self.mean, self.squares, self.one_more))
+    }
+
+    /// The same of the causes with violations alone.
+    pub fn seen(&self) -> Option<Interval> {
+        (self.mean > 0.0).then(|| of_weights(self.mean, self.squares, self.seen_one_more))
     }
 
     /// Whether two independent numbers may be the same: whether their difference is within two standard
@@ -308,6 +321,7 @@ mod tests {
             mean: 10.0,
             squares: 10.0,
             one_more: 1.0,
+            seen_one_more: 1.0,
             violated: 10,
             ..Number::default()
         };
@@ -324,6 +338,8 @@ mod tests {
         assert_eq!(high(&[seen, unseen(3.0)]), high(&[seen]));
         let more = high(&[seen, unseen(300.0)]);
         assert!((370.0..400.0).contains(&more), "{more}");
+        let sum = Number::sum([seen, unseen(300.0)].into_iter());
+        assert_eq!(sum.seen(), seen.interval());
         let both = Number::sum([unseen(3.0), unseen(2.0)].into_iter());
         assert_eq!((both.not_excluded, both.interval()), (3.0, None));
         assert_eq!(

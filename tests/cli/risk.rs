@@ -98,7 +98,6 @@ fn property_that_no_run_violates_has_a_bound_that_says_what_it_is() {
     assert!(markdown.contains(expected), "{markdown}");
 }
 
-/// The numbers of an environment stand beside the answer, each with where it comes from.
 /// A machine that was recorded with short pauses has an answer, and what it would take.
 #[test]
 fn pauses_that_fit_within_the_lease_are_excluded_by_their_sum() {
@@ -106,14 +105,21 @@ fn pauses_that_fit_within_the_lease_are_excluded_by_their_sum() {
     let exponential = "{ exponential = 3000 }";
     let text = pauses("1 min", 3000).replace(exponential, "{ values = [1, 4] }");
     bench.write("measured.toml", &text);
-    let of = |lease: &str| {
-        let asked = ["risk", "--lease", lease, "--work", "2s", "--runs", "100"];
-        let done =
-            bench.locklab(&[&asked[..], &["--quick", "--environment", "measured.toml"]].concat());
+    let of = |lease: &[&str]| {
+        let asked = [
+            "risk",
+            "--work",
+            "2s",
+            "--runs",
+            "100",
+            "--environment",
+            "measured.toml",
+        ];
+        let done = bench.locklab(&[&asked[..], lease].concat());
         assert_eq!(done.code, Some(0), "{}", done.told());
         done.in_one_line()
     };
-    let excluded = of("10s");
+    let excluded = of(&["--lease", "10s", "--quick"]);
     for expected in [
         "No fault that strikes once can do it",
         "none (excluded)",
@@ -122,7 +128,11 @@ fn pauses_that_fit_within_the_lease_are_excluded_by_their_sum() {
     ] {
         assert!(excluded.contains(expected), "{excluded}");
     }
-    assert!(!of("2s").contains("excluded"));
+    assert!(!of(&["--lease", "2s", "--quick"]).contains("excluded"));
+    let several = of(&["--leases", "2s,10s"]);
+    let expected = "none without a number: arithmetic excludes it for each cause. The sums: locklab risk 'set-nx-px' \
+                    --lease '10 s' with the same options.";
+    assert!(several.contains(expected), "{several}");
 }
 
 #[test]
@@ -144,6 +154,7 @@ fn more_work_than_a_lock_can_do_is_refused_with_what_is_possible() {
     assert!(many.in_one_line().contains(expected), "{}", many.told());
 }
 
+/// The numbers of an environment stand beside the answer, each with where it comes from.
 #[test]
 fn sources_of_an_environment_are_a_table() {
     let bench = Bench::new("risk-sources");

@@ -129,15 +129,17 @@ impl Answer<'_> {
                 });
                 return format!("{happens} in none of the runs. {told}");
             };
-            let more = bound.and_then(|it| bound::upper_end(&it, &number, self.runs));
-            let more = more.unwrap_or_else(|| match number.is_rough {
-                true => " Few violations decide it; more --runs narrow it.".into(),
-                false => String::new(),
-            });
+            let more = bound
+                .and_then(|it| bound::beside(&it, &year))
+                .unwrap_or_default();
+            let rough = match number.is_rough || !more.is_empty() {
+                true => " More --runs narrow it.",
+                false => "",
+            };
             format!(
-                "{happens} {} times a year ({}), that is once in {} grants.{more}",
+                "{happens} {} times a year ({}{more}), that is once in {} grants.{rough}",
                 figures(year.mean),
-                range(interval),
+                range(year.seen().unwrap_or(interval)),
                 count(1.0 / number.mean),
             )
         };
@@ -213,7 +215,7 @@ impl Answer<'_> {
         }
         if has('≤') {
             text += &format!(
-                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude, in the sums above only at the upper end"
+                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude; above it is in what comes after \"up to\""
             );
         }
         if has('~') {

@@ -4,7 +4,7 @@ use locklab_evidence::thousands;
 use locklab_risk::{Bound, Number};
 use serde_json::{Value, json};
 
-use super::words::figures;
+use super::words::{figures, upper_end};
 
 /// By how much more runs the reader is told to take.
 const MORE: u64 = 10;
@@ -33,17 +33,14 @@ pub(super) fn told(bound: &Bound, grants_per_year: f64, asked: u64) -> String {
     )
 }
 
-/// The same where other causes violate it, if the bound makes up most of the interval's upper end.
-pub(super) fn upper_end(bound: &Bound, sum: &Number, asked: u64) -> Option<String> {
-    let high = sum.interval()?.high;
-    let decides = bound.per_grant > (high - sum.mean) / 2.0;
-    decides.then(|| {
-        format!(
-            " Most of the upper end is what the runs of {} leave open, of which none does it. {}",
-            bound.from,
-            remedy(asked)
-        )
-    })
+/// The same in a sentence on what other causes do, in brackets.
+pub(super) fn beside(bound: &Bound, year: &Number) -> Option<String> {
+    let high = upper_end(year)?;
+    Some(format!(
+        ", and up to {} with what the runs of {} leave open, of which none does it",
+        figures(high),
+        bound.from
+    ))
 }
 
 /// What lowers the bounds of a command that was asked for so many runs.

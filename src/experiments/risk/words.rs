@@ -35,21 +35,30 @@ pub(super) fn overrides(setup: &Setup) -> String {
 }
 
 /// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)`
-/// if no run is violated.
+/// if no run is violated; `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
 pub(super) fn cell(year: &Number) -> String {
     match year.interval() {
         None if year.not_excluded == 0.0 => "none".into(),
         None => format!("none (≤ {})", figures(year.not_excluded)),
         Some(interval) => {
             let rough = if year.is_rough { "~" } else { "" };
+            let seen = year.seen().unwrap_or(interval);
+            let more =
+                upper_end(year).map_or(String::new(), |high| format!(", ≤ {}", figures(high)));
             format!(
-                "{rough}{} ({}–{})",
+                "{rough}{} ({}–{}{more})",
                 figures(year.mean),
-                figures(interval.low),
-                figures(interval.high)
+                figures(seen.low),
+                figures(seen.high)
             )
         }
     }
+}
+
+/// The upper end of an interval, if most of it is what causes without a violation leave open.
+pub(super) fn upper_end(year: &Number) -> Option<f64> {
+    let (whole, seen) = (year.interval()?.high, year.seen()?.high);
+    (whole > 2.0 * seen).then_some(whole)
 }
 
 /// A number for programs.
@@ -57,6 +66,7 @@ pub(super) fn data(number: &Number) -> Value {
     json!({
         "mean": number.mean,
         "interval": number.interval().map(|it| [it.low, it.high]),
+        "seen": number.seen().map(|it| [it.low, it.high]),
         "not_excluded": number.not_excluded,
         "is_rough": number.is_rough,
     })

@@ -12,7 +12,7 @@ pub(super) fn chart(answer: &Answer<'_>) -> Curves {
     let property = usize::from(answer.all().any(|(_, point)| point.years[1].mean > 0.0));
     let violations = |point: &Point<'_>| {
         let year = point.years[property];
-        estimate(Some(year.mean), year.interval())
+        estimate(Some(year.mean), year.seen())
     };
     let of_mean = |mean: &Mean, per: f64| {
         let interval = mean.interval();

@@ -85,12 +85,13 @@ fn table(answer: &Answer<'_>) -> Table {
         }
     };
     let mut notes = vec![
-        "~ few violations decide it. The wait is the mean of runs in which a holder dies at a random moment of its \
+        "~ few violations decide it. A number after ≤ has what causes leave open of which no run is violated. The wait is the mean of runs in which a holder dies at a random moment of its \
          work and another client waits. Messages are those between a client and the servers, from the request to \
          the end of the release, where no other client asks."
             .to_owned(),
     ];
     notes.extend(ignorance(answer));
+    notes.extend(excluded(answer));
     Table {
         title: format!("Violations a year against the lease. {}", answer.about()),
         rows_are: "lock",
@@ -113,6 +114,18 @@ fn ignorance(answer: &Answer<'_>) -> Option<String> {
     Some(format!(
         "none: no run is violated. The number after ≤ is no estimate, and no reason to prefer another lock. {}",
         bound::told(&highest, answer.every.per_year(), answer.asked)
+    ))
+}
+
+/// What "none" without a bound is, if there is one.
+fn excluded(answer: &Answer<'_>) -> Option<String> {
+    let is_excluded = |year: &Number| year.violated == 0 && year.not_excluded == 0.0;
+    let mut all = answer.all();
+    let (lock, point) = all.find(|(_, point)| point.years.iter().any(is_excluded))?;
+    Some(format!(
+        "none without a number: arithmetic excludes it for each cause. The sums: locklab risk '{lock}' --lease '{}' with \
+         the same options.",
+        point.setup.lease
     ))
 }
 
