@@ -72,6 +72,10 @@ impl Clock {
     }
 }
 
+/// A node to which nothing is due for longer than this is not woken to look at its clock. One that looks takes its turn
+/// among the tasks of its world, so what the seeds of shorter runs mean depends on its looks.
+const LOOKS_AWAY: Duration = Duration::from_secs(60);
+
 /// Runs a Redis node on `host` until its process ends, or a client calls SHUTDOWN. It expires
 /// keys by that host's wall clock; its memory is lost when it ends.
 pub async fn redis(host: Host, config: NodeConfig, port: u16) {
@@ -141,8 +145,12 @@ async fn wait_by_wall_clock(host: &Host, duration: Duration) {
     // As often as the process that waits before a real server begins.
     const NAP: Duration = Duration::from_millis(1);
     let until_ns = host.wall_ns().saturating_add(duration.as_nanos() as u64);
-    while host.wall_ns() < until_ns {
-        host.sleep_until_wall(until_ns, NAP).await;
+    loop {
+        let left_ns = until_ns.saturating_sub(host.wall_ns());
+        if left_ns == 0 {
+            return;
+        }
+        host.sleep(Duration::from_nanos(left_ns).min(NAP)).await;
     }
 }
 
@@ -378,11 +386,11 @@ impl Server {
             // The next reading may be a fraction of a microsecond short.
             let left = Duration::from_micros(wake_us - wall_us);
             let sleep = match self.clock {
-                Clock::Wall => {
+                Clock::Wall if left > LOOKS_AWAY => {
                     let wall_ns = self.host.wall_ns().saturating_add(left.as_nanos() as u64);
                     self.host.sleep_until_wall(wall_ns, MAX_SLEEP)
                 }
-                Clock::Monotonic => self.host.sleep(left),
+                Clock::Wall | Clock::Monotonic => self.host.sleep(left.min(MAX_SLEEP)),
             };
             tokio::select! {
                 biased;

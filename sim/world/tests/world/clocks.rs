@@ -239,6 +239,11 @@ mod looks {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn a_sleep_ends_as_if_the_host_had_looked_at_its_wall_clock_all_the_time(
             lasts_ms in 1_u64..6000,
