@@ -25,7 +25,7 @@ fn accesses(run: &Run) -> Vec<(String, bool, u64)> {
 #[test]
 fn a_program_that_only_shows_is_struck_by_its_access_and_loses_an_update() {
     const SCENARIO: &str = r#"
-        horizon_ms = 3000
+        horizon_ms = 6000
         [fault.pause]
         kind = "pause"
         on = "c1"
