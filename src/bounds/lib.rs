@@ -47,6 +47,30 @@ impl Bounds {
     pub const EVENT: Bounds = Bounds::FRAME;
 }
 
+/// How much a run keeps of what attacked programs tell and do. A program that does nothing but write fills it within a
+/// second or two; one that takes and releases a lock in a loop, at a millisecond for each, needs a minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// The lines that all programs together tell.
+    pub lines: u64,
+    /// Their accesses to the resource.
+    pub accesses: u64,
+    /// The commands that the servers execute for them.
+    pub commands: u64,
+    /// The bytes of these commands.
+    pub command_bytes: u64,
+}
+
+impl Kept {
+    /// A run of a program of somebody else: with all that is made of it, less than 300 MB.
+    pub const RUN: Kept = Kept {
+        lines: 250_000,
+        accesses: 100_000,
+        commands: 250_000,
+        command_bytes: 64 << 20,
+    };
+}
+
 /// Why bytes are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {

@@ -352,7 +352,7 @@ impl Run {
             return Ok(());
         };
         runs.notes.extend(run.notes.iter().cloned());
-        let moments = mem::take(&mut run.moments);
+        let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
         let run = JudgedRun::of(run, schedule, &scenario);
         // Belief is not predicted, so nothing else would say that it is open.
         if is_first
@@ -362,7 +362,8 @@ impl Run {
             let note = format!("belief, with seed {seed}, is inconclusive: {why}");
             runs.notes.insert(note);
         }
-        runs.unshowable += u64::from(run.unshown.contains_key(&Property::Resource));
+        let is_unshown = run.unshown.contains_key(&Property::Resource);
+        runs.unshowable += u64::from(is_unshown && !is_full);
         runs.cell.add(seed, &run.judged());
         // Of a program that tells nothing it is not known what it noticed.
         if self.clients != Clients::Own && run.unshown.is_empty() {

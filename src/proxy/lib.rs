@@ -35,7 +35,7 @@ mod proxy;
 mod relay;
 mod watch;
 
-pub use model::{MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
+pub use model::{Dropped, MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub use options::{Greeting, Host, Keep, Options};
 pub use proxy::Proxy;
 pub use watch::{Passing, Ruling, Watch};

@@ -25,6 +25,6 @@ mod suspension;
 mod tests;
 
 pub(crate) use end::{ConnectionId, End};
-pub use log::{MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
+pub use log::{Dropped, MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub(crate) use network::{Effect, Network};
 pub(crate) use payload::{Meter, Payload};

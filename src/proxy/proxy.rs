@@ -10,7 +10,7 @@ use locklab_link::{LinkRule, RuleId};
 use locklab_vecmap::VecMap;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::Segment;
+use crate::model::{Dropped, Segment};
 use crate::options::Options;
 use crate::relay::{self, Command, Relay};
 use crate::watch::Watch;
@@ -157,6 +157,11 @@ impl Proxy {
     /// the first ones.
     pub fn take_messages(&self) -> Vec<Segment> {
         self.call(|relay| relay.act(|network, _| network.take_messages()))
+    }
+
+    /// The segments that were to be kept, and for which there was no room; none if all were.
+    pub fn dropped(&self) -> Option<Dropped> {
+        self.call(|relay| relay.act(|network, _| network.dropped()))
     }
 
     /// The port from which the proxy has connected to a server, for each

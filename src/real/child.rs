@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::child_protocol::{ChildMessage, Command, Job, Role, ServerKind};
 use super::foreign::told::{self, News, OutputEnd, Told};
+use super::kept::Kept;
 use super::{redis_server, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{Access, ClockKind, Event, Failpoint, Name, Record};
@@ -195,6 +196,7 @@ enum OutputFormat {
 pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
     told: Arc<Mutex<Vec<Told>>>,
+    kept: Arc<Kept>,
     event: Sender<(ProcessId, ChildEvent)>,
 }
 
@@ -246,11 +248,12 @@ impl ChildEvent {
 }
 
 impl Collector {
-    /// A collector that sends the events for the testbed to `event`.
-    pub(super) fn new(event: Sender<(ProcessId, ChildEvent)>) -> Self {
+    /// A collector that keeps so much, and sends the events for the testbed to `event`.
+    pub(super) fn new(event: Sender<(ProcessId, ChildEvent)>, kept: Arc<Kept>) -> Self {
         Self {
             records: Arc::default(),
             told: Arc::default(),
+            kept,
             event,
         }
     }
@@ -280,8 +283,10 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
         match format.parse(&line) {
             Some(Output::Record(record)) => {
                 let served = served(&record);
-                collector.records().push(record);
-                served.into_iter().for_each(&report);
+                if served.is_none() || collector.kept.accesses.take(1, record.at_ns) {
+                    collector.records().push(record);
+                    served.into_iter().for_each(&report);
+                }
             }
             Some(Output::Event(event)) => report(event),
             Some(Output::Words(words)) => last_words.push(words),
@@ -377,6 +382,7 @@ fn listen_to_program(
             }
             match News::read(line) {
                 None => words.add(line),
+                Some(_) if !collector.kept.lines.take(1, after_ns) => {}
                 Some(news) => {
                     if let News::Line(line) = &news
                         && let Some(point) = line.word.failpoint()

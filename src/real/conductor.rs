@@ -39,6 +39,8 @@ const USUAL_MEMBER_START_NS: u64 = 600 * NS_PER_MS;
 /// What a real run has left.
 pub(super) struct Conducted {
     pub(super) history: History,
+    /// When it ended before its horizon because it was full, in nanoseconds since it began.
+    pub(super) full_ns: Option<u64>,
     /// How late the machine was during the run.
     pub(super) lateness: Lateness,
     /// What foreign clients did that makes no sense, or ended them, in words.
@@ -162,7 +164,7 @@ impl Conductor<'_> {
             }
             self.processes.testbed.check_programs()?;
             let now_ns = self.processes.now_ns();
-            if now_ns >= horizon_ns {
+            if now_ns >= horizon_ns || self.processes.testbed.is_full() {
                 break;
             }
             if let Some(client) = self.granted.pop_due(now_ns) {
@@ -202,12 +204,14 @@ impl Conductor<'_> {
         };
         let Finished {
             history,
+            full_ns,
             notes,
             contents,
             unshown,
         } = testbed.finish(end_ns)?;
         Ok(Conducted {
             history,
+            full_ns,
             lateness,
             notes,
             moments: self.moments.passed,

@@ -12,7 +12,8 @@ use nix::fcntl::Flock;
 
 use super::child::{Child, Collector, ProcessId};
 use super::child_protocol::{Job, Role};
-use super::{ConfirmError, Programs, orphans};
+use super::kept::Kept;
+use super::{Clients, ConfirmError, Programs, orphans};
 
 /// The folders that this process has made.
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -85,7 +86,7 @@ fn janitor(programs: &Programs, folder: &Path) -> Result<Child, ConfirmError> {
         },
     };
     // Nobody waits for what a janitor says.
-    let collector = Collector::new(mpsc::channel().0);
+    let collector = Collector::new(mpsc::channel().0, Kept::of(&Clients::Own).into());
     let child = Child::start(&programs.locklab, &job, who.clone(), collector);
     child.map_err(|source| ConfirmError::Start {
         host: who.host,

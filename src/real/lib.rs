@@ -93,6 +93,8 @@ mod foreign;
 #[cfg(target_os = "linux")]
 mod heartbeat;
 pub mod jitter;
+#[cfg(target_os = "linux")]
+mod kept;
 mod limits;
 #[cfg(target_os = "linux")]
 mod monitor;
@@ -342,6 +344,7 @@ pub fn run_with(
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     Ok(Run {
         history: conducted.history,
+        full_ns: conducted.full_ns,
         lateness: conducted.lateness,
         contents: conducted.contents,
         program: real.clients.words(),

@@ -5,6 +5,7 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use locklab_history::{ClockKind, Name};
 use locklab_values::units::{NS_PER_S, NS_PER_US};
 use locklab_vecmap::VecMap;
 
+use super::kept::Kept;
 use crate::real_env::read_clock;
 
 /// The time limit for a server to answer.
@@ -33,10 +35,18 @@ pub(super) struct Executed {
 }
 
 /// What the servers of a run execute.
-#[derive(Default)]
-pub(super) struct Monitors(Vec<(Name, JoinHandle<Vec<Executed>>)>);
+pub(super) struct Monitors {
+    reading: Vec<(Name, JoinHandle<Vec<Executed>>)>,
+    kept: Arc<Kept>,
+}
 
 impl Monitors {
+    /// Nothing yet; as much is kept as there is room for.
+    pub(super) fn new(kept: Arc<Kept>) -> Self {
+        let reading = vec![];
+        Self { reading, kept }
+    }
+
     /// Connects to a process of a server. From now on it says what it executes.
     pub(super) fn start(&mut self, server: &Name, address: SocketAddr) -> io::Result<()> {
         let mut stream = TcpStream::connect(address)?;
@@ -50,13 +60,19 @@ impl Monitors {
             return Err(io::Error::other(refused));
         }
         reader.get_ref().set_read_timeout(None)?;
-        let process = self.0.len();
+        let process = self.reading.len();
+        let kept = self.kept.clone();
         let reading = thread::spawn(move || {
             // It ends with the process.
             let lines = reader.split(b'\n').map_while(Result::ok);
             let lines = lines.map(|line| (line, read_clock(ClockKind::Monotonic)));
             let executed = |(line, read_ns): (Vec<u8>, u64)| {
                 let (wall_us, port, words) = read(&line)?;
+                let bytes = words.iter().map(|word| word.len() as u64).sum();
+                let has_room = kept.commands.take(1, read_ns);
+                if !kept.command_bytes.take(bytes, read_ns) || !has_room {
+                    return None;
+                }
                 Some(Executed {
                     words,
                     wall_us,
@@ -67,14 +83,14 @@ impl Monitors {
             };
             lines.filter_map(executed).collect()
         });
-        self.0.push((server.clone(), reading));
+        self.reading.push((server.clone(), reading));
         Ok(())
     }
 
     /// What each server has executed, in this order, when all their processes have ended.
     pub(super) fn finish(self) -> VecMap<Name, Vec<Executed>> {
         let mut executed: VecMap<Name, Vec<Executed>> = VecMap::new();
-        for (server, reading) in self.0 {
+        for (server, reading) in self.reading {
             // A thread that panicked has already printed its message.
             let read = reading.join().unwrap_or_default();
             executed.entry(server).or_default().extend(read);

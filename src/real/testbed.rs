@@ -6,8 +6,8 @@ mod finish;
 use std::io;
 use std::path::PathBuf;
 use std::process;
-use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ use super::clocks::HostClocks;
 use super::foreign::leftovers;
 use super::foreign::untranslated::{self, Watch, Why};
 use super::heartbeat::Heartbeat;
+use super::kept::Kept;
 use super::monitor::Monitors;
 use super::operator::{Operator, Order};
 use super::plan::Plan;
@@ -67,6 +68,7 @@ pub(super) struct Testbed<'a> {
     operator: Operator,
     heartbeat: Heartbeat,
     collector: Collector,
+    kept: Arc<Kept>,
     event: Receiver<(ProcessId, ChildEvent)>,
     /// When the run began, by the machine's monotonic clock.
     origin_ns: u64,
@@ -111,7 +113,8 @@ impl<'a> Testbed<'a> {
 
     fn try_start(plan: Plan<'a>, schedule: &Schedule, keep: Keep) -> Result<Self, ConfirmError> {
         let (sender, event) = mpsc::channel();
-        let collector = Collector::new(sender.clone());
+        let kept = Arc::new(Kept::of(plan.are));
+        let collector = Collector::new(sender.clone(), kept.clone());
         let proxy = network::start(&plan, schedule, keep, &sender).map_err(ConfirmError::Proxy)?;
         let hidden = plan.servers.keys();
         let hidden = hidden.map(|server| (server.clone(), plan.addresses.hidden(server)));
@@ -134,7 +137,8 @@ impl<'a> Testbed<'a> {
             notes: vec![],
             // A program that tells nothing is judged from the wire.
             monitors: (keep.contents || matches!(plan.are, Clients::Foreign(_)))
-                .then(Monitors::default),
+                .then(|| Monitors::new(kept.clone())),
+            kept,
             plan,
         };
         testbed.start_all()?;
@@ -548,6 +552,11 @@ impl<'a> Testbed<'a> {
         self.watch.started(name, child.id());
         host.child = Some(child);
         Ok(who)
+    }
+
+    /// Whether the run keeps nothing more of its programs.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.full_ns().is_some()
     }
 
     /// How late the machine was since the run began.

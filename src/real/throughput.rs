@@ -20,8 +20,9 @@ use super::addresses::Addresses;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{GuardJob, Job, Role as Part, ServerKind};
 use super::folder::Folder;
+use super::kept::Kept;
 use super::redis_server::configure;
-use super::{ConfirmError, Programs};
+use super::{Clients, ConfirmError, Programs};
 use crate::real_env::RealEnv;
 use locklab_env::redis::Client;
 use locklab_history::{Name, Role};
@@ -126,7 +127,7 @@ impl Servers {
         .expect("it is valid");
         scenario.node.persistence = persistence;
         let (event, events) = mpsc::channel();
-        let collector = Collector::new(event);
+        let collector = Collector::new(event, Kept::of(&Clients::Own).into());
         let mut servers = Servers {
             children: vec![],
             addresses,

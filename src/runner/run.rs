@@ -40,7 +40,7 @@ pub struct Run {
     pub trace: Vec<TraceEvent>,
     /// The bytes of messages and the keys of nodes, if they were kept.
     pub contents: Option<Contents>,
-    /// When it ended before its horizon because its history was full, in nanoseconds of virtual time.
+    /// When it ended before its horizon because its history was full, in nanoseconds of true time.
     pub full_ns: Option<u64>,
     /// Its steps, if they were kept.
     pub steps: Option<StepLog>,

@@ -2,11 +2,12 @@
 
 use std::fs;
 
+use locklab_check::Verdict;
 use locklab_history::Event;
 use locklab_real::ConfirmError;
 use locklab_testing::until;
 
-use crate::bench::{run, try_run};
+use crate::bench::{attack, judged, run, try_run};
 
 #[test]
 fn a_run_with_hostile_programs_ends_with_words_and_leaves_nothing_behind() {
@@ -54,6 +55,57 @@ fn a_run_with_hostile_programs_ends_with_words_and_leaves_nothing_behind() {
             _ => Ok(()),
         },
     );
+}
+
+/// What programs do without end is kept up to a bound. The run ends there, says how much it dropped, and holds nothing
+/// for shown.
+#[test]
+fn a_run_that_is_full_ends_and_shows_no_property_to_hold() {
+    const FLOODS: [(&str, &str); 3] = [
+        (
+            "lines that the programs told",
+            r#"exec yes '{"locklab":"acquiring"}'"#,
+        ),
+        (
+            "accesses to the resource",
+            r#"tell acquired; address="${LOCKLAB_RESOURCE#redis://}"; request='GET k'"#,
+        ),
+        (
+            "commands at the servers",
+            r#"tell acquired; address="${REDIS_URL#redis://}"; request='GET k'"#,
+        ),
+    ];
+    const FLOOD: &str = r#"
+        exec 9<>"/dev/tcp/${address%:*}/${address#*:}"
+        cat <&9 > /dev/null &
+        exec yes $'*2\r\n$3\r\nGET\r\n$1\r\nk\r' >&9
+    "#;
+    for (what, script) in FLOODS {
+        let Some(run) = run(1, "horizon_ms = 60000", &format!("{script}{FLOOD}")) else {
+            return;
+        };
+        let notes = run.notes.join("\n");
+        assert!(notes.contains(&format!(" {what}, and ")), "{notes}");
+        assert!(run.full_ns.is_some_and(|at_ns| at_ns < 60_000_000_000));
+        assert_eq!(run.history.end_ns, run.full_ns.unwrap_or_default());
+        assert!(run.history.records.len() < 300_000, "{what}");
+        let verdicts = judged(1, "horizon_ms = 60000", run).verdicts;
+        let holds: Vec<_> = { verdicts.iter() }
+            .filter(|(_, verdict)| matches!(verdict, Verdict::Holds))
+            .collect();
+        assert!(holds.is_empty(), "{what}: {holds:?}");
+    }
+}
+
+#[test]
+fn a_command_says_that_its_run_was_full() {
+    let script = r#"exec yes '{"locklab":"acquiring"}'"#;
+    let Some((exit, said)) = attack("full", &["--scenario", "attack/pause"], script) else {
+        return;
+    };
+    assert!(said.contains("lines that the programs told, and"), "{said}");
+    assert!(!said.contains("does not use the resource"), "{said}");
+    assert_eq!(exit, Some(3), "{said}");
 }
 
 #[test]

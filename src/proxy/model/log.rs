@@ -28,6 +28,15 @@ pub struct Segment {
     pub payload: Bytes,
 }
 
+/// The segments for which there was no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// How many.
+    pub segments: u64,
+    /// When the first one left, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub sent_ns: u64,
+}
+
 /// Identifies a kept segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageId(usize);
@@ -39,6 +48,7 @@ pub(super) struct Log {
     bytes: usize,
     /// The number of segments that were taken.
     taken: usize,
+    dropped: Option<Dropped>,
 }
 
 impl Log {
@@ -48,13 +58,23 @@ impl Log {
             kept: Vec::new(),
             bytes: 0,
             taken: 0,
+            dropped: None,
         }
     }
 
     pub(super) fn sent(&mut self, segment: Segment) -> Option<MessageId> {
         let bytes = self.bytes + segment.payload.len();
         let is_full = self.kept.len() >= MAX_MESSAGES || bytes > MAX_MESSAGE_BYTES;
-        if self.keep == Keep::Nothing || is_full {
+        if self.keep == Keep::Nothing {
+            return None;
+        }
+        if is_full {
+            let sent_ns = segment.sent_ns;
+            let first = Dropped {
+                segments: 0,
+                sent_ns,
+            };
+            self.dropped.get_or_insert(first).segments += 1;
             return None;
         }
         self.bytes = bytes;
@@ -71,6 +91,10 @@ impl Log {
         }
     }
 
+    pub(super) fn dropped(&self) -> Option<Dropped> {
+        self.dropped
+    }
+
     /// To whom a segment goes, if it is still kept.
     pub(super) fn receiver(&self, MessageId(id): MessageId) -> Option<&Name> {
         let index = id.checked_sub(self.taken)?;
@@ -81,5 +105,32 @@ impl Log {
         self.taken += self.kept.len();
         self.bytes = 0;
         std::mem::take(&mut self.kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_without_room_are_dropped_and_counted() {
+        let mut log = Log::new(Keep::Messages);
+        let payload = Bytes::from(vec![0; MAX_MESSAGE_BYTES / 2 + 1]);
+        let segment = |sent_ns| Segment {
+            sent_ns,
+            arrived_ns: None,
+            from: "c1".into(),
+            to: "n1".into(),
+            connection: 1,
+            payload: payload.clone(),
+        };
+        assert!(log.sent(segment(1)).is_some());
+        assert_eq!(log.dropped(), None);
+        assert!(log.sent(segment(2)).is_none() && log.sent(segment(3)).is_none());
+        let dropped = Dropped {
+            segments: 2,
+            sent_ns: 2,
+        };
+        assert_eq!(log.dropped(), Some(dropped));
     }
 }

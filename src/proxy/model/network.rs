@@ -11,7 +11,7 @@ use locklab_vecmap::VecMap;
 use super::connection::{Connection, SocketState};
 use super::end::{ConnectionId, End};
 use super::flow::{Content, Parcel, Transit};
-use super::log::{Log, Segment};
+use super::log::{Dropped, Log, Segment};
 use super::payload::Payload;
 use super::suspension::Suspension;
 use crate::options::Options;
@@ -109,6 +109,11 @@ impl Network {
     /// The segments kept so far.
     pub(crate) fn take_messages(&mut self) -> Vec<Segment> {
         self.log.take()
+    }
+
+    /// The segments that were to be kept, and for which there was no room.
+    pub(crate) fn dropped(&self) -> Option<Dropped> {
+        self.log.dropped()
     }
 
     #[cfg(test)]

@@ -33,7 +33,12 @@ pub(crate) struct Converted {
     pub(crate) grants: Vec<Granted>,
     /// What makes no sense of it, in words.
     pub(crate) notes: Vec<String>,
+    /// How much more makes no sense.
+    unsaid: u64,
 }
+
+/// The most notes of a run about what makes no sense.
+const MOST_NOTES: usize = 50;
 
 /// A grant that a program told.
 #[derive(Debug, PartialEq)]
@@ -64,6 +69,10 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
             releases: None,
         };
         own.iter().for_each(|told| program.take(told));
+    }
+    if converted.unsaid > 0 {
+        let more = format!("{} more lines make no sense", converted.unsaid);
+        converted.notes.push(more);
     }
     converted
 }
@@ -360,11 +369,13 @@ impl Program<'_> {
         });
     }
 
-    /// Notes something once.
+    /// Notes something once, and counts what comes after many notes.
     fn note(&mut self, what: String) {
         let note = format!("{} {what}", self.host);
-        if !self.converted.notes.contains(&note) {
-            self.converted.notes.push(note);
+        match self.converted.notes.len() < MOST_NOTES {
+            _ if self.converted.notes.contains(&note) => {}
+            true => self.converted.notes.push(note),
+            false => self.converted.unsaid += 1,
         }
     }
 }

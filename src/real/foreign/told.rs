@@ -105,7 +105,7 @@ impl News {
         let place = line.rfind(BEGINNING)?;
         Some(match serde_json::from_str(&line[place..]) {
             Ok(line) => News::Line(line),
-            Err(error) => News::Garbled(error.to_string()),
+            Err(error) => News::Garbled(error.to_string().chars().take(LONGEST_WHY).collect()),
         })
     }
 }
@@ -115,6 +115,9 @@ const LONGEST_LINE: usize = 64 << 10;
 
 /// The most output of a process that is read, in bytes.
 const MOST_OUTPUT: usize = 16 << 20;
+
+/// The longest reason that is kept of a line that makes no sense, in characters: it quotes the line.
+const LONGEST_WHY: usize = 200;
 
 /// How long the reader waits for output before it knows that there was none, in milliseconds.
 const GLANCE_MS: u16 = 5;

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use locklab_check::Property;
-use locklab_history::{Contents, Event, History, Message, Name, Record};
-use locklab_proxy::Segment;
+use locklab_check::{Ms, Property};
+use locklab_history::{Contents, Event, History, Message, Name, Phase, Record};
+use locklab_proxy::{MAX_MESSAGES, Segment};
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
 use locklab_values::untrusted;
@@ -21,6 +21,8 @@ use crate::{Clients, ConfirmError, zookeeper_server};
 pub(crate) struct Finished {
     /// From the beginning to the end, in the order of true time.
     pub(crate) history: History,
+    /// When it ended before its horizon because it was full, in nanoseconds since it began.
+    pub(crate) full_ns: Option<u64>,
     /// What foreign programs did that makes no sense, or ended them, in words.
     pub(crate) notes: Vec<String>,
     /// If they were kept.
@@ -30,7 +32,7 @@ pub(crate) struct Finished {
 }
 
 impl Testbed<'_> {
-    /// Ends all processes; returns what happened from the beginning to `end_ns`.
+    /// Ends all processes; returns what happened from the beginning to `end_ns`, or until the run was full.
     ///
     /// # Errors
     ///
@@ -50,8 +52,13 @@ impl Testbed<'_> {
         }
         let monitors = self.monitors.take();
         let origin_ns = self.origin_ns;
+        let unlogged = { self.proxy.dropped() }.filter(|_| self.has_foreign_clients());
+        let full_ns = [self.kept.full_ns(), unlogged.map(|it| it.sent_ns)];
+        let full_ns = full_ns.into_iter().flatten().min();
+        let full_ns = full_ns.map(|at_ns| at_ns.saturating_sub(origin_ns).min(end_ns));
+        let end_ns = full_ns.unwrap_or(end_ns);
         let mut records = std::mem::take(&mut *self.collector.records());
-        let told = self.collector.told().clone();
+        let told = std::mem::take(&mut *self.collector.told());
         let converted = records::convert(&told, &self.plan.clocks);
         records.extend(converted.records);
         records.sort_by_key(|record| record.at_ns);
@@ -60,6 +67,9 @@ impl Testbed<'_> {
         records.retain(|record| record.at_ns >= origin_ns);
         for record in &mut records {
             record.at_ns -= origin_ns;
+            if ends_with_run(&record.event) {
+                record.at_ns = record.at_ns.min(end_ns);
+            }
         }
         records.retain(|record| record.at_ns <= end_ns);
         let segments = self.proxy.take_messages();
@@ -70,10 +80,20 @@ impl Testbed<'_> {
         };
         let mut finished = Finished {
             history,
+            full_ns,
             notes,
             contents: None,
             unshown: VecMap::new(),
         };
+        if let Some(full_ns) = full_ns {
+            let mut dropped = self.kept.dropped();
+            dropped.extend(unlogged.map(|it| {
+                let dropped = it.segments;
+                format!("the proxy keeps {MAX_MESSAGES} segments with data, or 256 MiB, and {dropped} more were dropped")
+            }));
+            finished.is_full(full_ns, &dropped);
+            return Ok(finished);
+        }
         let silent = self.silent(&finished.history);
         let keys = match &self.plan.are {
             Clients::Foreign(program) => match &program.key {
@@ -200,6 +220,27 @@ impl Testbed<'_> {
             Err(inferred::Blind::SeveralKeys(keys)) => Err(ConfirmError::SeveralKeys { keys }),
             Err(why) => Err(mute(&why, &mut finished.notes)),
         }
+    }
+}
+
+/// Whether an event is recorded when a run ends, whenever that is.
+fn ends_with_run(event: &Event) -> bool {
+    let is_missed =
+        |event: &Event| matches!(event, Event::Fault { phase, .. } if *phase == Phase::Missed);
+    *event == Event::RunEnds || is_missed(event)
+}
+
+impl Finished {
+    /// The run ended at this time, and all that came later was dropped. So nothing but a violation counts, and
+    /// nothing is taken from the wire, of which a part may be missing.
+    fn is_full(&mut self, full_ns: u64, dropped: &[String]) {
+        let at = Ms(full_ns);
+        let why = format!(
+            "the run is judged up to {at}: {}; a program that waits between its calls, or a shorter horizon_ms, needs less",
+            dropped.join("; ")
+        );
+        self.unshown = Property::ALL.map(|property| (property, why.clone())).into();
+        self.notes.push(why);
     }
 }
 

@@ -224,6 +224,19 @@ fn nonsense_is_noted_once_and_makes_no_belief() {
 }
 
 #[test]
+fn much_nonsense_is_counted_and_quoted_in_part() {
+    let garbled = |at: u64| {
+        let word = format!("{at}{}", "x".repeat(10_000));
+        line(at, at, &format!("\"{word}\""))
+    };
+    let told: Vec<Told> = (0..1000).map(garbled).collect();
+    let notes = convert(&told, &Clocks::Right).notes;
+    assert_eq!(notes.len(), MOST_NOTES + 1);
+    assert_eq!(notes[MOST_NOTES], "950 more lines make no sense");
+    assert!(notes.iter().all(|note| note.chars().count() < 300));
+}
+
+#[test]
 fn a_second_grant_ends_the_first_and_a_release_out_of_the_blue_shortens_it() {
     let converted = check(
         &[
