@@ -20,9 +20,49 @@ pub(super) fn whole<T: TryFrom<u64>>(
     }
 }
 
+/// Reads a number of bytes, alone or with a unit as in a configuration file of Redis: `k`, `m` and `g` are powers of 1000,
+/// `kb`, `mb` and `gb` of 1024.
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    let unit = match &*unit.to_ascii_lowercase() {
+        "" | "b" => Some(1),
+        "k" => Some(1_000),
+        "kb" => Some(1 << 10),
+        "m" => Some(1_000_000),
+        "mb" => Some(1 << 20),
+        "g" => Some(1_000_000_000),
+        "gb" => Some(1 << 30),
+        _ => None,
+    };
+    let number = number.parse::<u64>().ok();
+    let bytes = number
+        .zip(unit)
+        .and_then(|(number, unit)| number.checked_mul(unit));
+    bytes
+        .ok_or_else(|| "write a number of bytes, or one with a unit: 1048576, 64mb, 1gb".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use super::{bytes, whole};
+
+    #[test]
+    fn bytes_have_the_units_of_redis() {
+        for (text, expected) in [
+            ("0", 0),
+            ("7b", 7),
+            ("2k", 2000),
+            ("2kb", 2048),
+            ("256MB", 268_435_456),
+            ("1g", 1_000_000_000),
+        ] {
+            assert_eq!(bytes(text), Ok(expected), "{text}");
+        }
+        for text in ["", "mb", "1.5gb", "-1", "1tb", "99999999999gb"] {
+            assert!(bytes(text).unwrap_err().contains("64mb"), "{text}");
+        }
+    }
 
     #[test]
     fn what_is_outside_the_range_is_told_the_range() {

@@ -1,7 +1,7 @@
 //! `locklab serve`: Redis nodes for any client.
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
 use super::Exit;
-use super::number::whole;
+use super::number::{bytes, whole};
 use locklab_experiments::output::{self, status};
 use locklab_redis::{Fsync, Imitated, Persistence};
 use locklab_serve::servers::{self, Event, Settings};
@@ -45,7 +45,8 @@ Standard output has a line for each server: its address and its initial role.
 With --control the last line is that port's. Faults need Linux; servers are then
 called n1, n2, a replica of n1 is n1r1, and sentinels are s1, s2.
 
-Data is kept in memory and is lost when the node ends. A client may have 64 MB
+Data is kept in memory and is lost when the node ends. A client may lift
+--maxmemory with CONFIG SET, as with a Redis without a password. A client may have 64 MB
 of an incomplete request, or of unread replies; one that exceeds this is
 disconnected. A data set of more than 256 MB does not reach a replica.";
 
@@ -79,6 +80,10 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", default_value_t = 10_000,
           value_parser = whole::<u32>(1..=u32::MAX.into()))]
     maxclients: u32,
+    /// Memory of a node's keys, as Redis counts it, beyond which it refuses commands that need
+    /// more: bytes, or with a unit of Redis such as 1gb; 0: no limit
+    #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = bytes)]
+    maxmemory: u64,
     /// Server to imitate: redis-7.0, redis-8.4 (adds DELEX) or valkey-9.0 (adds DELIFEQ)
     #[arg(long, value_name = "SERVER", default_value = "redis-7.0")]
     imitate: Imitated,
@@ -194,6 +199,7 @@ pub(super) fn serve(options: &Options) -> anyhow::Result<Exit> {
     status!("Serving until Ctrl-C, or SHUTDOWN.");
     let settings = Settings {
         max_clients: NonZeroU32::new(options.maxclients).context("--maxclients is above 0")?,
+        max_memory: NonZeroU64::new(options.maxmemory),
         imitated: options.imitate,
         persistence: options.persistence.into(),
         down_after: Duration::from_millis(options.down_after_ms.into()),

@@ -6,7 +6,7 @@
 
 use std::io;
 use std::net::TcpListener;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
@@ -47,6 +47,8 @@ pub enum Event {
 pub struct Settings {
     /// The most connections of a node at a time.
     pub max_clients: NonZeroU32,
+    /// The `maxmemory` of a node in bytes; absent: no limit.
+    pub max_memory: Option<NonZeroU64>,
     /// The server that nodes imitate.
     pub imitated: Imitated,
     /// The data that nodes keep over a crash.
@@ -101,6 +103,9 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
         .max_clients(settings.max_clients)
         .imitate(settings.imitated)
         .persistence(settings.persistence.clone());
+    if let Some(bytes) = settings.max_memory {
+        node = node.max_memory(bytes);
+    }
     let is_replica = |place: &Place| matches!(place.role, Role::Replica { .. });
     if !places.iter().any(is_replica) {
         // Otherwise nobody waits five seconds for more replicas: there will be none.

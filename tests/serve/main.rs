@@ -212,6 +212,49 @@ fn blocked_client_is_woken_by_other_clients_and_by_its_timeout() {
     until(&served.port(0), &["GET", "k"], |said| said == "\n");
 }
 
+/// Redis refuses what needs memory, not what reads or frees it. A megabyte takes a quarter more in it, and the server
+/// itself nearly one.
+#[test]
+fn keys_beyond_max_memory_are_refused_until_some_are_deleted() {
+    let served = Served::new(1, &["--maxmemory", "4mb"]);
+    let cli = |words: &[&str]| served.redis_cli(0, words);
+    assert_eq!(cli(&["CONFIG", "GET", "maxmemory"]), "maxmemory\n4194304\n");
+    let megabyte = "x".repeat(1 << 20);
+    let mut client = served.connect(0);
+    let mut set = |key: &str, reply: &str| {
+        let request = format!(
+            "*3\r\n$3\r\nSET\r\n$1\r\n{key}\r\n${}\r\n{megabyte}\r\n",
+            megabyte.len()
+        );
+        client.check(&request, reply);
+    };
+    const REFUSED: &str = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    for key in ["a", "b", "c"] {
+        set(key, "+OK\r\n");
+    }
+    set("d", REFUSED);
+    assert_eq!(cli(&["EXISTS", "a", "b", "c", "d"]), "3\n");
+    assert_eq!(cli(&["DEL", "a", "b"]), "2\n");
+    set("d", "+OK\r\n");
+}
+
+#[test]
+fn max_memory_has_a_default_and_may_be_lifted() {
+    let default = Served::new(1, &[]);
+    let cli = |words: &[&str]| default.redis_cli(0, words);
+    assert_eq!(
+        cli(&["CONFIG", "GET", "maxmemory"]),
+        "maxmemory\n268435456\n"
+    );
+    assert_eq!(
+        cli(&["CONFIG", "GET", "maxmemory-policy"]),
+        "maxmemory-policy\nnoeviction\n"
+    );
+    let unbounded = Served::new(1, &["--maxmemory", "0"]);
+    let shown = unbounded.redis_cli(0, &["CONFIG", "GET", "maxmemory"]);
+    assert_eq!(shown, "maxmemory\n0\n");
+}
+
 #[test]
 fn max_clients_is_enforced() {
     let served = Served::new(1, &["--maxclients", "2"]);

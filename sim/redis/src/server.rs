@@ -18,7 +18,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 mod extension;
@@ -30,7 +30,9 @@ mod sockets;
 mod thread;
 
 use crate::Imitated;
-use crate::engine::{ExtensionReply, Files, Node, NodeConfig, Parameters, Persistence};
+use crate::engine::{
+    EvictionPolicy, ExtensionReply, Files, Node, NodeConfig, Parameters, Persistence,
+};
 use extension::Extension;
 pub use machine::Machine;
 pub use sentinel::{SentinelBuilder, SentinelServer};
@@ -51,6 +53,7 @@ pub struct Server {
 pub struct Builder {
     address: SocketAddr,
     max_clients: NonZeroU32,
+    max_memory: Option<NonZeroU64>,
     persistence: Persistence,
     replica_of: Option<SocketAddr>,
     sync_delay: Duration,
@@ -113,6 +116,7 @@ impl Default for Builder {
         Builder {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             max_clients: NonZeroU32::new(10_000).expect("not zero"),
+            max_memory: None,
             persistence: Persistence::default(),
             replica_of: None,
             sync_delay: Duration::ZERO,
@@ -139,6 +143,15 @@ impl Builder {
     pub fn max_clients(self, max_clients: NonZeroU32) -> Self {
         Builder {
             max_clients,
+            ..self
+        }
+    }
+
+    /// `maxmemory`: with keys that would take more in Redis, commands that need memory are refused. No limit by
+    /// default.
+    pub fn max_memory(self, bytes: NonZeroU64) -> Self {
+        Builder {
+            max_memory: Some(bytes),
             ..self
         }
     }
@@ -271,6 +284,10 @@ impl Builder {
             .max_clients(self.max_clients)
             .sync_delay(self.sync_delay)
             .persistence(&self.persistence);
+        let parameters = match self.max_memory {
+            Some(bytes) => parameters.max_memory(bytes, EvictionPolicy::NoEviction),
+            None => parameters,
+        };
         match self.replica_of {
             Some(master) => parameters.replica_of(&master.ip().to_string(), master.port()),
             None => parameters,
