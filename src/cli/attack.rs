@@ -124,6 +124,7 @@ pub(super) fn attack(options: &Options, context: &Context) -> anyhow::Result<Exi
         key: options.key.clone(),
     };
     attack::check(&program, &scenarios)?;
+    locklab_real::adopt_orphans();
     let session = options.many.session(context)?;
     let run = Run::plan(scenarios, On::Redis, options.per_run.detail())?;
     conduct(&run.with_clients(Clients::Foreign(program)), &session)

@@ -46,9 +46,9 @@ With --control the last line is that port's. Faults need Linux; servers are then
 called n1, n2, a replica of n1 is n1r1, and sentinels are s1, s2.
 
 Data is kept in memory and is lost when the node ends. A client may lift
---maxmemory with CONFIG SET, as with a Redis without a password. A client may have 64 MB
-of an incomplete request, or of unread replies; one that exceeds this is
-disconnected. A data set of more than 256 MB does not reach a replica.";
+--maxmemory with CONFIG SET, as with a Redis without a password. A client may
+have 64 MB of an incomplete request, or of unread replies; one that exceeds this
+is disconnected. A data set of more than 256 MB does not reach a replica.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -16,6 +16,7 @@ use nix::unistd::Pid;
 use serde::Serialize;
 
 use super::child_protocol::{ChildMessage, Command, Job, Role, ServerKind};
+use super::foreign::leftovers::Own;
 use super::foreign::told::{self, News, OutputEnd, Told};
 use super::kept::Kept;
 use super::{redis_server, zookeeper_server};
@@ -31,6 +32,7 @@ pub(super) struct Child {
     stages: Arc<Stages>,
     /// What a foreign program wrote last.
     words: LastWords,
+    _own: Own,
 }
 
 /// How far the end of a process has come, for the threads that read its output.
@@ -63,6 +65,7 @@ impl Child {
             // A process group of its own: terminal signals such as Ctrl-C reach only the testbed.
             .process_group(0)
             .spawn()?;
+        let own = Own::new(process.id());
         let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
             unreachable!("both were asked for")
         };
@@ -99,6 +102,7 @@ impl Child {
             listeners,
             stages,
             words,
+            _own: own,
         };
         child.write(job);
         Ok(child)

@@ -7,7 +7,8 @@
 //! (`addresses.rs`). The preloaded library could bind them instead, as ZooKeeper's, but not those of a
 //! statically linked program; it is loaded only where a Sentinel tells other addresses, or clocks are wrong.
 //! A program that it does not reach is refused where its clock would have to be wrong ([`untranslated`]). A
-//! program that leaves its process group is found by the run in its environment (`leftovers.rs`).
+//! process that leaves its group is adopted by `locklab attack`, or found by the run in its environment
+//! (`leftovers.rs`).
 //!
 //! A program *shows* what it does under its lock by a resource that speaks Redis's protocol ([`shown`]);
 //! behind its gate it needs no name, so that any client of Redis can use it. It *tells* when it holds the

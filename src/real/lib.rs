@@ -201,6 +201,17 @@ pub fn why_untranslated(
     })
 }
 
+/// Makes this process the parent of every process that a program of somebody else leaves behind, so that the end of its
+/// run ends it. For a program that runs one attack at a time, and has no other children meanwhile.
+#[cfg(target_os = "linux")]
+pub fn adopt_orphans() {
+    foreign::leftovers::adopt();
+}
+
+/// Does nothing: elsewhere than on Linux no program is attacked.
+#[cfg(not(target_os = "linux"))]
+pub fn adopt_orphans() {}
+
 /// Whether a real run of this scenario is on ZooKeeper.
 pub fn is_on_zookeeper(scenario: &Scenario) -> bool {
     scenario.lock.servers() == Servers::Consensus

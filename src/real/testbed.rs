@@ -579,6 +579,7 @@ impl Drop for Testbed<'_> {
     fn drop(&mut self) {
         self.hosts.clear();
         if self.has_foreign_clients() {
+            leftovers::end_adopted();
             leftovers::end(self.plan.folder.path());
         }
     }

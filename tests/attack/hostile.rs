@@ -97,6 +97,40 @@ fn a_run_that_is_full_ends_and_shows_no_property_to_hold() {
     }
 }
 
+/// It has another parent, group, session and environment than its program, and so has its own child.
+#[test]
+fn a_process_that_hides_from_its_run_does_not_outlive_it() {
+    let file = std::env::temp_dir().join(format!("locklab-hidden-{}", std::process::id()));
+    let seconds = format!("1{}", std::process::id());
+    let script = format!(
+        r#"
+        sleeps='sleep {seconds}; true'
+        hides="(env -i setsid /bin/sh -c '$sleeps' &) ; echo hidden >> {file}; $sleeps"
+        (env -i setsid /bin/sh -c "(env -i setsid /bin/sh -c \"$hides\" &)" &)
+        tell acquired
+        sleep 0.5
+        "#,
+        file = file.display()
+    );
+    let options = ["--scenario", "attack/pause", "--set", "horizon_ms=1500"];
+    if attack("hidden", &options, &script).is_none() {
+        return;
+    }
+    let written = fs::read_to_string(&file).expect("it was started");
+    fs::remove_file(&file).expect("it is there");
+    assert!(written.starts_with("hidden"), "{written}");
+    until(|| {
+        let processes = fs::read_dir("/proc").expect("this is Linux").flatten();
+        let lines = processes.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
+        let lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+        let left: Vec<String> = lines.filter(|line| line.contains(&seconds)).collect();
+        match left.is_empty() {
+            true => Ok(()),
+            false => Err(format!("{left:?}")),
+        }
+    });
+}
+
 #[test]
 fn a_command_says_that_its_run_was_full() {
     let script = r#"exec yes '{"locklab":"acquiring"}'"#;

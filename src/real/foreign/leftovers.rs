@@ -1,18 +1,95 @@
-//! Processes that a foreign program has started, and that left its process group: they are known by
-//! the run in their environment, which they have inherited.
+//! Processes that a foreign program has started, and that left its process group.
+//!
+//! A program that runs nothing else but this attack adopts orphans ([`adopt`]): whoever has lost its parent
+//! becomes its child, and is ended with the run. Elsewhere, and when Locklab is killed, such processes are known
+//! by the run in their environment only, which they have inherited, unless they cleared it.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::environment::RUN;
 
 /// How often the processes of this machine are searched; one may start another meanwhile.
 const ROUNDS: u32 = 20;
+
+/// The children of this process that it has started itself. A number may be there twice: it is free for another
+/// process once its own has been waited for.
+static OWN: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// A child that is no orphan, until this is dropped.
+pub(crate) struct Own(u32);
+
+impl Own {
+    /// The process with this number.
+    pub(crate) fn new(process: u32) -> Own {
+        own(|all| all.push(process));
+        Own(process)
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        own(|all| {
+            if let Some(place) = all.iter().position(|process| *process == self.0) {
+                all.swap_remove(place);
+            }
+        });
+    }
+}
+
+fn own<T>(with: impl FnOnce(&mut Vec<u32>) -> T) -> T {
+    with(&mut OWN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Makes this process the parent of every orphan among its descendants, whatever its environment, group and
+/// session. From now on the end of a run ends all of its children that no run has started itself: not for a program
+/// with children of its own.
+pub fn adopt() {
+    // Without it, orphans are searched by their environment.
+    let _ = prctl::set_child_subreaper(true);
+}
+
+/// Ends the orphans that this process has adopted, if it adopts any, and their descendants, which it then adopts.
+pub(crate) fn end_adopted() {
+    if prctl::get_child_subreaper() != Ok(true) {
+        return;
+    }
+    for _ in 0..ROUNDS {
+        let adopted = adopted();
+        for process in &adopted {
+            // An error means that it has ended, or is not waited for yet.
+            let _ = kill(*process, Signal::SIGKILL);
+            let _ = waitpid(*process, Some(WaitPidFlag::WNOHANG));
+        }
+        if adopted.is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The children of this process that it has not started itself, also those that have ended.
+fn adopted() -> Vec<Pid> {
+    let this = std::process::id();
+    let is_child = |number: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        // The name before it may have any characters.
+        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+        let parent = rest.split(' ').nth(1);
+        parent.and_then(|parent| parent.parse().ok()) == Some(this)
+    };
+    let children = numbers().filter(is_child);
+    let others = children.filter(|number| !own(|all| all.contains(&number.cast_unsigned())));
+    others.map(Pid::from_raw).collect()
+}
 
 /// Ends all processes of the run with this folder, but this one. A process with another environment
 /// than it was given is not found.
@@ -34,8 +111,6 @@ pub(crate) fn end(folder: &Path) {
 
 /// The processes of which the environment has this variable, but this one and the dead.
 fn marked(mark: &[u8]) -> Vec<Pid> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_marked = |number: &i32| {
         // A process of another user, or a zombie, has none.
         let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
@@ -43,8 +118,14 @@ fn marked(mark: &[u8]) -> Vec<Pid> {
         variables.any(|variable| variable == mark)
     };
     let is_own = |number: &i32| *number == std::process::id().cast_signed();
-    numbers
+    numbers()
         .filter(|number| !is_own(number) && is_marked(number))
         .map(Pid::from_raw)
         .collect()
+}
+
+/// The numbers of all processes.
+fn numbers() -> impl Iterator<Item = i32> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
