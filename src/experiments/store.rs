@@ -1,7 +1,8 @@
 //! Output files of commands: written completely or not at all.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::json;
@@ -21,8 +22,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates the folder if it does not exist, and checks that it is writable before any work
-    /// is done.
+    /// Creates the folder if it does not exist, checks that it is writable before any work is done, and removes what
+    /// commands that were killed have left in it.
     ///
     /// # Errors
     ///
@@ -36,9 +37,10 @@ impl Store {
         };
         fs::create_dir_all(folder).with_context(advice)?;
         // The process id is in the name, since another process may do the same here.
-        let probe = folder.join(format!(".locklab-{}", std::process::id()));
+        let probe = folder.join(beside("probe"));
         fs::write(&probe, "").with_context(advice)?;
         fs::remove_file(&probe).with_context(advice)?;
+        sweep(folder);
         Ok(Self {
             folder: folder.to_owned(),
             formats: formats.to_vec(),
@@ -71,8 +73,11 @@ impl Store {
     /// Writes a file: first to a temporary file beside it, which is then renamed.
     pub fn write(&self, name: &str, contents: &[u8]) -> anyhow::Result<PathBuf> {
         let path = self.path(name);
-        let beside = self.path(&format!(".{name}.{}", std::process::id()));
-        let advice = || format!("cannot write {}", path.display());
+        let beside = self.path(&beside(name));
+        let advice = || {
+            let path = path.display();
+            format!("cannot write {path}; make room for it, or choose another folder with --out")
+        };
         let written = fs::write(&beside, contents).and_then(|()| fs::rename(&beside, &path));
         if written.is_err() {
             // Remove an incomplete file. The first error is the one that counts.
@@ -81,6 +86,39 @@ impl Store {
         written.with_context(advice)?;
         Ok(path)
     }
+}
+
+/// How the name of each temporary file begins.
+const PREFIX: &str = ".locklab-";
+
+/// A temporary file lives for the moment of a write. One of this age is left over, whichever machine has made it.
+const LEFT_OVER: Duration = Duration::from_secs(60);
+
+/// The name of the temporary file that becomes `name`. The process id is in it, since another process may write the same
+/// file.
+fn beside(name: &str) -> String {
+    format!("{PREFIX}{}-{name}", std::process::id())
+}
+
+/// Removes the temporary files of commands that were killed.
+fn sweep(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_left_over(&entry) {
+            // No result depends on it.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_left_over(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let number = name
+        .to_str()
+        .and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+    let is_ours = number.is_some_and(|(process, _)| process.parse::<u32>().is_ok());
+    let written = entry.metadata().ok().filter(fs::Metadata::is_file);
+    let age = written.and_then(|it| it.modified().ok()?.elapsed().ok());
+    is_ours && age.is_some_and(|age| age >= LEFT_OVER)
 }
 
 /// The name of the folder for a scenario: a single folder, whatever the name. It is
@@ -109,6 +147,49 @@ pub fn folder_of(name: &str, overrides: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_command_has_left_is_removed_and_nothing_else() {
+        let name = format!("locklab-store-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("it is new");
+        let write = |name: &str, age: Duration| {
+            let file = fs::File::create(folder.join(name)).expect("it is written");
+            let at = std::time::SystemTime::now() - age;
+            file.set_modified(at).expect("it is ours");
+        };
+        write(".locklab-12-run.svg", 2 * LEFT_OVER);
+        write(".locklab-13-run.svg", Duration::ZERO);
+        for name in [
+            ".locklab-notes",
+            ".locklab-x-run.svg",
+            "run.svg",
+            ".run.svg",
+        ] {
+            write(name, 2 * LEFT_OVER);
+        }
+        let store = Store::at(&folder, &[]).expect("it is writable");
+        // In the place of a folder no file can be written.
+        fs::create_dir(folder.join("taken")).expect("it is new");
+        let error = store.write("taken", b"text").map(drop).unwrap_err();
+        assert!(error.to_string().contains("--out"), "{error}");
+        let left = fs::read_dir(&folder).expect("it is there").flatten();
+        let mut left: Vec<String> = { left }
+            .map(|it| it.file_name().to_string_lossy().into_owned())
+            .collect();
+        left.sort();
+        let expected = [
+            ".locklab-13-run.svg",
+            ".locklab-notes",
+            ".locklab-x-run.svg",
+            ".run.svg",
+            "run.svg",
+            "taken",
+        ];
+        assert_eq!(left, expected);
+        fs::remove_dir_all(&folder).expect("it is ours");
+    }
 
     #[test]
     fn no_name_leads_out_of_the_folder() {
