@@ -115,7 +115,7 @@ const LONG: &[Step] = &[
     Step::test(
         "estimates and random pictures with all repetitions",
         "cargo test --package locklab --package locklab-rare --package locklab-report --lib \
-         --test report_spacetime",
+         --test spacetime",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
     // With the assertions and the checked arithmetic of a debug build.
