@@ -103,7 +103,8 @@ fn a_run_that_is_full_ends_and_shows_no_property_to_hold() {
 #[test]
 fn a_process_that_hides_from_its_run_does_not_outlive_it() {
     let file = std::env::temp_dir().join(format!("locklab-hidden-{}", std::process::id()));
-    let seconds = format!("1{}", std::process::id());
+    // What survives, by a mistake, is gone soon.
+    let seconds = format!("100.{}", std::process::id());
     let script = format!(
         r#"
         sleeps='sleep {seconds}; true'
