@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use locklab_redis::unit_of_memory;
+
 /// Reads a number of this range.
 pub(super) fn whole<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
@@ -20,25 +22,12 @@ pub(super) fn whole<T: TryFrom<u64>>(
     }
 }
 
-/// Reads a number of bytes, alone or with a unit as in a configuration file of Redis: `k`, `m` and `g` are powers of 1000,
-/// `kb`, `mb` and `gb` of 1024.
+/// Reads a number of bytes, alone or with a unit as in a configuration file of Redis.
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let end = text.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let unit = match &*unit.to_ascii_lowercase() {
-        "" | "b" => Some(1),
-        "k" => Some(1_000),
-        "kb" => Some(1 << 10),
-        "m" => Some(1_000_000),
-        "mb" => Some(1 << 20),
-        "g" => Some(1_000_000_000),
-        "gb" => Some(1 << 30),
-        _ => None,
-    };
-    let number = number.parse::<u64>().ok();
-    let bytes = number
-        .zip(unit)
-        .and_then(|(number, unit)| number.checked_mul(unit));
+    let bytes = number.parse::<u64>().ok().zip(unit_of_memory(unit));
+    let bytes = bytes.and_then(|(number, unit)| number.checked_mul(unit));
     bytes
         .ok_or_else(|| "write a number of bytes, or one with a unit: 1048576, 64mb, 1gb".to_owned())
 }

@@ -73,8 +73,8 @@ pub(super) struct Options {
     /// Override a value of the scenario, or of the environment; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Runs for each cause [default: 20000, or 2000 where runs take long: of locks whose servers talk to each other all the
-    /// time, and of leases above some minutes; with --leases such locks have a tenth of the others' runs]
+    /// Runs for each cause [default: 20000, or a tenth where each takes as long as ten others: of locks whose servers talk
+    /// to each other all the time, and with leases above 200s; with --leases such locks always have a tenth]
     #[arg(long, value_name = "N", value_parser = whole::<u64>(100..=100_000_000))]
     runs: Option<u64>,
     /// Lengths that are exceeded less often than this are not looked for
@@ -92,9 +92,6 @@ pub(super) struct Options {
 
 /// Runs for each cause, if none are asked for.
 const RUNS: u64 = 20_000;
-
-/// The same where they take long.
-const RUNS_IF_LONG: u64 = 2_000;
 
 /// A time with a unit, or a distribution of milliseconds.
 fn work(text: &str) -> Result<Dist, String> {
@@ -147,8 +144,8 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
         sets: options.of_scenario().cloned().collect(),
         environment: environment.clone(),
     };
-    let sampling = |default: u64| Sampling {
-        runs: options.runs.unwrap_or(default),
+    let sampling = |runs: u64| Sampling {
+        runs,
         until: options.until,
         seed: options.seed,
     };
@@ -160,11 +157,11 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 false => Depth::Full,
             };
             let setup = setup(lock, lease);
-            let sampling = sampling(match setup.has_long_runs()? {
-                true => RUNS_IF_LONG,
-                false => RUNS,
-            });
-            let one = One::plan(setup, every, sets, sampling, depth)?;
+            let runs = match options.runs {
+                Some(runs) => runs,
+                None => setup.affordable_runs(RUNS)?,
+            };
+            let one = One::plan(setup, every, sets, sampling(runs), depth)?;
             conduct(&one, &session)
         }
         (Some(_), _) => bail!("several locks need several leases: write --leases 1s,3s,10s,30s"),
@@ -173,7 +170,8 @@ pub(super) fn risk(options: &Options, context: &Context) -> anyhow::Result<Exit>
                 let of_lock = options.leases.iter().map(|lease| setup(lock, *lease));
                 (lock.clone(), of_lock.collect())
             });
-            let leases = Leases::plan(setups.collect(), every, sets, sampling(RUNS))?;
+            let sampling = sampling(options.runs.unwrap_or(RUNS));
+            let leases = Leases::plan(setups.collect(), every, sets, sampling)?;
             conduct(&leases, &session)
         }
     }

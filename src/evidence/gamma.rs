@@ -3,9 +3,9 @@
 use super::Interval;
 
 /// The 95 % interval of the expected sum of the weights of random events, from those that happened: their sum, the
-/// sum of their squares, and the weight that one more may have, the heaviest. M. P. Fay and E. J. Feuer, "Confidence
-/// intervals for directly standardized rates: a method based on the gamma distribution", Statistics in Medicine 16
-/// (1997).
+/// sum of their squares, and the weight that one more would have. M. P. Fay and E. J. Feuer, "Confidence intervals for
+/// directly standardized rates: a method based on the gamma distribution", Statistics in Medicine 16 (1997). There
+/// the one more is of the greatest weight; a caller that gives less says why that is enough.
 ///
 /// The events of each weight are Poisson. If all weights are equal, it is the exact interval of a Poisson number (F.
 /// Garwood, 1936). The normal approximation lies too low where few events decide: those that are heavy and rare are
@@ -63,8 +63,7 @@ fn below(value: f64, shape: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::SplitMix64;
-    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+    use locklab_values::random::Stream;
 
     use super::*;
 
@@ -93,15 +92,10 @@ mod tests {
         }
     }
 
-    /// A random number below 1.
-    fn uniform(random: &mut SplitMix64) -> f64 {
-        (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     /// Of 2,000 experiments with 500 runs each, in how many the interval contains the true sum; a run has a
     /// weight that is drawn by `weight`, which is at most 1, and its event a probability that may depend on that.
     fn covered(weight: impl Fn(f64) -> f64, probability: impl Fn(f64) -> f64) -> u32 {
-        let mut random = SplitMix64::seed_from_u64(7);
+        let mut stream = Stream::new(7, "events");
         let steps = 10_000;
         let places = (0..steps).map(|step| weight((f64::from(step) + 0.5) / f64::from(steps)));
         let expected = 500.0 * places.map(|w| w * probability(w)).sum::<f64>() / f64::from(steps);
@@ -109,8 +103,8 @@ mod tests {
         for _ in 0..2000 {
             let (mut sum, mut squares) = (0.0, 0.0);
             for _ in 0..500 {
-                let weight = weight(uniform(&mut random));
-                if uniform(&mut random) < probability(weight) {
+                let weight = weight(stream.uniform_f64());
+                if stream.uniform_f64() < probability(weight) {
                     sum += weight;
                     squares += weight * weight;
                 }

@@ -25,8 +25,7 @@ pub fn median_interval<T: Copy>(sorted: &[T]) -> Option<(T, T)> {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::SplitMix64;
-    use rand_xoshiro::rand_core::{Rng as _, SeedableRng as _};
+    use locklab_values::random::Stream;
 
     use super::*;
 
@@ -56,12 +55,11 @@ mod tests {
     /// The share of samples of a uniform distribution whose interval has its median.
     #[test]
     fn the_interval_has_the_median_as_often_as_it_says() {
-        let mut random = SplitMix64::seed_from_u64(1);
-        let mut uniform = || (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        let mut stream = Stream::new(1, "samples");
         for n in [6, 30, 101] {
             let mut met = 0;
             for _ in 0..2000 {
-                let mut values: Vec<f64> = (0..n).map(|_| uniform()).collect();
+                let mut values: Vec<f64> = (0..n).map(|_| stream.uniform_f64()).collect();
                 values.sort_by(f64::total_cmp);
                 let (low, high) = median_interval(&values).expect("there are values");
                 met += u32::from(low <= 0.5 && 0.5 <= high);

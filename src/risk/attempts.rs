@@ -72,8 +72,11 @@ impl Setup {
         let mut parameters = row.parameters().iter();
         let usual = parameters.find(|(name, ..)| *name == RETRY_DELAY);
         let usual_ms: Option<u64> = usual.and_then(|(_, default, _)| default.parse().ok());
-        let is_set =
-            { self.sets.iter() }.any(|set| set.starts_with(&format!("lock.{RETRY_DELAY}=")));
+        let is_set = self.sets.iter().any(|set| {
+            let path = set.split_once('=').map_or("", |(path, _)| path);
+            let keys: Vec<&str> = path.split('.').map(str::trim).collect();
+            keys == ["lock"] || keys == ["lock", RETRY_DELAY]
+        });
         let least_ms = (self.lease.0 / ATTEMPTS) as u64;
         let is_longer = usual_ms.is_some_and(|usual_ms| least_ms > usual_ms) && !is_set;
         let delays_ms = std::iter::successors(is_longer.then_some(least_ms), |delay_ms| {
@@ -115,6 +118,8 @@ mod tests {
         for (lock, lease_ms, sets) in [
             ("redlock", 200_000.0, &[][..]),
             ("redlock", 1_000_000.0, &["lock.retry_delay_ms=100"]),
+            ("redlock", 1_000_000.0, &["lock . retry_delay_ms = 100"]),
+            ("redlock", 1_000_000.0, &["lock={ name = \"redlock\" }"]),
             ("consensus", 1_000_000.0, &[]),
         ] {
             assert!(

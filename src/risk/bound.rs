@@ -23,7 +23,7 @@ impl ByCause {
     /// What the causes leave open whose runs violate a property never; `None` if there is none, or arithmetic excludes
     /// each.
     pub fn bound(&self, property: usize) -> Option<Bound> {
-        let open = |share: &Share| share.per_grant(property).not_excluded;
+        let open = |share: &Share| share.per_grant(property).not_excluded();
         let counts = |share: &Share| {
             let chances = &share.runs.chances[property];
             [chances.runs, chances.violated]

@@ -330,24 +330,31 @@ impl Grants {
     fn gap_ms(&self, drawn: &Drawn, faults: &[Struck]) -> f64 {
         let lease_ms = self.lease_ms();
         let (mut frees_ms, mut writes_ms) = (vec![lease_ms], vec![drawn.work_ms]);
+        // At the end of a fault a node is back, or a client goes on.
+        let mut ends_ms = vec![];
         for fault in faults {
             frees_ms.push(fault.at_ms);
             if self.scenario.workload.extend_every_ms.is_some() {
                 frees_ms.extend([fault.at_ms + lease_ms, fault.at_ms + lease_ms / 1.5]);
             }
             if let Some(lasts_ms) = fault.duration_ms {
-                frees_ms.push(fault.at_ms + lasts_ms);
+                ends_ms.push(fault.at_ms + lasts_ms);
                 // A client that is suspended works for so much longer.
-                writes_ms.extend([fault.at_ms + lasts_ms, drawn.work_ms + lasts_ms]);
+                writes_ms.push(drawn.work_ms + lasts_ms);
             }
         }
-        let gaps = { frees_ms.iter() }.flat_map(|free_ms| {
-            writes_ms
+        let between = |some_ms: &[f64], others_ms: &[f64]| {
+            let gaps = some_ms
                 .iter()
-                .map(move |write_ms| (free_ms - write_ms).abs())
-        });
-        gaps.filter(|gap_ms| *gap_ms > 0.0)
-            .fold(f64::INFINITY, f64::min)
+                .flat_map(|one| others_ms.iter().map(move |it| (one - it).abs()));
+            gaps.fold(f64::INFINITY, f64::min)
+        };
+        ends_ms.sort_by(f64::total_cmp);
+        let between_ends = ends_ms.windows(2).map(|pair| pair[1] - pair[0]);
+        between(&frees_ms, &writes_ms)
+            .min(between(&ends_ms, &writes_ms))
+            .min(between(&ends_ms, &frees_ms))
+            .min(between_ends.fold(f64::INFINITY, f64::min))
     }
 
     /// When the first client asks for the lock, if the first fault begins so long before.
@@ -475,6 +482,12 @@ mod tests {
         // It strikes 1 s before the end of the work, and the next least is 2 s.
         assert_eq!(grants.gap_ms(&drawn, &[pause(1000.0, 11_000.0)]), 1000.0);
         assert_eq!(grants.gap_ms(&drawn, &[pause(-4000.0, 13_500.0)]), 500.0);
+        // The end of the lease and the write at the same time are a race.
+        let as_long = Drawn {
+            work_ms: 10_000.0,
+            ..drawn
+        };
+        assert_eq!(grants.gap_ms(&as_long, &[]), 0.0);
     }
 
     #[test]

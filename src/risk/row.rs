@@ -72,22 +72,18 @@ impl LockRow {
             let by_label = all.iter().find(|row| row.label == name);
             by_label.or_else(|| all.iter().find(|row| row.entry.name == name))
         };
-        let plain = || called(label.strip_suffix(WITH_TOKEN)?);
-        let row = match (called(label), plain()) {
-            (Some(row), _) => Some(row),
-            // Its plain form has tokens, so there is no other with this name.
-            (None, Some(row)) if gives_tokens(row) => Some(row),
-            (None, Some(_)) => {
-                let with = all.iter().filter(|row| gives_tokens(row));
-                let with: Vec<&str> = with.map(|row| &*row.label).collect();
-                return Err(SetupError::Parameters {
-                    name: name.to_owned(),
-                    what: format!("it has no tokens; these have: {}", with.join(", ")),
-                });
-            }
-            (None, None) => None,
-        };
-        let row = row.ok_or_else(|| {
+        // Where the plain form has tokens, there is no other of this name.
+        let plain = label.strip_suffix(WITH_TOKEN).and_then(called);
+        let found = called(label).or(plain.filter(|row| gives_tokens(row)));
+        if found.is_none() && plain.is_some() {
+            let with = all.iter().filter(|row| gives_tokens(row));
+            let with: Vec<&str> = with.map(|row| &*row.label).collect();
+            return Err(SetupError::Parameters {
+                name: name.to_owned(),
+                what: format!("it has no tokens; these have: {}", with.join(", ")),
+            });
+        }
+        let row = found.ok_or_else(|| {
             let names: Vec<String> = all.iter().map(|row| row.label.clone()).collect();
             SetupError::Unknown {
                 name: label.to_owned(),

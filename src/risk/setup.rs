@@ -103,14 +103,18 @@ impl Setup {
         LockRow::called(&self.lock)
     }
 
-    /// Whether a run takes as long as ten others: the servers of the lock talk to each other all the time, or its lease is
-    /// so long that clients try hundreds of times.
+    /// So many runs, or a tenth of them and at least a hundred where each takes as long as ten others: where the servers
+    /// of the lock talk to each other all the time, or the lease is so long that clients try hundreds of times.
     ///
     /// # Errors
     ///
     /// If the lock is unknown.
-    pub fn has_long_runs(&self) -> Result<bool, SetupError> {
-        Ok(self.row()?.has_talking_servers() || !self.retry_delays_ms()?.is_empty())
+    pub fn affordable_runs(&self, runs: u64) -> Result<u64, SetupError> {
+        let are_long = self.row()?.has_talking_servers() || !self.retry_delays_ms()?.is_empty();
+        Ok(match are_long {
+            true => (runs / 10).max(100),
+            false => runs,
+        })
     }
 
     /// What the lock calls its lease.

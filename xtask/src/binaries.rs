@@ -157,23 +157,29 @@ fn execute_all(binaries: Vec<Binary>) -> Result<()> {
 /// The command line of cargo that builds the tests in debug, but for those that simulate much, and
 /// `target/debug/locklab`.
 fn debug() -> Result<String> {
-    let metadata = cargo("metadata --no-deps --format-version 1").output();
-    let metadata = metadata.context("cargo did not start")?.stdout;
-    let metadata = serde_json::from_slice(&metadata).context("cargo's metadata")?;
-    let names = test_targets(&metadata);
-    let names = names.iter().filter(|name| !simulates_much(name));
-    let names: String = names.map(|name| format!(" --test {name}")).collect();
+    let names = test_targets()?.into_iter().map(|(_, name)| name);
+    let names: BTreeSet<String> = names.filter(|name| !simulates_much(name)).collect();
+    let names: String = names.iter().map(|name| format!(" --test {name}")).collect();
     Ok(format!("test {PRODUCT} --no-run --lib --bins{names}"))
 }
 
-/// The names of all integration tests.
-fn test_targets(metadata: &Value) -> BTreeSet<&str> {
+/// All integration tests, each with its package.
+///
+/// # Errors
+///
+/// If cargo does not say.
+pub fn test_targets() -> Result<BTreeSet<(String, String)>> {
+    let metadata = cargo("metadata --no-deps --format-version 1").output();
+    let metadata = metadata.context("cargo did not start")?.stdout;
+    let metadata: Value = serde_json::from_slice(&metadata).context("cargo's metadata")?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let targets = packages.filter_map(|package| package["targets"].as_array());
-    let tests = targets
-        .flatten()
-        .filter(|target| target["kind"][0] == "test");
-    tests.filter_map(|target| target["name"].as_str()).collect()
+    let named = packages.flat_map(|package| {
+        let targets = package["targets"].as_array().into_iter().flatten();
+        let tests = targets.filter(|target| target["kind"][0] == "test");
+        tests.map(|target| [&package["name"], &target["name"]].map(|it| it.as_str()))
+    });
+    let names = named.filter_map(|[package, test]| Some((package?.to_owned(), test?.to_owned())));
+    Ok(names.collect())
 }
 
 fn cargo(line: &str) -> Command {

@@ -49,6 +49,12 @@ enum Pace {
 }
 
 impl Step {
+    /// Its command.
+    #[cfg(test)]
+    pub fn line(&self) -> &'static str {
+        self.line
+    }
+
     /// A command.
     pub const fn run(name: &'static str, line: &'static str) -> Step {
         Step {

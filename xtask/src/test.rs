@@ -178,6 +178,7 @@ fn seed(named: Option<String>, length: Length) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binaries;
 
     #[test]
     fn a_long_run_draws_a_seed_unless_one_is_named() {
@@ -188,6 +189,28 @@ mod tests {
         for seed in drawn {
             seed.parse::<u64>().expect("proptest takes 64 bits");
         }
+    }
+
+    /// A step that runs once in a while would else ask for a test that was renamed long ago.
+    #[test]
+    fn every_test_of_a_step_exists() {
+        let known = binaries::test_targets().expect("cargo knows the tests");
+        let mut asked = 0;
+        for step in [QUICK, DEBUG, RELEASE, LONG].into_iter().flatten() {
+            let words: Vec<&str> = step.line().split_whitespace().collect();
+            let after = |option: &str| -> Vec<&str> {
+                let pairs = words.windows(2).filter(|pair| pair[0] == option);
+                pairs.map(|pair| pair[1]).collect()
+            };
+            let packages = after("--package");
+            for test in after("--test") {
+                let exists = { packages.iter() }
+                    .any(|package| known.contains(&((*package).to_owned(), test.to_owned())));
+                assert!(exists, "{test} of {packages:?}: {}", step.line());
+                asked += 1;
+            }
+        }
+        assert!(asked > 5, "{asked}");
     }
 
     /// Otherwise they would be built once more for the lock in a project of its own.

@@ -48,6 +48,7 @@ mod stream;
 mod tracking;
 mod turn;
 
+pub use config::unit_of_memory;
 pub use inspect::Key;
 pub use node::{Effect, Node, NodeConfig};
 pub use parameters::{ParameterError, Parameters, Persistence, SnapshotRule};

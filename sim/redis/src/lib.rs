@@ -94,7 +94,7 @@ mod wire;
 pub use engine::{
     Addresses, Arrival, ConnId, DiskWrite, Effect, EvictionPolicy, ExtensionReply, Files, Fsync,
     InputSize, Key, Node, NodeConfig, OtherClients, ParameterError, Parameters, Persistence,
-    SnapshotRule,
+    SnapshotRule, unit_of_memory,
 };
 pub use imitated::{Imitated, UnknownServer};
 

@@ -24,7 +24,9 @@ use turmoil_net::shim::tokio::net::TcpStream;
 use turmoil_net::shim::tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 use crate::disk::Disk;
-use locklab_redis::endpoint::{Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS};
+use locklab_redis::endpoint::{
+    self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS,
+};
 use locklab_redis::{Addresses, ConnId, Node, NodeConfig, Parameters};
 use locklab_world::{Host, HostId, host_of};
 
@@ -390,7 +392,9 @@ impl Server {
                     let wall_ns = self.host.wall_ns().saturating_add(left.as_nanos() as u64);
                     self.host.sleep_until_wall(wall_ns, MAX_SLEEP)
                 }
-                Clock::Wall | Clock::Monotonic => self.host.sleep(left.min(MAX_SLEEP)),
+                Clock::Wall | Clock::Monotonic => {
+                    self.host.sleep(endpoint::sleep(wake_us, wall_us))
+                }
             };
             tokio::select! {
                 biased;

@@ -119,9 +119,9 @@ fn a_message_reaches_a_client_that_is_only_listening() {
     assert!((1000..=1025).contains(at_ms), "{at_ms}");
 }
 
-/// The end of a wait of five seconds that begins at about 0, in milliseconds of true time, with
+/// The end of a wait of so many seconds that begins at about 0, in milliseconds of true time, with
 /// `fault` on the node.
-fn wait_ends_ms(fault: impl FnOnce(&mut World, HostId)) -> u64 {
+fn wait_ends_ms(seconds: u32, fault: impl FnOnce(&mut World, HostId)) -> u64 {
     let mut world = world(1);
     let node = world.hosts()[0];
     fault(&mut world, node);
@@ -130,11 +130,15 @@ fn wait_ends_ms(fault: impl FnOnce(&mut World, HostId)) -> u64 {
     client(&mut world, 1, move |host, mut client| {
         let heard = heard.clone();
         async move {
-            note(&heard, &host, client.ask("BLPOP l 5").await);
+            note(
+                &heard,
+                &host,
+                client.ask(&format!("BLPOP l {seconds}")).await,
+            );
             host.stop_world();
         }
     });
-    world.run(60_000 * MS);
+    world.run(300_000 * MS);
     let log = log.borrow();
     let [(at_ms, text)] = &log[..] else {
         panic!("{log:?}");
@@ -147,23 +151,26 @@ fn wait_ends_ms(fault: impl FnOnce(&mut World, HostId)) -> u64 {
 fn a_wait_ends_by_the_wall_clock_of_the_node() {
     // A tick is a tenth of a second; connecting and two messages take up to 30 ms.
     let about = |ms: u64, expected: u64| assert!((expected..expected + 150).contains(&ms), "{ms}");
-    about(wait_ends_ms(|_, _| {}), 5000);
-    let forward = |world: &mut World, node| {
-        world.at(1000 * MS, move |world| {
-            world.step_wall(node, 3_000 * MS as i64)
-        });
+    let step = |ms: i64| {
+        move |world: &mut World, node| {
+            world.at(1000 * MS, move |world| {
+                world.step_wall(node, ms * MS as i64)
+            });
+        }
     };
-    about(wait_ends_ms(forward), 2000);
-    let back = |world: &mut World, node| {
-        world.at(1000 * MS, move |world| {
-            world.step_wall(node, -3_000 * MS as i64)
-        });
-    };
-    about(wait_ends_ms(back), 8000);
     let fast = |world: &mut World, node| {
         world.set_drift_ppm(node, 1_000_000);
     };
-    about(wait_ends_ms(fast), 2500);
+    about(wait_ends_ms(5, |_, _| {}), 5000);
+    about(wait_ends_ms(5, step(3000)), 2000);
+    about(wait_ends_ms(5, step(-3000)), 8000);
+    about(wait_ends_ms(5, fast), 2500);
+    // The same where the node does not look at its clock all the time.
+    about(wait_ends_ms(200, |_, _| {}), 200_000);
+    about(wait_ends_ms(200, step(120_000)), 80_000);
+    about(wait_ends_ms(200, step(300_000)), 1000);
+    about(wait_ends_ms(200, step(-30_000)), 230_000);
+    about(wait_ends_ms(200, fast), 100_000);
 }
 
 const MESSAGE_BYTES: usize = 1 << 20;

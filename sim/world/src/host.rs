@@ -218,7 +218,7 @@ impl Future for Sleep {
         self.disarm();
         let timer = Timer {
             host: self.host.id,
-            looks: self.looks.is_some(),
+            follows_wall: self.looks.is_some(),
             waker: cx.waker().clone(),
         };
         let key = core.timers.borrow_mut().insert_with(|_| timer);

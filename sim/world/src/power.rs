@@ -114,7 +114,7 @@ impl World {
         for transit in inbox {
             self.arrive(transit);
         }
-        self.wake_timers(host, |timer| timer.looks);
+        self.wake_timers(host, |timer| timer.follows_wall);
         self.resume(host);
     }
 
@@ -192,7 +192,7 @@ impl World {
         self.core.hosts.borrow_mut()[host.index()]
             .clocks
             .step_wall(step_ns, now_ns);
-        self.wake_timers(host, |timer| timer.looks);
+        self.wake_timers(host, |timer| timer.follows_wall);
     }
 
     /// Sets the rate error of both clocks of `host`, in parts per million; returns the previous

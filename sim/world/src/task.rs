@@ -160,7 +160,7 @@ impl ReadyQueue {
 pub(super) struct Timer {
     pub(super) host: HostId,
     /// Whether its end follows from the wall clock.
-    pub(super) looks: bool,
+    pub(super) follows_wall: bool,
     pub(super) waker: Waker,
 }
 

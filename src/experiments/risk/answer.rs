@@ -215,7 +215,7 @@ impl Answer<'_> {
         }
         if has('≤') {
             text += &format!(
-                "\n  none: no violation in {runs} runs; ≤ what these cannot exclude; above it is in what comes after \"up to\""
+                "\n  none: no violation in {runs} runs; ≤ how many a year these cannot exclude"
             );
         }
         if has('~') {
@@ -449,7 +449,7 @@ impl Answer<'_> {
                     year.mean.to_string(),
                     interval.map(|it| it.low.to_string()).unwrap_or_default(),
                     interval.map(|it| it.high.to_string()).unwrap_or_default(),
-                    year.not_excluded.to_string(),
+                    year.not_excluded().to_string(),
                     cause.and_then(|it| it.source.clone()).unwrap_or_default(),
                 ]);
             }

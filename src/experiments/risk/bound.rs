@@ -33,12 +33,11 @@ pub(super) fn told(bound: &Bound, grants_per_year: f64, asked: u64) -> String {
     )
 }
 
-/// The same in a sentence on what other causes do, in brackets.
+/// The same beside the interval of what other causes do, if it is much more.
 pub(super) fn beside(bound: &Bound, year: &Number) -> Option<String> {
-    let high = upper_end(year)?;
+    let high = figures(upper_end(year)?);
     Some(format!(
-        ", and up to {} with what the runs of {} leave open, of which none does it",
-        figures(high),
+        "; up to {high} cannot be excluded, since none of the few runs of {} does it",
         bound.from
     ))
 }
@@ -68,6 +67,30 @@ pub(super) fn data(bound: Option<&Bound>, grants_per_year: f64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_stands_beside_an_interval_that_it_more_than_doubles() {
+        let bound = Bound {
+            per_grant: 0.0,
+            from: "gc".into(),
+            runs: [100, 7],
+            undisturbed: [0; 2],
+        };
+        let told = |first: f64| {
+            let year = Number {
+                mean: 10.0,
+                squares: 10.0,
+                one_more: 1.0,
+                first,
+                violated: 10,
+                ..Number::default()
+            };
+            beside(&bound, &year)
+        };
+        let expected = "; up to 120 cannot be excluded, since none of the few runs of gc does it";
+        assert_eq!(told(30.0).as_deref(), Some(expected));
+        assert_eq!(told(2.0), None);
+    }
 
     #[test]
     fn a_bound_says_where_it_comes_from_and_what_lowers_it() {

@@ -16,12 +16,6 @@ use crate::report::Report;
 use crate::work::{Made, Work};
 use crate::{Session, Store};
 
-/// There are so many times fewer runs if they take long.
-const LONG: u64 = 10;
-
-/// But no fewer than these.
-const LEAST_RUNS: u64 = 100;
-
 /// Some locks, each with some leases, in one environment.
 pub struct Leases {
     locks: Vec<(String, Vec<Asked>)>,
@@ -61,10 +55,7 @@ impl Leases {
     ) -> anyhow::Result<Leases> {
         let asked = |setup: Setup| -> anyhow::Result<Asked> {
             let sampling = Sampling {
-                runs: match setup.has_long_runs()? {
-                    true => (sampling.runs / LONG).max(LEAST_RUNS),
-                    false => sampling.runs,
-                },
+                runs: setup.affordable_runs(sampling.runs)?,
                 ..sampling
             };
             Ok(Asked {
@@ -126,6 +117,7 @@ impl Leases {
                     runs,
                     years: [0, 1].map(year),
                     bounds: [0, 1].map(|property| by_cause.bound(property)),
+                    has_excluded: by_cause.shares.iter().any(|share| share.excluded.is_some()),
                     costs: &costs.result,
                 });
             }

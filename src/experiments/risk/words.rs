@@ -38,8 +38,8 @@ pub(super) fn overrides(setup: &Setup) -> String {
 /// if no run is violated; `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
 pub(super) fn cell(year: &Number) -> String {
     match year.interval() {
-        None if year.not_excluded == 0.0 => "none".into(),
-        None => format!("none (≤ {})", figures(year.not_excluded)),
+        None if year.not_excluded() == 0.0 => "none".into(),
+        None => format!("none (≤ {})", figures(year.not_excluded())),
         Some(interval) => {
             let rough = if year.is_rough { "~" } else { "" };
             let seen = year.seen().unwrap_or(interval);
@@ -67,7 +67,7 @@ pub(super) fn data(number: &Number) -> Value {
         "mean": number.mean,
         "interval": number.interval().map(|it| [it.low, it.high]),
         "seen": number.seen().map(|it| [it.low, it.high]),
-        "not_excluded": number.not_excluded,
+        "not_excluded": number.not_excluded(),
         "is_rough": number.is_rough,
     })
 }
@@ -102,6 +102,22 @@ pub(super) fn count(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_has_what_was_seen_and_what_cannot_be_excluded() {
+        let seen = Number {
+            mean: 10.0,
+            squares: 10.0,
+            one_more: 1.0,
+            violated: 10,
+            ..Number::default()
+        };
+        let with = |number: Number, first: f64| Number { first, ..number };
+        assert_eq!(cell(&seen), "10 (4.8–18)");
+        assert_eq!(cell(&with(seen, 30.0)), "10 (4.8–18, ≤ 120)");
+        assert_eq!(cell(&with(Number::default(), 2.0)), "none (≤ 6)");
+        assert_eq!(cell(&Number::default()), "none");
+    }
 
     #[test]
     fn numbers_have_two_figures() {

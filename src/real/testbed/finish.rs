@@ -91,7 +91,7 @@ impl Testbed<'_> {
                 let dropped = it.segments;
                 format!("the proxy keeps {MAX_MESSAGES} segments with data, or 256 MiB, and {dropped} more were dropped")
             }));
-            finished.is_full(full_ns, &dropped);
+            finished.end_at(full_ns, &dropped);
             return Ok(finished);
         }
         let silent = self.silent(&finished.history);
@@ -233,7 +233,7 @@ fn ends_with_run(event: &Event) -> bool {
 impl Finished {
     /// The run ended at this time, and all that came later was dropped. So nothing but a violation counts, and
     /// nothing is taken from the wire, of which a part may be missing.
-    fn is_full(&mut self, full_ns: u64, dropped: &[String]) {
+    fn end_at(&mut self, full_ns: u64, dropped: &[String]) {
         let at = Ms(full_ns);
         let why = format!(
             "the run is judged up to {at}: {}; a program that waits between its calls, or a shorter horizon_ms, needs less",

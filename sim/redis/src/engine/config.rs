@@ -7,6 +7,8 @@ mod events;
 mod parameter;
 mod words;
 
+pub use words::unit_of_memory;
+
 use super::state::eviction::EvictionPolicy;
 use super::state::fsync::Fsync;
 use crate::store::value::{Limits, Listpack};

@@ -172,7 +172,8 @@ fn endless_sleep_never_ends() {
     assert!(diary.lines().is_empty());
 }
 
-/// Both wake by the clocks as they are then; the one that looks in between looks at other moments after a change.
+/// A sleep until the wall clock shows a time, beside a program that looks at that clock ten times a second. A step alone
+/// changes no look, so both wake at the same moment; after other changes they may look at different moments.
 mod looks {
     use std::cell::Cell;
     use std::rc::Rc;

@@ -37,8 +37,10 @@ pub(super) struct Point<'s> {
     pub runs: u64,
     /// Violations a year, by the properties of [`PROPERTIES`](locklab_risk::PROPERTIES).
     pub years: [Number; 2],
-    /// What is left open of each that no run violates.
+    /// What is left open of each by causes without a violation.
     pub bounds: [Option<Bound>; 2],
+    /// Whether arithmetic excludes a cause.
+    pub has_excluded: bool,
     /// What its lease costs.
     pub costs: &'s Costs,
 }

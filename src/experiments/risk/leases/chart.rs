@@ -44,8 +44,8 @@ pub(super) fn chart(answer: &Answer<'_>) -> Curves {
     Curves {
         title: "Violations a year against the lease, and its cost".into(),
         subtitle: format!(
-            "{}. 95 % intervals. No point where no run is violated{}. A ring marks the knee: from there on no \
-             doubling makes violations half as many",
+            "{}. 95 % intervals of the causes that violate it. No point where no run is violated{}. A ring marks the \
+             knee: from there on no doubling makes violations half as many",
             answer.about(),
             never(&panels[0], &names)
         ),

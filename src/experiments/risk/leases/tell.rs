@@ -85,8 +85,8 @@ fn table(answer: &Answer<'_>) -> Table {
         }
     };
     let mut notes = vec![
-        "~ few violations decide it. A number after ≤ has what causes leave open of which no run is violated. The wait is the mean of runs in which a holder dies at a random moment of its \
-         work and another client waits. Messages are those between a client and the servers, from the request to \
+        "~ few violations decide it. ≤ is how many the runs cannot exclude, since some causes never did it in so few. \
+         The wait is the mean of runs in which a holder dies at a random moment of its work and another client waits. Messages are those between a client and the servers, from the request to \
          the end of the release, where no other client asks."
             .to_owned(),
     ];
@@ -119,9 +119,9 @@ fn ignorance(answer: &Answer<'_>) -> Option<String> {
 
 /// What "none" without a bound is, if there is one.
 fn excluded(answer: &Answer<'_>) -> Option<String> {
-    let is_excluded = |year: &Number| year.violated == 0 && year.not_excluded == 0.0;
-    let mut all = answer.all();
-    let (lock, point) = all.find(|(_, point)| point.years.iter().any(is_excluded))?;
+    let is_none = |year: &Number| year.violated == 0 && year.not_excluded() == 0.0;
+    let is_excluded = |point: &Point<'_>| point.has_excluded && point.years.iter().any(is_none);
+    let (lock, point) = answer.all().find(|(_, point)| is_excluded(point))?;
     Some(format!(
         "none without a number: arithmetic excludes it for each cause. The sums: locklab risk '{lock}' --lease '{}' with \
          the same options.",
@@ -173,7 +173,7 @@ fn list(answer: &Answer<'_>) -> Csv {
                 number.mean.to_string(),
                 interval.map(|it| it.low.to_string()).unwrap_or_default(),
                 interval.map(|it| it.high.to_string()).unwrap_or_default(),
-                number.not_excluded.to_string(),
+                number.not_excluded().to_string(),
                 runs.to_string(),
             ];
             row.extend(of_mean(&costs.wait_ms));
@@ -192,6 +192,7 @@ fn json(answer: &Answer<'_>) -> Value {
             years,
             bounds,
             costs,
+            ..
         } = point;
         let numbers = PROPERTIES.iter().zip(years);
         let numbers = numbers.map(|(property, year)| (property.name().to_owned(), data(year)));

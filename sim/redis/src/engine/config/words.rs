@@ -97,12 +97,10 @@ pub(super) fn bytes_or_percent(text: &str) -> Result<String, String> {
     }
 }
 
-/// `memtoull` of `src/util.c`: a number too large wraps, as it does there.
-pub(super) fn bytes(text: &str) -> Option<u64> {
-    const MAX_DIGITS: usize = 127;
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+/// How many bytes a unit of Redis's configuration has: `k`, `m` and `g` are powers of 1000, `kb`, `mb` and `gb` of 1024;
+/// none and `b` are one byte. `None` for another word.
+pub fn unit_of_memory(unit: &str) -> Option<u64> {
+    Some(match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" => 1000,
         "kb" => 1 << 10,
@@ -111,7 +109,15 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
         "g" => 1_000_000_000,
         "gb" => 1 << 30,
         _ => return None,
-    };
+    })
+}
+
+/// `memtoull` of `src/util.c`: a number too large wraps, as it does there.
+pub(super) fn bytes(text: &str) -> Option<u64> {
+    const MAX_DIGITS: usize = 127;
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let factor = unit_of_memory(unit)?;
     let number = match number {
         "" => 0,
         number if number.len() > MAX_DIGITS => return None,
