@@ -1,7 +1,5 @@
 //! The path from a request to its reply: `processCommand` of `src/server.c`.
 
-use std::borrow::Cow;
-
 use super::command::{Call, Command, Context, Flag, Table};
 use super::errors::{unknown, wrong_arity};
 use super::execute::{
@@ -117,7 +115,7 @@ fn queue(state: &mut State, client: u64, args: &[&[u8]], requirements: Requireme
     {
         transaction.push(args, requirements);
     }
-    session.answer(&Reply::Status(Cow::Borrowed("QUEUED")));
+    session.answer(&Reply::Status("QUEUED".into()));
 }
 
 /// `resetClient`: CLIENT CACHING applies to one command that is not CLIENT itself.

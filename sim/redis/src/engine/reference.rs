@@ -116,8 +116,16 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "7.0.15 ends at either, as in a crash; later versions refuse the first.",
     ),
     (
-        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis; the order is the same in every run. `tostring` writes NaN without its sign. Nested calls of a script may take 65,500 values in all. `pcall` in a coroutine can be left by `yield`. A script that has used up its memory cannot catch that error, unless a function of a library raises it.",
-        "The hashes of the interpreter are others. In Redis the stack grows to a million values, and `yield` fails.",
+        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis; the order is the same in every run. `tostring` writes NaN without its sign, `-#''` is 0 and not -0, and a function may have both 0 and -0 as constants. In arithmetic `'inf'`, `'nan'` and texts with a zero byte are no numbers. `__newindex` is called for the keys nil and NaN, too. A `for` over more than three values fails (`for k in f, s, k, more`). Nested calls of a script may take 65,500 values in all. A script that has used up its memory cannot catch that error, unless a function of a library raises it. `string.dump` returns the first bytes of bytecode.",
+        "The hashes of the interpreter are others. In Redis the stack grows to a million values, and whichever of the two constants comes first is both.",
+    ),
+    (
+        "The text of an error differs in these cases: an expression of several lines fails (another of its lines is named); a text does not compile (some name another token); an operation on two texts that are no numbers fails (the variable is not named); `__call` is no function (its own type is named); the handler of `xpcall` raises an error at level 2, or a metamethod of a script's error does (no place is named).",
+        "The interpreter has other instructions, and its parser is that of a later Lua.",
+    ),
+    (
+        "A script that ends with an error that is a table without a text `err`, as by `error({})`, gets `ERR unknown error`.",
+        "7.0.15 ends, as in a crash; later versions reply with this text.",
     ),
     (
         "A client is disconnected if more than 64 MB of replies would be buffered for it. A script's values may take 256 MB, and its result 64 MB.",
@@ -128,7 +136,7 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "No lock library uses them.",
     ),
     (
-        "`print`, addresses and memory sizes are hidden from scripts.",
+        "Addresses are hidden from scripts, and the memory is always 64 kB: `collectgarbage` does nothing.",
         "They differ from run to run.",
     ),
 ];

@@ -13,8 +13,7 @@
 //! and `redis.acl_check_cmd`.
 //!
 //! A node lends the interpreter its state for a run (`commands.rs`), because creating the functions for
-//! each run would cost more than the run. State that a script could leave behind is cleared if the script
-//! could reach a function that leaves any (`sandbox.lua`).
+//! each run would cost more than the run.
 //!
 //! A script runs to its end immediately, because no time passes between two calls of a node; the effects
 //! of a script with many instructions are held back until its time is over (`busy.rs`). Yielding within
@@ -24,6 +23,7 @@
 //! inputs of its connections in `State` for that, since a script's commands have the state and nothing else.
 
 mod api;
+mod arguments;
 mod brief;
 mod buffer;
 mod commands;
@@ -36,6 +36,7 @@ mod lua_libraries;
 mod memory;
 mod meter;
 mod random;
+mod sandbox;
 mod shebang;
 
 use std::cell::RefCell;

@@ -17,7 +17,7 @@ pub(crate) const MAX_OUT_BYTES: usize = 64 << 20;
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Reply {
     /// `+OK`.
-    Status(Cow<'static, str>),
+    Status(Bytes),
     Error(Error),
     Integer(i64),
     Bulk(Bytes),
@@ -66,7 +66,7 @@ pub(crate) type Answer = Result<Reply, Error>;
 
 impl Reply {
     /// `+OK`.
-    pub(crate) const OK: Reply = Reply::Status(Cow::Borrowed("OK"));
+    pub(crate) const OK: Reply = Reply::Status(Bytes::from_static(b"OK"));
 
     /// A bulk string that copies its bytes.
     pub(crate) fn bulk(bytes: impl AsRef<[u8]>) -> Reply {
@@ -103,7 +103,7 @@ impl Reply {
             }
         };
         match self {
-            Reply::Status(text) => line(out, b'+', text.as_bytes()),
+            Reply::Status(text) => line(out, b'+', text),
             Reply::Error(error) => error.encode(out),
             Reply::Integer(number) => number_line(out, b':', *number),
             Reply::Bulk(bytes) => {

@@ -1,7 +1,5 @@
 //! Commands about the connection itself: PING, ECHO, HELLO, QUIT, RESET.
 
-use std::borrow::Cow;
-
 use bytes::Bytes;
 
 use super::auth;
@@ -20,7 +18,7 @@ pub(in crate::engine) fn ping(call: &mut Call<'_>) -> Answer {
             Reply::bulk("pong"),
             Reply::bulk(call.args.get(1).unwrap_or(&&b""[..])),
         ])),
-        [_] => Ok(Reply::Status(Cow::Borrowed("PONG"))),
+        [_] => Ok(Reply::Status("PONG".into())),
         [_, message] => Ok(Reply::bulk(message)),
         _ => Err(crate::engine::errors::wrong_arity("ping")),
     }
@@ -40,7 +38,7 @@ pub(in crate::engine) fn quit(call: &mut Call<'_>) -> Answer {
 /// `RESET`: resets the connection to the state of a new one: no transaction, watches or name.
 pub(in crate::engine) fn reset(call: &mut Call<'_>) -> Answer {
     call.state.reset(call.client);
-    Ok(Reply::Status(Cow::Borrowed("RESET")))
+    Ok(Reply::Status("RESET".into()))
 }
 
 /// `HELLO [version [AUTH user password] [SETNAME name]]`.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use bytes::Bytes;
 
-use super::lua::{self, Lua, Table, Text, Value};
+use super::lua::{self, Lua, Table, Text, Value, before_zero, truncate};
 use super::{error, memory};
 use crate::wire::float::general;
 use crate::wire::reply::MAX_OUT_BYTES;
@@ -127,7 +127,7 @@ impl Size {
 pub(super) fn from_reply(lua: &mut Lua, reply: &Reply, resp: Resp) -> lua::Result<Value> {
     match (reply, resp) {
         (Reply::Status(text), _) => {
-            let text = lua::string(lua, text.as_bytes())?;
+            let text = lua::string(lua, text)?;
             fields(lua, [("ok", text)])
         }
         (Reply::Error(reply), _) => error::table_of_command(lua, reply.text()).map(Value::Table),
@@ -283,10 +283,11 @@ impl Converter {
     fn marked(&self, table: &Table, depth: usize) -> Option<Reply> {
         let field = |name: &str| table.get_str_bytes(name.as_bytes());
         if let Value::Str(error) = field("err") {
-            return Some(Error::new(self.text(error)).into());
+            return Some(Error::new(before_zero(&self.text(error)).to_vec()).into());
         }
         if let Value::Str(status) = field("ok") {
-            return Some(Reply::Status(one_line(self.text(status)).into()));
+            let status = self.text(status);
+            return Some(Reply::Status(one_line(before_zero(&status))));
         }
         match field("double") {
             Value::Int(number) => return Some(Reply::Double(number as f64)),
@@ -303,8 +304,7 @@ impl Converter {
             return Some(Reply::Set(self.while_room(members)));
         }
         if let Value::Str(number) = field("big_number") {
-            let digits = one_line(self.text(number));
-            return Some(Reply::BigNumber(Bytes::from(digits)));
+            return Some(Reply::BigNumber(one_line(&self.text(number))));
         }
         if let Value::Table(verbatim) = field("verbatim_string") {
             let part = |name: &str| verbatim.get_str_bytes(name.as_bytes());
@@ -331,18 +331,10 @@ pub(super) fn pairs(table: Table) -> impl Iterator<Item = (Value, Value)> {
     std::iter::successors(first, next)
 }
 
-fn one_line(text: Vec<u8>) -> String {
-    String::from_utf8_lossy(&text).replace(['\r', '\n'], " ")
-}
-
-/// C's conversion of a `double` to a `long long`, as on x86: truncated towards zero, and the
-/// smallest number if the result does not fit.
-pub(super) fn truncate(number: f64) -> i64 {
-    // 2^63, the first number that does not fit.
-    const END: f64 = 9_223_372_036_854_775_808.0;
-    if (-END..END).contains(&number) {
-        number as i64
-    } else {
-        i64::MIN
-    }
+fn one_line(text: &[u8]) -> Bytes {
+    let bytes = text.iter().map(|byte| match byte {
+        b'\r' | b'\n' => b' ',
+        other => *other,
+    });
+    bytes.collect()
 }

@@ -12,12 +12,12 @@ use omnilua::{HostHooks, LuaRuntime, LuaVersion};
 
 use super::commands::Commands;
 use super::flags::{Flags, ScriptFlag};
-use super::lua::{self, Lua, Value};
+use super::lua::{self, Lua, Table, Value, before_zero};
 use super::meter::{self, Ended, Limit};
 use super::random::Rand48;
 use super::shebang::{self, Shebang};
 use super::{Access, Invocation, Reading};
-use super::{brief, convert, lua_libraries, memory};
+use super::{brief, convert, error, lua_libraries, memory};
 use crate::engine::command::Call;
 use crate::engine::execute;
 use crate::engine::state::Sha;
@@ -38,8 +38,11 @@ const ERROR_RUNNING: &str = "ERR Error running script, ";
 
 pub(super) struct Engine {
     lua: LuaRuntime,
-    /// Runs a compiled script: the function that `sandbox.lua` returns.
-    run: ExternalRootKey,
+    /// The table of the scripts' globals, which their environment keeps.
+    globals: Table,
+    /// [`error::handle`] and [`error::parts`].
+    handle_error: Value,
+    error_parts: Value,
     scripts: BTreeMap<Sha, Script>,
     /// The generator of the node whose script is running.
     random: Rc<Cell<Rand48>>,
@@ -57,46 +60,27 @@ pub(super) struct Script {
     flags: Option<Flags>,
 }
 
-/// The outcome of a script: whether it succeeded, its value or error, and the position of the
-/// error.
-type Outcome = [Value; 3];
+/// The value of a script, or the [`error::parts`] of its error.
+type Outcome = Result<Value, [Value; 3]>;
 
 impl Engine {
     pub(super) fn new() -> Result<Self, omnilua::Error> {
         let mut lua = LuaRuntime::with_hooks_versioned(HostHooks::default(), LuaVersion::V51)?;
         let state = lua.state_mut();
         let _heap = heap(state);
-        // First, as it may collect what nothing refers to yet.
-        let sandbox = compile(state, include_bytes!("sandbox.lua"), b"=redis");
-        let sandbox = sandbox.map_err(lua::error)?;
         let random = Rc::new(Cell::new(Rand48::default()));
         let resp = Rc::new(Cell::new(Resp::V2));
         let commands = Commands::new();
-        let natives = lua::library(
-            state,
-            &[
-                ("counted", lua_libraries::counted),
-                ("compiles", lua_libraries::compiles),
-                ("no_such_name", lua_libraries::no_such_name),
-            ],
-        )?;
-        let values = [
-            (
-                "redis",
-                Value::Table(super::api::functions(state, &resp, &commands)?),
-            ),
-            ("own", Value::Table(lua_libraries::replacements(state)?)),
-            ("random", lua_libraries::random(state, &random)),
-            ("random_seed", lua_libraries::seed_random(state, &random)),
-        ];
-        for (name, value) in values {
-            lua::set_field(state, &natives, name, value)?;
-        }
-        let [run] = call(state, &[sandbox, Value::Table(natives)])?;
-        let run = state.external_root_value(run);
+        let redis = super::api::functions(state, &resp, &commands)?;
+        let globals = lua_libraries::install(state, redis, &random)?;
+        let handle_error = lua::function(state, error::handle);
+        lua::set_field(state, &globals, "__redis__err__handler", handle_error)?;
+        let error_parts = lua::function(state, error::parts);
         Ok(Engine {
             lua,
-            run,
+            globals,
+            handle_error,
+            error_parts,
             scripts: BTreeMap::new(),
             random,
             resp,
@@ -173,7 +157,8 @@ impl Engine {
             meter::follow(lua);
         }
         let loan = self.commands.lend(call, access, running);
-        let outcome = outcome(lua, self.run, compiled, invocation);
+        let handlers = [self.handle_error, self.error_parts];
+        let outcome = outcome(lua, &self.globals, handlers, compiled, invocation);
         drop(loan);
         let ended = meter::ended(lua);
         let reading = meter::stop(lua);
@@ -184,22 +169,12 @@ impl Engine {
                 Err(Error::new(format!("{ERROR_RUNNING}{}", memory::NOT_ENOUGH)))
             }
             (Some(Ended::Killed), _) => Err(killed(invocation.sha, &reading)),
-            (None, Err(error)) => Err(Error::new(format!("ERR Lua: {}", error.message_lossy()))),
-            (None, Ok([Value::Bool(true), value, _])) => {
-                Ok(convert::to_reply(lua, value, self.resp.get()))
-            }
-            (None, Ok([_, text, position])) => {
-                let text = match text {
-                    Value::Str(text) if text.len() > convert::MAX_REPLY_BYTES => {
-                        b"ERR the script's error is too large for a reply".to_vec()
-                    }
-                    text => lua::text(text),
-                };
-                let position = lua::text(position);
-                let position = std::str::from_utf8(&position).ok();
-                let position = position.filter(|position| !position.is_empty());
-                Err(error_in(invocation.sha, &text, position))
-            }
+            (None, Err(error)) => Err(Error::new(format!(
+                "{ERROR_RUNNING}{}",
+                error.message_lossy()
+            ))),
+            (None, Ok(Ok(value))) => Ok(convert::to_reply(lua, value, self.resp.get())),
+            (None, Ok(Err(parts))) => Err(error_of(invocation.sha, parts)),
         };
         Ok((answer, reading))
     }
@@ -235,17 +210,23 @@ fn compile(lua: &mut Lua, text: &[u8], name: &[u8]) -> Result<Value, Vec<u8>> {
     }
 }
 
-/// Calls a function with these arguments, which follow it.
+/// Calls a function with these arguments, which follow it; the handler gets its errors, unless it is nil.
 fn call<const RESULTS: usize>(
     lua: &mut Lua,
+    handler: Value,
     values: &[Value],
 ) -> Result<[Value; RESULTS], LuaError> {
     let top = lua.top_idx();
+    lua.push(handler);
     for value in values {
         lua.push(*value);
     }
+    let handler = match handler {
+        Value::Nil => 0,
+        _ => -1 - values.len() as i32,
+    };
     let arguments = values.len() as i32 - 1;
-    let called = api::pcall_k(lua, arguments, RESULTS as i32, 0, 0, None);
+    let called = api::pcall_k(lua, arguments, RESULTS as i32, handler, 0, None);
     let mut results = [Value::Nil; RESULTS];
     if called.is_ok() {
         for result in results.iter_mut().rev() {
@@ -256,17 +237,30 @@ fn call<const RESULTS: usize>(
     called.map(|_| results)
 }
 
+/// Runs a compiled script.
+///
+/// # Errors
+///
+/// It was ended, or failed in a way that it could not handle.
 fn outcome(
     lua: &mut Lua,
-    run: ExternalRootKey,
+    globals: &Table,
+    [handle_error, error_parts]: [Value; 2],
     compiled: ExternalRootKey,
     invocation: &Invocation<'_>,
 ) -> Result<Outcome, LuaError> {
-    let root = |key| lua.external_rooted_value(key).unwrap_or(Value::Nil);
-    let (run, compiled) = (root(run), root(compiled));
-    let keys = strings(lua, invocation.keys)?;
-    let argv = strings(lua, invocation.argv)?;
-    call(lua, &[run, compiled, keys, argv])
+    let compiled = lua.external_rooted_value(compiled).unwrap_or(Value::Nil);
+    for (name, values) in [("KEYS", invocation.keys), ("ARGV", invocation.argv)] {
+        let values = strings(lua, values)?;
+        lua::set_field(lua, globals, name, values)?;
+    }
+    match call(lua, handle_error, &[compiled]) {
+        Ok([value]) => Ok(Ok(value)),
+        Err(LuaError::Runtime(error @ Value::Table(_))) => {
+            Ok(Err(call(lua, Value::Nil, &[error_parts, error])?))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// A table of strings.
@@ -302,20 +296,41 @@ fn running(call: &Call<'_>) -> Option<Box<Busy>> {
     }))
 }
 
+/// The error of a script that has these parts.
+fn error_of(sha: &Sha, parts: [Value; 3]) -> Error {
+    let text = |value| match value {
+        Value::Str(_) | Value::Int(_) | Value::Float(_) => {
+            Some(before_zero(&lua::text(value)).to_vec())
+        }
+        _ => None,
+    };
+    let position = match (text(parts[1]), text(parts[2])) {
+        (Some(source), Some(line)) => Some([source, line].join(&b':')),
+        _ => None,
+    };
+    let error = match text(parts[0]) {
+        Some(text) if text.len() > convert::MAX_REPLY_BYTES => {
+            b"ERR the script's error is too large for a reply".to_vec()
+        }
+        Some(text) => text,
+        // Here 7.0.15 crashes; later versions say this.
+        None => b"ERR unknown error".to_vec(),
+    };
+    error_in(sha, error, position.as_deref())
+}
+
 /// The error of a script, with the script and the position that caused it.
-fn error_in(sha: &Sha, text: &[u8], position: Option<&str>) -> Error {
-    let mut text = text.to_vec();
+fn error_in(sha: &Sha, mut text: Vec<u8>, position: Option<&[u8]>) -> Error {
     if let Some(position) = position {
-        text.extend_from_slice(b" script: ");
-        text.extend_from_slice(sha);
-        text.extend_from_slice(format!(", on {position}.").as_bytes());
+        text = [&text[..], b" script: ", &sha[..], b", on ", position, b"."].concat();
     }
     Error::new(text)
 }
 
 /// The error of a script that was ended, at its last known position.
 pub(super) fn killed(sha: &Sha, reading: &Reading) -> Error {
-    error_in(sha, KILLED.as_bytes(), reading.position.as_deref())
+    let position = reading.position.as_deref().map(str::as_bytes);
+    error_in(sha, KILLED.into(), position)
 }
 
 #[cfg(test)]

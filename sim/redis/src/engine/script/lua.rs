@@ -17,6 +17,8 @@ use lua_vm::prelude::LuaTableRefExt as _;
 use lua_vm::state::LuaCallable;
 pub(super) use lua_vm::state::LuaState as Lua;
 
+use crate::wire::float;
+
 /// A string of Lua.
 pub(super) type Text = GcRef<lua_types::LuaString>;
 /// A table of Lua.
@@ -27,7 +29,7 @@ pub(super) type Result<T> = std::result::Result<T, LuaError>;
 pub(super) type Returned = Result<usize>;
 
 /// A function that Lua can call.
-type Native = fn(&mut Lua) -> Returned;
+pub(super) type Native = fn(&mut Lua) -> Returned;
 
 /// The most results of one function (`LUAI_MAXCSTACK`).
 pub(super) const MAX_SLOTS: usize = 8000;
@@ -53,6 +55,12 @@ pub(super) fn results(lua: &mut Lua, values: &[Value]) -> Returned {
 /// Returns one value to Lua.
 pub(super) fn result(lua: &mut Lua, value: Value) -> Returned {
     results(lua, &[value])
+}
+
+/// Calls a function with these arguments, which follow it; its results are on the stack.
+pub(super) fn call(lua: &mut Lua, values: &[Value], results: i32) -> Result<()> {
+    self::results(lua, values)?;
+    lua_vm::api::call_k(lua, values.len() as i32 - 1, results, 0, None)
 }
 
 /// A string of these bytes.
@@ -131,17 +139,27 @@ pub(super) fn library(lua: &mut Lua, functions: &[(&str, Native)]) -> Result<Tab
 }
 
 /// A number or a string that is one, as a number (`lua_tonumber`).
-pub(super) fn to_number(lua: &mut Lua, value: Value) -> Option<f64> {
+pub(super) fn to_number(value: Value) -> Option<f64> {
     match value {
         Value::Int(number) => Some(number as f64),
         Value::Float(number) => Some(number),
-        Value::Str(text) => match lua.str_to_num(text.as_bytes())? {
-            (Value::Int(number), _) => Some(number as f64),
-            (Value::Float(number), _) => Some(number),
-            _ => None,
-        },
+        Value::Str(text) => {
+            let text = trimmed(before_zero(text.as_bytes()));
+            match float::prefix(text)? {
+                (number, len) if len == text.len() => Some(number),
+                _ => None,
+            }
+        }
         _ => None,
     }
+}
+
+/// A text without the spaces around it (`isspace`).
+pub(super) fn trimmed(text: &[u8]) -> &[u8] {
+    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 11;
+    let start = text.iter().take_while(|byte| is_space(byte)).count();
+    let end = text[start..].iter().rev().take_while(|byte| is_space(byte));
+    &text[start..text.len() - end.count()]
 }
 
 /// The bytes of a string, or of a number as Lua writes it.
@@ -154,11 +172,40 @@ pub(super) fn text(value: Value) -> Vec<u8> {
     }
 }
 
+/// The text of a value without a metatable. Addresses are hidden, as they differ from run to run.
+pub(super) fn displayed(value: Value) -> Vec<u8> {
+    match value {
+        Value::Nil => b"nil".to_vec(),
+        Value::Bool(value) => value.to_string().into_bytes(),
+        Value::Float(number) if number.is_nan() => b"nan".to_vec(),
+        Value::Str(_) | Value::Int(_) | Value::Float(_) => text(value),
+        other => format!("{}: 0x000000000000", other.type_name()).into_bytes(),
+    }
+}
+
 fn written(number: f64) -> Vec<u8> {
-    crate::wire::float::general(number, 14).into_bytes()
+    float::general(number, 14).into_bytes()
 }
 
 /// The error that is this string (`lua_error`).
 pub(super) fn error(text: impl AsRef<[u8]>) -> LuaError {
     LuaError::RuntimeMsg(text.as_ref().into())
+}
+
+/// The part of a text that C would see of it.
+pub(super) fn before_zero(text: &[u8]) -> &[u8] {
+    let end = text.iter().position(|byte| *byte == 0);
+    &text[..end.unwrap_or(text.len())]
+}
+
+/// C's conversion of a `double` to a `long long`, as on x86: truncated towards zero, and the
+/// smallest number if the result does not fit.
+pub(super) fn truncate(number: f64) -> i64 {
+    // 2^63, the first number that does not fit.
+    const END: f64 = 9_223_372_036_854_775_808.0;
+    if (-END..END).contains(&number) {
+        number as i64
+    } else {
+        i64::MIN
+    }
 }

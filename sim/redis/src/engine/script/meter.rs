@@ -16,7 +16,7 @@ use lua_vm::prelude::{InstructionExt as _, OpCode};
 use lua_vm::state::{SANDBOX_TRIP_INSTRUCTIONS, SANDBOX_TRIP_MEMORY, StackIdx};
 
 use super::lua::{self, Lua, Value};
-use super::{Reading, memory};
+use super::{Reading, arguments, memory};
 use crate::engine::state::busy::{INSTRUCTIONS_PER_COMMAND, INSTRUCTIONS_PER_LOOK};
 
 /// The number of instructions between two notes of a script's position.
@@ -194,10 +194,8 @@ fn note_position(lua: &mut Lua, frame: CallInfoIdx) {
         ..LuaDebug::default()
     };
     lua_vm::debug::get_info(lua, b"Sl", &mut place);
-    if let Some(source) = &place.source
-        && source != b"=redis"
-    {
-        let source = String::from_utf8_lossy(source);
+    if let Some(source) = &place.source {
+        let source = String::from_utf8_lossy(arguments::source(source));
         let line = place.currentline;
         POSITION.set(Some(format!("{source}:{line}")));
     }

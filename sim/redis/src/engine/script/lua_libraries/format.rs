@@ -3,10 +3,9 @@
 
 use lua_types::LuaError;
 
-use super::arguments::{self, Arguments};
+use crate::engine::script::arguments::{self, Arguments};
 use crate::engine::script::buffer::Buffer;
-use crate::engine::script::convert::truncate;
-use crate::engine::script::lua::{self, Lua, Returned};
+use crate::engine::script::lua::{self, Lua, Returned, before_zero, truncate};
 
 /// The length from which a text is not formatted, if it has no precision.
 const LONG: usize = 100;
@@ -73,22 +72,23 @@ pub(super) fn format(lua: &mut Lua) -> Returned {
                     out.extend(lua, &text)?;
                     continue;
                 }
-                let text = super::matching::before_zero(&text);
+                let text = before_zero(&text);
                 let len = spec.precision.unwrap_or(text.len()).min(text.len());
                 spec.padded("", text[..len].to_vec(), false)
             }
             other => return Err(invalid(lua, other)),
         };
         // C's `sprintf` ends at a zero.
-        out.extend(lua, super::matching::before_zero(&text))?;
+        out.extend(lua, before_zero(&text))?;
     }
     let text = out.into_string(lua)?;
     lua::result(lua, text)
 }
 
 fn invalid(lua: &mut Lua, letter: u8) -> LuaError {
-    let text = [b"invalid option '%", &[letter][..], b"' to 'format'"].concat();
-    arguments::error(lua, super::matching::before_zero(&text))
+    let letter = [letter];
+    let text = [b"invalid option '%", before_zero(&letter), b"' to 'format'"].concat();
+    arguments::error(lua, text)
 }
 
 fn spec<'a>(lua: &mut Lua, text: &'a [u8]) -> lua::Result<(Spec, &'a [u8])> {

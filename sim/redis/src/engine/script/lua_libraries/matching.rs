@@ -5,8 +5,8 @@
 
 use lua_types::LuaError;
 
-use super::arguments;
-use crate::engine::script::lua::{self, Lua, Value};
+use crate::engine::script::arguments;
+use crate::engine::script::lua::{self, Lua, Value, before_zero};
 use crate::engine::script::meter;
 
 /// `LUA_MAXCAPTURES`.
@@ -336,12 +336,6 @@ impl<'a> Matcher<'a> {
 
 fn invalid_index(lua: &mut Lua) -> LuaError {
     arguments::error(lua, "invalid capture index")
-}
-
-/// The part of a text that C would see of it.
-pub(super) fn before_zero(text: &[u8]) -> &[u8] {
-    let end = text.iter().position(|byte| *byte == 0);
-    &text[..end.unwrap_or(text.len())]
 }
 
 fn in_class(byte: u8, class: u8) -> bool {

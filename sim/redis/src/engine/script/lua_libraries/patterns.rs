@@ -2,10 +2,10 @@
 
 use lua_types::LuaError;
 
-use super::arguments::{self, Arguments, Text};
-use super::matching::{Matcher, before_zero};
+use super::matching::Matcher;
+use crate::engine::script::arguments::{self, Arguments, Text};
 use crate::engine::script::buffer::Buffer;
-use crate::engine::script::lua::{self, Lua, Returned, Value};
+use crate::engine::script::lua::{self, Lua, Returned, Value, before_zero};
 use crate::engine::script::meter;
 
 /// `string.find(text, pattern [, start [, plain]])`.
@@ -143,6 +143,7 @@ pub(super) fn gmatch(lua: &mut Lua) -> Value {
 pub(super) fn gsub(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
     let (text, pattern) = (arguments.string(lua, 1)?, arguments.string(lua, 2)?);
+    let most = arguments.optional_int(lua, 4, text.len() as i64 + 1)?;
     let replacement = match arguments.value(3) {
         Value::Str(_) | Value::Int(_) | Value::Float(_) => {
             Replacement::Text(arguments.string(lua, 3)?)
@@ -151,7 +152,6 @@ pub(super) fn gsub(lua: &mut Lua) -> Returned {
         function @ Value::Function(_) => Replacement::Function(function),
         _ => return Err(arguments::bad(lua, 3, "string/function/table expected")),
     };
-    let most = arguments.optional_integer(lua, 4, text.len() as i64 + 1)?;
     let is_anchored = pattern.first() == Some(&b'^');
     let mut matcher = Matcher::new(&text, &pattern);
     let mut replaced = Buffer::default();
@@ -202,10 +202,9 @@ impl Replacement {
                 lua.table_get_with_tm(&Value::Table(*table), &key)?
             }
             Replacement::Function(function) => {
-                let values = matcher.captured(lua, Some(whole))?;
-                lua.push(*function);
-                let count = lua::results(lua, &values)?;
-                lua_vm::api::call_k(lua, count as i32, 1, 0, None)?;
+                let mut call = vec![*function];
+                call.extend(matcher.captured(lua, Some(whole))?);
+                lua::call(lua, &call, 1)?;
                 lua.pop()
             }
         };

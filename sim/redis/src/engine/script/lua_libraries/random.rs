@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::arguments::{self, Arguments};
+use crate::engine::script::arguments::{self, Arguments};
 use crate::engine::script::lua::{self, Lua, Value};
 use crate::engine::script::random::Rand48;
 

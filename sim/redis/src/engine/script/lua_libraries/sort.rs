@@ -1,8 +1,8 @@
 //! `table.sort` (`auxsort` of `ltablib.c`): it counts what it compares, and leaves values that are alike
 //! in the order that they have in Redis.
 
-use super::arguments::{self, Arguments};
 use super::tables;
+use crate::engine::script::arguments::{self, Arguments};
 use crate::engine::script::lua::{self, Lua, Returned, Table, Value};
 use crate::engine::script::meter;
 
@@ -12,11 +12,10 @@ const MOST_ON_STACK: i32 = 200;
 /// `table.sort(table [, compare])`.
 pub(super) fn sort(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
-    let table = tables::table(lua, &arguments)?;
+    let table = arguments.table(lua, 1)?;
     let compare = match arguments.value(2) {
         Value::Nil => None,
-        function @ Value::Function(_) => Some(function),
-        _ => return Err(arguments.wrong_type(lua, 2, "function")),
+        _ => Some(arguments.function(lua, 2)?),
     };
     lua.check_stack(MOST_ON_STACK)?;
     let sorter = Sorter { table, compare };
@@ -111,10 +110,7 @@ impl Sorter {
         let Some(compare) = self.compare else {
             return lua.less_than(&one, &other);
         };
-        for value in [compare, one, other] {
-            lua.push(value);
-        }
-        lua_vm::api::call_k(lua, 2, 1, 0, None)?;
+        lua::call(lua, &[compare, one, other], 1)?;
         Ok(lua.pop().is_truthy())
     }
 }

@@ -1,36 +1,17 @@
 //! Functions of Lua's library `table`, and `unpack` (`ltablib.c`, `lbaselib.c`), that do as much as they are
 //! told to, and count it.
 
-use super::arguments::{self, Arguments};
+use crate::engine::script::arguments::{self, Arguments};
 use crate::engine::script::buffer::Buffer;
 use crate::engine::script::lua::{self, Lua, MAX_SLOTS, Returned, Table, Value};
-use crate::engine::script::meter;
-
-/// The first argument, which is a table.
-pub(super) fn table(lua: &mut Lua, arguments: &Arguments) -> lua::Result<Table> {
-    match arguments.value(1) {
-        Value::Table(table) => Ok(table),
-        _ => Err(arguments.wrong_type(lua, 1, "table")),
-    }
-}
-
-/// An argument that is C's `int`; the default if absent or nil.
-fn optional_int(
-    lua: &mut Lua,
-    arguments: &Arguments,
-    index: usize,
-    default: i64,
-) -> lua::Result<i64> {
-    let int = arguments.optional_integer(lua, index, default)?;
-    Ok(int as i32 as i64)
-}
+use crate::engine::script::{meter, sandbox};
 
 /// `unpack(table [, first [, last]])`.
 pub(super) fn unpack(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
-    let table = table(lua, &arguments)?;
-    let first = optional_int(lua, &arguments, 2, 1)?;
-    let last = optional_int(lua, &arguments, 3, table.getn() as i64)?;
+    let table = arguments.table(lua, 1)?;
+    let first = arguments.optional_int(lua, 2, 1)?;
+    let last = arguments.optional_int(lua, 3, table.getn() as i64)?;
     if first > last {
         return Ok(0);
     }
@@ -46,13 +27,13 @@ pub(super) fn unpack(lua: &mut Lua) -> Returned {
 /// `table.concat(table [, separator [, first [, last]]])`.
 pub(super) fn concat(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
-    let table = table(lua, &arguments)?;
     let separator = match arguments.value(2) {
         Value::Nil => None,
         _ => Some(arguments.string(lua, 2)?),
     };
-    let first = optional_int(lua, &arguments, 3, 1)?;
-    let last = optional_int(lua, &arguments, 4, table.getn() as i64)?;
+    let table = arguments.table(lua, 1)?;
+    let first = arguments.optional_int(lua, 3, 1)?;
+    let last = arguments.optional_int(lua, 4, table.getn() as i64)?;
     let mut all = Buffer::default();
     for index in first..=last {
         meter::count(lua, 1)?;
@@ -76,7 +57,7 @@ pub(super) fn concat(lua: &mut Lua) -> Returned {
 /// `table.insert(table, [position,] value)`.
 pub(super) fn insert(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
-    let table = table(lua, &arguments)?;
+    let table = arguments.table(lua, 1)?;
     let after = table.getn() as i64 + 1;
     let (position, value) = match arguments.len() {
         2 => (after, arguments.value(2)),
@@ -99,9 +80,9 @@ pub(super) fn insert(lua: &mut Lua) -> Returned {
 /// `table.remove(table [, position])`.
 pub(super) fn remove(lua: &mut Lua) -> Returned {
     let arguments = Arguments::of(lua);
-    let table = table(lua, &arguments)?;
+    let table = arguments.table(lua, 1)?;
     let last = table.getn() as i64;
-    let position = optional_int(lua, &arguments, 2, last)?;
+    let position = arguments.optional_int(lua, 2, last)?;
     if !(1..=last).contains(&position) {
         return Ok(0);
     }
@@ -114,7 +95,93 @@ pub(super) fn remove(lua: &mut Lua) -> Returned {
     lua::result(lua, removed)
 }
 
+/// `table.foreach(table, function)`.
+pub(super) fn foreach(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    let table = sandbox::behind(arguments.table(lua, 1)?);
+    let function = arguments.function(lua, 2)?;
+    let mut key = Value::Nil;
+    while let Some((next, value)) = after(&table, key)? {
+        key = next;
+        if visited(lua, function, key, value)? {
+            return Ok(1);
+        }
+    }
+    Ok(0)
+}
+
+/// The key after a key, and its value (`lua_next`). The interpreter keeps whole numbers in another way.
+pub(super) fn after(table: &Table, key: Value) -> lua::Result<Option<(Value, Value)>> {
+    // 2^63
+    const MOST: f64 = 9_223_372_036_854_775_808.0;
+    let key = match key {
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < MOST => {
+            Value::Int(number as i64)
+        }
+        other => other,
+    };
+    match table.try_next_pair(&key) {
+        Ok(Some((Value::Int(key), value))) => Ok(Some((Value::Float(key as f64), value))),
+        Ok(next) => Ok(next),
+        Err(_) => Err(lua::error("invalid key to 'next'")),
+    }
+}
+
+/// `table.foreachi(table, function)`.
+pub(super) fn foreachi(lua: &mut Lua) -> Returned {
+    let arguments = Arguments::of(lua);
+    let table = arguments.table(lua, 1)?;
+    let function = arguments.function(lua, 2)?;
+    for index in 1..=table.getn() {
+        let value = table.get_int(index as i64);
+        if visited(lua, function, lua::number(index as f64), value)? {
+            return Ok(1);
+        }
+    }
+    Ok(0)
+}
+
+/// Calls a function with a key and its value; returns whether it returned one, which stays on the stack.
+fn visited(lua: &mut Lua, function: Value, key: Value, value: Value) -> lua::Result<bool> {
+    meter::count(lua, 1)?;
+    lua::call(lua, &[function, key, value], 1)?;
+    let found = !lua.peek_top().is_nil();
+    if !found {
+        lua.pop();
+    }
+    Ok(found)
+}
+
+/// `table.getn(table)`.
+pub(super) fn getn(lua: &mut Lua) -> Returned {
+    let len = Arguments::of(lua).table(lua, 1)?.getn();
+    lua::result(lua, lua::number(len as f64))
+}
+
+/// `table.maxn(table)`: the greatest key that is a number.
+pub(super) fn maxn(lua: &mut Lua) -> Returned {
+    let table = Arguments::of(lua).table(lua, 1)?;
+    meter::count(
+        lua,
+        table.with_inner(|inner| inner.array.len() + inner.node.len()) as u64,
+    )?;
+    let mut most = 0_f64;
+    table.for_each_entry(|key, _| match key {
+        Value::Int(number) => most = most.max(*number as f64),
+        Value::Float(number) => most = most.max(*number),
+        _ => {}
+    });
+    lua::result(lua, lua::number(most))
+}
+
+/// `table.setn(table, size)`, which Lua 5.1 has no longer.
+pub(super) fn setn(lua: &mut Lua) -> Returned {
+    Arguments::of(lua).table(lua, 1)?;
+    Err(arguments::error(lua, "'setn' is obsolete"))
+}
+
 /// Sets an element.
 pub(super) fn set(lua: &mut Lua, table: &Table, index: i64, value: Value) -> lua::Result<()> {
+    sandbox::writable(table)?;
     lua::set(lua, table, Value::Int(index), value)
 }
