@@ -1,8 +1,9 @@
-//! Random command sequences over three keys and two connections, and random bytes.
+//! Random command sequences over three keys and two connections, random scripts, and random bytes.
 //!
-//! `LOCKLAB_LONG=1` runs more than 200,000 commands instead of some 8,000.
+//! `LOCKLAB_LONG=1` runs more than 200,000 commands instead of some 8,000, and 30,000 scripts instead of 1000.
 
 mod commands;
+mod scripts;
 
 use std::cell::{Cell, RefCell};
 

@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use locklab_testing::{RedisServer, until};
-use redis_protocol::resp2::decode::decode;
+use redis_protocol::resp2::decode::decode_range;
 
 /// Options that match the node.
 const OPTIONS: [&str; 2] = ["--enable-debug-command", "yes"];
@@ -75,7 +75,7 @@ impl RealClient {
             .write_all(bytes)
             .expect("redis-server reads requests");
         loop {
-            if let Some((_, len)) = decode(&self.unread).expect("replies are RESP2") {
+            if let Some((_, len)) = decode_range(&self.unread).expect("replies are RESP2") {
                 return self.unread.drain(..len).collect();
             }
             let mut chunk = [0; 16 * 1024];

@@ -3,7 +3,7 @@
 use crate::data;
 use crate::pair::Pair;
 
-files!("scripts": errors, flags, locks, resp3, sandbox, values);
+files!("scripts": errors, flags, functions, locks, resp3, sandbox, values);
 
 fn check(file: &str) {
     data::check(&mut Pair::start(1), file);
