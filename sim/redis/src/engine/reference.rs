@@ -116,11 +116,11 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "7.0.15 ends at either, as in a crash; later versions refuse the first.",
     ),
     (
-        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis; the order is the same in every run. `tostring` writes NaN without its sign, `-#''` is 0 and not -0, and a function may have both 0 and -0 as constants. In arithmetic `'inf'`, `'nan'` and texts with a zero byte are no numbers. `__newindex` is called for the keys nil and NaN, too. A `for` over more than three values fails (`for k in f, s, k, more`). Nested calls of a script may take 65,500 values in all. A script that has used up its memory cannot catch that error, unless a function of a library raises it. `string.dump` returns the first bytes of bytecode.",
+        "Lua is omniLua with its dialect 5.1. A table is iterated in another order than in Redis; the order is the same in every run. `tostring` writes NaN without its sign, `-#''` is 0 and not -0, and a function may have both 0 and -0 as constants. In arithmetic `'inf'`, `'nan'` and texts with a zero byte are no numbers; `%` does not round (`5.3 % 0.1`), and has the sign of a zero (`-6 % 3`). `__newindex` is called for the keys nil and NaN, too. A `for` over more than three values fails (`for k in f, s, k, more`). Nested calls of a script may take 65,500 values in all. A script that has used up its memory cannot catch that error, unless a function of a library raises it. `string.dump` returns the first bytes of bytecode.",
         "The hashes of the interpreter are others. In Redis the stack grows to a million values, and whichever of the two constants comes first is both.",
     ),
     (
-        "The text of an error differs in these cases: an expression of several lines fails (another of its lines is named); a text does not compile (some name another token); an operation on two texts that are no numbers fails (the variable is not named); `__call` is no function (its own type is named); the handler of `xpcall` raises an error at level 2, or a metamethod of a script's error does (no place is named).",
+        "The text of an error differs in these cases: an expression of several lines fails (another of its lines is named); a text does not compile (some name another token, or no place); an operation on two texts that are no numbers fails (the variable is not named); a constant is compared with `nil and …` (other types are named); `__call` is no function (its own type is named); the handler of `xpcall` raises an error at level 2, or a metamethod of a script's error does (no place is named).",
         "The interpreter has other instructions, and its parser is that of a later Lua.",
     ),
     (

@@ -284,6 +284,8 @@ fn pcall(lua: &mut Lua, handler: Value) -> Returned {
         Err(error @ Value::Table(_)) => error,
         Err(error) => return lua::results(lua, &[Value::Bool(false), error]),
     };
+    // It stays on the stack, as a metamethod may be called.
+    lua.push(error);
     let key = lua::string(lua, b"err")?;
     match lua.table_get_with_tm(&error, &key)? {
         text @ (Value::Str(_) | Value::Int(_) | Value::Float(_)) => {

@@ -103,9 +103,12 @@ pub(super) fn foreach(lua: &mut Lua) -> Returned {
     let mut key = Value::Nil;
     while let Some((next, value)) = after(&table, key)? {
         key = next;
+        // It stays on the stack, as the function may take it out of the table.
+        lua.push(key);
         if visited(lua, function, key, value)? {
             return Ok(1);
         }
+        lua.pop();
     }
     Ok(0)
 }
