@@ -19,6 +19,7 @@ mod fuzz;
 mod golden;
 mod locks;
 mod mutants;
+mod parity;
 mod plants;
 mod published;
 mod quick;
@@ -86,6 +87,7 @@ Usage: cargo xtask <chore>
   clients --ports [NAME…]
                    Compare the requests of the libraries with those of the catalogue's locks that
                    are their ports: each difference needs a reason in client.toml
+  parity           Compare the node with later servers, of Redis and of Valkey, that Python packages bring
   redis            Install redis-server if it is missing, and say its version
   slurm            Install Slurm if it is missing and that is possible, and say its version
   bench            Time one workload in Locklab's world, madsim and turmoil
@@ -138,6 +140,7 @@ fn main() -> ExitCode {
         ["clients", ref words @ ..] => {
             clients::Options::parse(words).and_then(|options| clients::run(&options))
         }
+        ["parity"] => parity::run(),
         ["redis"] => redis::ensure(),
         ["slurm"] => slurm::ensure(),
         ["bench"] => bench::run(bench::Output::Print),

@@ -64,8 +64,8 @@ pub fn ensure() -> Result<()> {
     if program == "redis-server" && !is_on_path("redis-server") {
         install()?;
     }
-    let (version, like) = (locklab_testing::version(), version_of_the_node()?);
-    println!("{}: version {version}", program.display());
+    let ([product, version], like) = (locklab_testing::server(), version_of_the_node()?);
+    println!("{}: {product} {version}", program.display());
     if version != like {
         println!(
             "WARNING: the node is like {like}. The parity tests skip what they know to differ, \

@@ -64,6 +64,8 @@ const LONG: &[Step] = &[
         "cargo test --package locklab-redis --test parity any_",
     )
     .with(&[("LOCKLAB_LONG", "1")]),
+    // Where they can be had.
+    Step::test("parity with later servers", "cargo xtask parity").in_real_time(),
     Step::test(
         "consensus under more faults",
         "cargo test --package locklab-services --test consensus campaign",

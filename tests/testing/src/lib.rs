@@ -15,7 +15,7 @@ mod zookeeper;
 pub use at_once::at_once;
 pub use port::free_ports;
 pub use process::Process;
-pub use redis_server::{RedisServer, program, version};
+pub use redis_server::{RedisServer, program, server};
 pub use slurm::{Slurm, why_no_slurm};
 pub use until::{TIMEOUT, try_until, until};
 pub use zookeeper::{ZooKeeper, why_no_zookeeper};

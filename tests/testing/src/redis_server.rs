@@ -16,20 +16,20 @@ pub fn program() -> OsString {
     named.unwrap_or_else(|| "redis-server".into())
 }
 
-/// The version that [`program`] reports: `7.0.15`.
+/// The product and the version that [`program`] reports: `redis` and `7.0.15`.
 ///
 /// # Panics
 ///
 /// If the program is missing, or reports no version.
-pub fn version() -> String {
+pub fn server() -> [String; 2] {
     let output = Command::new(program()).arg("--version").output();
     let said = output.unwrap_or_else(|error| panic!("{}: {error}", how_to_get_it()));
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let mut words = said.split_whitespace();
+    let product = words.next().unwrap_or_default().to_ascii_lowercase();
     let version = words.find_map(|word| word.strip_prefix("v="));
-    version
-        .unwrap_or_else(|| panic!("no version in {said:?}"))
-        .to_owned()
+    let version = version.unwrap_or_else(|| panic!("no version in {said:?}"));
+    [product, version.to_owned()]
 }
 
 fn how_to_get_it() -> String {

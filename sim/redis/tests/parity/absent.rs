@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use locklab_redis::{Effect, Node, NodeConfig};
+use locklab_redis::{Effect, Node};
 
 use crate::real::RealServer;
 use crate::versions;
@@ -39,7 +39,7 @@ fn documentation_names_absent_commands() {
     if versions::skips_test() {
         return;
     }
-    let mut node = Node::new(NodeConfig::default());
+    let mut node = Node::new(versions::node_config());
     let conn = node.accept();
     let mut effects = Vec::new();
     node.receive(conn, b"COMMAND\r\n", 0, &mut effects);

@@ -4,7 +4,7 @@ use crate::data;
 use crate::pair::Pair;
 use crate::versions;
 
-files!("cases": client_info, counts, databases, diagnostics, encodings, expiry, hashes, keys, lists, passwords, scripting, server, sets, strings, transactions, zsets);
+files!("cases": client_info, counts, databases, diagnostics, encodings, expiry, hashes, keys, later, lists, passwords, scripting, server, sets, strings, transactions, zsets);
 
 fn check(file: &str) {
     if versions::skips_test() {

@@ -14,6 +14,7 @@
 //! | `$2` | the client id of the second connection |
 //! | `"a\tb"` | one word, with the escapes `\n`, `\r`, `\t`, `\"`, `\\` and `\x7f` |
 //! | `` `a "b"` `` | one word as it stands, in which `⏎` is a line break |
+//! | `&2: PING` | together with the next line, without waiting for the reply |
 //! | `sleep 40` | waits 40 ms |
 //!
 //! What several cases of a section have in common, a paragraph at its start says, which begins with one of these:
@@ -23,6 +24,7 @@
 //! | `each:` | the lines of a case: `...` is the paragraph, and `{}` within a line its text |
 //! | `each line:` | the same of each line of a paragraph, which is a case of its own |
 //! | `after each line:` | what follows each line of a case |
+//! | `only: valkey redis-8` | the section is about servers whose names begin with one of these |
 //! | `$NAME =` | a text, which is one word where a line has `$NAME`; a line that ends with it is one for each line of the text |
 //!
 //! `{sha1}` is the SHA-1 of what `{}` is. A line that is not a comment although it begins with `#` has a `\` before it.
@@ -39,7 +41,9 @@ use crate::wire::Likeness;
 pub trait Servers {
     /// Empties both.
     fn clear(&mut self);
-    /// Sends a request on a connection, counted from 1; returns the differences.
+    /// Sends a request on a connection, counted from 1, whose replies are compared with those to the next one.
+    fn tell(&mut self, connection: usize, words: &[Vec<u8>]);
+    /// Sends a request on a connection; returns the differences.
     fn say(&mut self, connection: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String>;
     /// Lets time pass; returns the differences in what was sent meanwhile.
     fn sleep(&mut self, time: Duration, likeness: Likeness) -> Vec<String>;
@@ -55,6 +59,11 @@ pub fn check(servers: &mut impl Servers, file: &str) {
     for case in cases(file) {
         servers.clear();
         for line in &case.lines {
+            if let Some(line) = line.strip_prefix('&') {
+                let request = Request::parse(line);
+                servers.tell(request.connection, &words(request.line));
+                continue;
+            }
             let request = Request::parse(line);
             let differences = match request.line.strip_prefix("sleep ") {
                 Some(ms) => {
@@ -63,7 +72,7 @@ pub fn check(servers: &mut impl Servers, file: &str) {
                 }
                 None => servers.say(request.connection, &words(request.line), request.likeness),
             };
-            if !differences.is_empty() && !versions::excuses(line.trim_start_matches(MARKS)) {
+            if !differences.is_empty() && !versions::excuses(request.line) {
                 let differences = differences.join("\n");
                 failures.push(format!("{line}\n{differences}\n  in: {}", case.text));
             }
@@ -107,6 +116,7 @@ struct Section {
     each_line: Vec<String>,
     after_each_line: Vec<String>,
     texts: BTreeMap<String, String>,
+    is_of_others: bool,
 }
 
 impl Section {
@@ -122,7 +132,14 @@ impl Section {
             return;
         };
         let owned = || rest.iter().map(|line| (*line).to_owned()).collect();
+        if let Some(servers) = first.strip_prefix("only: ") {
+            self.is_of_others = !versions::is_one_of(servers);
+        }
+        if self.is_of_others {
+            return;
+        }
         match *first {
+            only if only.starts_with("only: ") => {}
             "each:" => self.each = owned(),
             "each line:" => self.each_line = owned(),
             "after each line:" => self.after_each_line = owned(),
@@ -180,8 +197,6 @@ impl Section {
         })]
     }
 }
-
-const MARKS: [char; 5] = ['~', '≈', '?', '@', '%'];
 
 /// A line of a case.
 pub struct Request<'a> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use locklab_redis::{ConnId, Effect, Files, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Files, Node};
 use locklab_testing::{RedisServer, until};
 
 use crate::data::{cases, words};
@@ -57,7 +57,7 @@ struct Alone {
 
 impl Alone {
     fn start(parameters: &[(&str, &str)], files: Files) -> Self {
-        let mut node = Node::new(NodeConfig::default());
+        let mut node = Node::new(versions::node_config());
         for (name, value) in parameters {
             let done = node.configure(name, value);
             done.expect("the parameter exists");

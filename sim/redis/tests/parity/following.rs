@@ -1,7 +1,7 @@
 //! A node that follows a real server: it authenticates, takes the snapshot to its end mark, and
 //! then the stream.
 
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Node};
 use locklab_testing::until;
 
 use crate::real::{RealClient, RealServer};
@@ -26,7 +26,7 @@ impl Following {
         for line in master_says {
             master.request(format!("{line}\r\n").as_bytes());
         }
-        let mut node = Node::new(NodeConfig::default());
+        let mut node = Node::new(versions::node_config());
         let replicaof = format!("127.0.0.1 {}", server.port());
         for (name, value) in parameters
             .iter()

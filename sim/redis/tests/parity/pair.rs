@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use locklab_redis::resp::command;
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Node};
 
 use crate::data::Servers;
 use crate::real::{RealClient, RealServer};
@@ -24,7 +24,7 @@ impl Pair {
     /// Two empty servers with this many connections each.
     pub fn start(connections: usize) -> Self {
         let server = RealServer::start();
-        let mut node = Node::new(NodeConfig::default());
+        let mut node = Node::new(versions::node_config());
         // As for the real server, the time of background deletion is random.
         let admin = node.accept();
         let request = b"DEBUG SET-ACTIVE-EXPIRE 0\r\n";
@@ -151,6 +151,10 @@ impl Servers for Pair {
                 .and_then(|_| self.compare(connection, &[b"SCRIPT", b"FLUSH"], Likeness::Bytes));
             cleared.expect("both servers can be cleared");
         }
+    }
+
+    fn tell(&mut self, _: usize, words: &[Vec<u8>]) {
+        panic!("each reply is awaited: {words:?}");
     }
 
     fn say(&mut self, connection: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {

@@ -175,7 +175,7 @@ impl Fake {
         let node = |run_id_seed| {
             Node::new(NodeConfig {
                 run_id_seed,
-                ..NodeConfig::default()
+                ..versions::node_config()
             })
         };
         let mut nodes = [node(1), node(2)];

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Node};
 
 use crate::data::Servers;
 use crate::real::{RealClient, RealServer};
+use crate::versions;
 use crate::wire::{Likeness, alike_all, request};
 
 /// A real server and a fake node, with the connections of the current case.
@@ -21,6 +22,8 @@ pub struct Talk {
     node: Node,
     admin: ConnId,
     clients: BTreeMap<usize, Client>,
+    /// The time of the requests whose output is to be compared.
+    told_us: Option<u64>,
 }
 
 struct Client {
@@ -36,13 +39,14 @@ impl Talk {
     /// Two new servers.
     pub fn start() -> Self {
         let server = RealServer::start_anywhere();
-        let mut node = Node::new(NodeConfig::default());
+        let mut node = Node::new(versions::node_config());
         Talk {
             clock: server.connect(),
             admin: node.accept(),
             server,
             node,
             clients: BTreeMap::new(),
+            told_us: None,
         }
     }
 
@@ -57,6 +61,7 @@ impl Talk {
     }
 
     fn differences(&mut self, likeness: Likeness) -> Vec<String> {
+        self.told_us = None;
         let now_us = self.settled_us();
         while self.node.next_wake_us().is_some_and(|us| us <= now_us) {
             let mut effects = Vec::new();
@@ -172,19 +177,24 @@ impl Servers for Talk {
         self.await_ends();
     }
 
-    /// Sends a request on a connection, which is opened if it is missing; returns the
-    /// differences in the output of all connections.
-    fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
+    /// Sends a request on a connection, which is opened if it is missing.
+    fn tell(&mut self, number: usize, words: &[Vec<u8>]) {
         self.open(number);
         let words: Vec<Vec<u8>> = words.iter().map(|word| self.with_ids(word)).collect();
         let request = request(&words);
-        let before_us = self.settled_us();
+        let before_us = self.told_us.unwrap_or_else(|| self.settled_us());
+        self.told_us = Some(before_us);
         let client = self.clients.get_mut(&number).expect("it was opened");
         client.real.send(&request);
         let fake = client.fake;
         let mut effects = Vec::new();
         self.node.receive(fake, &request, before_us, &mut effects);
         self.take(effects);
+    }
+
+    /// The same; returns the differences in the output of all connections.
+    fn say(&mut self, number: usize, words: &[Vec<u8>], likeness: Likeness) -> Vec<String> {
+        self.tell(number, words);
         self.differences(likeness)
     }
 

@@ -1,7 +1,7 @@
 //! `tracking-table-max-keys`: which keys are dropped from the table is chance, so only how many,
 //! when, and who hears of it are compared.
 
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Node};
 
 use crate::real::{RealClient, RealServer};
 use crate::versions;
@@ -19,7 +19,7 @@ struct Both {
 impl Both {
     fn start(limit: u32) -> Self {
         let server = RealServer::start();
-        let mut node = Node::new(NodeConfig::default());
+        let mut node = Node::new(versions::node_config());
         let mut both = Both {
             clock: server.connect(),
             real: [server.connect(), server.connect()],

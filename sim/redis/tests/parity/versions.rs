@@ -1,4 +1,4 @@
-//! A `redis-server` of another version than the node's: known differences are skipped, and
+//! A server other than Redis 7.0.15: the node imitates the nearest that it can, known differences are skipped, and
 //! each skipped comparison is reported on standard error.
 //!
 //! A comparison is excused only if the replies do differ and the difference is listed here:
@@ -10,12 +10,14 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::thread;
 
-use locklab_redis::VERSION;
+use locklab_redis::{Imitated, NodeConfig, VERSION};
 
-/// A difference between 7.0.15 and later versions.
+/// A difference between a node and other servers.
 struct Known {
     /// The tests whose names begin with this.
     tests: &'static str,
+    /// The servers whose names begin with one of these; if empty, all.
+    servers: Vec<&'static str>,
     /// The requests that begin with one of these; if empty, the whole tests.
     requests: Vec<&'static str>,
     /// The difference.
@@ -28,28 +30,59 @@ static KNOWN: LazyLock<Vec<Known>> = LazyLock::new(|| {
     let known = sections.map(|section| {
         let mut lines = section.lines().filter(|line| !line.is_empty());
         let tests = lines.next().unwrap_or_default();
-        let why = lines.next().and_then(|line| line.strip_prefix("why: "));
+        let (about, requests): (Vec<_>, Vec<_>) =
+            lines.partition(|line| line.starts_with("why: ") || line.starts_with("on: "));
+        let mut about = about.into_iter();
+        let servers = { about.clone() }.find_map(|line| line.strip_prefix("on: "));
+        let why = about.find_map(|line| line.strip_prefix("why: "));
         Known {
-            tests,
+            tests: tests.trim_start_matches("any"),
+            servers: servers.map_or(Vec::new(), |names| names.split(' ').collect()),
             why: why.expect("a section has a reason"),
-            requests: lines.collect(),
+            requests,
         }
     });
     known.collect()
 });
 
-/// The version of the server that the node is compared with; reported once if it is not the
-/// node's.
+/// The server that the node is compared with, `redis-7.0.15`; reported once if it is another one.
 static REAL: LazyLock<String> = LazyLock::new(|| {
-    let version = locklab_testing::version();
-    if version != VERSION {
+    let real = locklab_testing::server().join("-");
+    if real != own() {
         say(&format!(
-            "the real server is {version}, the node is like {VERSION}: \
-             what is known to differ is skipped"
+            "the real server is {real}, the node imitates {}: what is known to differ is skipped",
+            imitated(&real)
         ));
     }
-    version
+    real
 });
+
+/// The server that the node is like, to the byte.
+fn own() -> String {
+    format!("redis-{VERSION}")
+}
+
+/// The nearest that a node can imitate.
+fn imitated(real: &str) -> Imitated {
+    match real {
+        valkey if valkey.starts_with("valkey-") => Imitated::Valkey9_0,
+        redis if redis.starts_with("redis-7.0.") => Imitated::Redis7_0,
+        _ => Imitated::Redis8_4,
+    }
+}
+
+/// A node that is like the real server.
+pub fn node_config() -> NodeConfig {
+    NodeConfig {
+        imitated: imitated(&REAL),
+        ..NodeConfig::default()
+    }
+}
+
+/// Whether the real server is one of these.
+pub fn is_one_of(servers: &str) -> bool {
+    servers.split(' ').any(|server| REAL.starts_with(server))
+}
 
 thread_local! {
     static SKIPPED: Skipped = const { Skipped(Cell::new(0)) };
@@ -87,10 +120,12 @@ fn skip(why: Option<&str>, what: &str) -> bool {
     why.is_some()
 }
 
-/// The reason why this version differs.
-fn known(version: &str, test: &str, request: Option<&str>) -> Option<&'static str> {
+/// The reason why this server differs.
+fn known(real: &str, test: &str, request: Option<&str>) -> Option<&'static str> {
     let applies = |known: &&Known| {
+        let mut servers = known.servers.iter();
         test.starts_with(known.tests)
+            && (servers.len() == 0 || servers.any(|server| real.starts_with(server)))
             && match request {
                 None => known.requests.is_empty(),
                 Some(request) => known
@@ -100,7 +135,7 @@ fn known(version: &str, test: &str, request: Option<&str>) -> Option<&'static st
             }
     };
     let found = KNOWN.iter().find(applies)?;
-    (version != VERSION).then_some(found.why)
+    (real != own()).then_some(found.why)
 }
 
 fn test() -> String {
@@ -114,11 +149,14 @@ fn say(text: &str) {
 
 #[test]
 fn only_listed_differences_between_versions_are_allowed() {
-    let (test, request) = ("cases::keys", Some("OBJECT ENCODING l"));
-    assert!(known("8.2.3", test, request).is_some());
-    assert_eq!(known(VERSION, test, request), None);
-    assert_eq!(known("8.2.3", test, Some("TYPE l")), None);
-    assert_eq!(known("8.2.3", "cases::lists", None), None);
-    assert!(known("8.2.3", "absent::x", None).is_some());
-    assert_eq!(known(VERSION, "absent::x", None), None);
+    let (test, request, own) = ("cases::keys", Some("OBJECT ENCODING l"), own());
+    assert!(known("redis-8.2.3", test, request).is_some());
+    assert_eq!(known(&own, test, request), None);
+    assert_eq!(known("redis-8.2.3", test, Some("TYPE l")), None);
+    assert_eq!(known("redis-8.2.3", "cases::lists", None), None);
+    assert!(known("redis-8.2.3", "absent::x", None).is_some());
+    assert_eq!(known(&own, "absent::x", None), None);
+    let (test, request) = ("cases::later", Some("DELIFEQ k v"));
+    assert!(known("valkey-8.1.8", test, request).is_some());
+    assert_eq!(known("valkey-9.1.2", test, request), None);
 }

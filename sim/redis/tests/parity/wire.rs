@@ -142,8 +142,9 @@ fn same_shape(one: &OwnedFrame, other: &OwnedFrame) -> bool {
 }
 
 /// The fields of CLIENT LIST that do not depend on a process, its memory or its clock.
-const FIELDS: [&str; 11] = [
-    "name", "flags", "db", "sub", "psub", "ssub", "multi", "cmd", "user", "redir", "resp",
+const FIELDS: [&str; 14] = [
+    "name", "flags", "db", "sub", "psub", "ssub", "multi", "watch", "cmd", "user", "redir", "resp",
+    "lib-name", "lib-ver",
 ];
 
 /// The lines of a reply, without lengths, and with these fields only. Unnamed clients are left out:
