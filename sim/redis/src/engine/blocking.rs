@@ -40,7 +40,7 @@ pub(super) fn unblock(state: &mut State, client: u64, reply: &Reply) {
     }
 }
 
-/// Ends the waits of clients whose replicas have caught up, or whose writes are durable
+/// Ends the waits of clients whose replicas have caught up, or whose writes are durable, those of the latest first
 /// (`processClientsWaitingReplicas`); returns whether there were any.
 pub(super) fn serve_ack_waiters(state: &mut State) -> bool {
     let enough = |id: u64| {
@@ -75,8 +75,7 @@ pub(super) fn fail_shutdowns(state: &mut State) {
         let blocked = state.clients.get(id).and_then(|c| c.blocked.as_ref());
         blocked.is_some_and(|blocked| blocked.on == On::Shutdown)
     };
-    let waiting = state.waiting.clients_without_keys();
-    let askers: Vec<u64> = waiting.filter(asked).collect();
+    let askers: Vec<u64> = state.waiting.clients().filter(asked).collect();
     for client in askers {
         unblock(state, client, &WHY.into());
     }

@@ -352,6 +352,9 @@ impl Node {
             // SCRIPT KILL may have been among the requests.
             serve::end_if_over(self.table(), &mut self.state, wall_us);
             if self.state.busy.is_none() && !self.state.is_asleep(wall_us) {
+                if std::mem::take(&mut self.state.repl.acks_came) {
+                    blocking::serve_ack_waiters(&mut self.state);
+                }
                 repl::handover::advance(&mut self.state, wall_us);
             }
             self.resume_all(wall_us);

@@ -53,6 +53,21 @@ fn to(client: usize, text: &str) -> Vec<(usize, String)> {
 }
 
 #[test]
+fn clients_that_acknowledgements_let_go_on_go_on_from_the_latest_wait() {
+    let mut server = Server::with_clients(4);
+    server.say(0, 0, "PSYNC ? -1");
+    for client in [2, 1, 3] {
+        server.say(0, client, "SET k v");
+        server.say(0, client, "WAIT 1 0");
+        server.say(0, client, &format!("RPUSH q {client}"));
+    }
+    // The first of the two is enough for the first wait.
+    server.say(1, 0, "REPLCONF ACK 100\r\nREPLCONF ACK 1000000");
+    let queue = server.say(1, 1, "LRANGE q 0 -1");
+    assert_eq!(queue, to(1, "*3\r\n$1\r\n3\r\n$1\r\n1\r\n$1\r\n2"));
+}
+
+#[test]
 fn a_node_that_only_answers_never_asks_to_be_woken() {
     let mut server = Server::with_clients(2);
     for line in [

@@ -3,7 +3,6 @@
 use bytes::Bytes;
 
 use super::{feed, new_id};
-use crate::engine::blocking;
 use crate::engine::fan_out;
 use crate::engine::state::State;
 use crate::engine::state::backlog::Backlog;
@@ -134,7 +133,7 @@ pub(in crate::engine) fn acknowledge(
         replica.acked = replica.acked.max(offset);
         replica.durable = replica.durable.max(durable.unwrap_or(0));
         replica.acked_us = wall_us;
-        blocking::serve_ack_waiters(state);
+        state.repl.acks_came = true;
     }
 }
 

@@ -55,8 +55,8 @@ pub(in crate::engine) struct Waiting {
     /// The clients that wait for each key of each database, by the numbers of their waits: in the
     /// order of their arrival.
     keys: BTreeMap<Place, VecMap<u64, u64>>,
-    /// The clients that do not wait for keys.
-    without_keys: VecSet<u64>,
+    /// The clients that do not wait for keys, by the numbers of their waits.
+    without_keys: VecMap<u64, u64>,
     /// The timeouts, each with its client.
     timeouts: VecSet<(i64, u64)>,
     /// The number of waits so far.
@@ -97,9 +97,9 @@ impl Waiting {
         self.clients.keys().copied()
     }
 
-    /// The blocked clients that do not wait for keys.
+    /// The blocked clients that do not wait for keys, the latest first.
     pub(in crate::engine) fn clients_without_keys(&self) -> impl Iterator<Item = u64> {
-        self.without_keys.iter().copied()
+        self.without_keys.values().rev().copied()
     }
 
     /// Blocks a client of this database.
@@ -109,7 +109,7 @@ impl Waiting {
         let places: Vec<Place> = match &blocked.on {
             On::Keys(keys, _) => keys.iter().map(|key| (db, key.clone())).collect(),
             On::Replicas { .. } | On::Files { .. } | On::Shutdown => {
-                self.without_keys.insert(client);
+                self.without_keys.insert(number, client);
                 Vec::new()
             }
         };
@@ -133,7 +133,7 @@ impl Waiting {
         let Some(wait) = self.clients.remove(&client) else {
             return;
         };
-        self.without_keys.remove(&client);
+        self.without_keys.remove(&wait.number);
         if let Some(until_ms) = wait.until_ms {
             self.timeouts.remove(&(until_ms, client));
         }

@@ -33,6 +33,8 @@ pub(in crate::engine) struct Replication {
     pub(in crate::engine) handover: Option<Handover>,
     /// A client waits for acknowledgements from replicas.
     pub(in crate::engine) acks_wanted: bool,
+    /// A replica has acknowledged more, and the clients that wait for that are not served yet.
+    pub(in crate::engine) acks_came: bool,
     /// When `replicationCron` is due, in wall-clock microseconds.
     pub(in crate::engine) next_cron_us: u64,
 }
@@ -59,6 +61,7 @@ impl Replication {
             stream_db: 0,
             handover: None,
             acks_wanted: false,
+            acks_came: false,
             next_cron_us: 0,
         }
     }
