@@ -18,9 +18,9 @@ pub enum Imitated {
     /// Redis 7.0.
     #[default]
     Redis7_0,
-    /// Redis 8.4: adds DELEX, DIGEST, and IFEQ, IFNE, IFDEQ and IFDNE of SET.
+    /// Redis 8.4: adds DELEX, DIGEST, CLIENT SETINFO, and IFEQ, IFNE, IFDEQ and IFDNE of SET.
     Redis8_4,
-    /// Valkey 9.0: adds DELIFEQ, and IFEQ of SET.
+    /// Valkey 9.0: adds DELIFEQ, CLIENT SETINFO, and IFEQ of SET.
     Valkey9_0,
 }
 

@@ -21,12 +21,19 @@ use super::script::{Reading, killed_error};
 use super::state::Sha;
 use super::state::State;
 use super::state::busy::{Busy, taken_us};
+use crate::Imitated;
 use crate::wire::reply::{Error, Reply};
 
 /// The error for other clients while a script runs (`slowscripterr`).
-pub(super) const BUSY: Error = Error::of(
-    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
-);
+pub(super) fn error(state: &State) -> Error {
+    let name = match state.imitated {
+        Imitated::Valkey9_0 => "Valkey",
+        _ => "Redis",
+    };
+    Error::new(format!(
+        "BUSY {name} is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+    ))
+}
 
 /// Accounts for the time of a script that has run, with this reply.
 pub(super) fn begin(call: &mut Call<'_>, sha: &Sha, reading: &Reading, reply: &Reply) {
@@ -74,7 +81,7 @@ pub(super) fn begin(call: &mut Call<'_>, sha: &Sha, reading: &Reading, reply: &R
 /// The error if a command has to be rejected.
 pub(super) fn refuses(state: &State, command: &Command) -> Option<Error> {
     state.busy.as_ref()?;
-    (!command.has(Flag::AllowBusy)).then_some(BUSY)
+    (!command.has(Flag::AllowBusy)).then(|| error(state))
 }
 
 /// SCRIPT KILL.

@@ -239,9 +239,24 @@ impl Table {
         added: &[],
     };
 
-    /// All of them, sorted by name.
+    /// All of them without subcommands, sorted by name.
     pub(super) fn all(self) -> Vec<&'static Command> {
-        let mut all: Vec<_> = self.common.iter().chain(self.added).collect();
+        self.with_added(self.common, None)
+    }
+
+    /// The subcommands of a command, sorted by name.
+    pub(super) fn subcommands(self, command: &Command) -> Vec<&'static Command> {
+        self.with_added(command.subcommands, Some(command.name))
+    }
+
+    /// These, and those that the server adds to them.
+    fn with_added(
+        self,
+        common: &'static [Command],
+        container: Option<&str>,
+    ) -> Vec<&'static Command> {
+        let added = { self.added.iter() }.filter(|command| command.container() == container);
+        let mut all: Vec<_> = common.iter().chain(added).collect();
         all.sort_by_key(|command| command.name);
         all
     }
@@ -249,10 +264,12 @@ impl Table {
     /// Finds the command, or the subcommand, that a request names.
     pub(super) fn find(self, args: &[&[u8]]) -> Option<&'static Command> {
         let name = args.first()?;
-        let command = lookup(self.common, "", name).or_else(|| lookup(self.added, "", name))?;
+        let added = |container, word| lookup(self.added, container, word);
+        let command = lookup(self.common, "", name).or_else(|| added("", name))?;
         match args.get(1) {
             Some(word) if !command.subcommands.is_empty() => {
                 lookup(command.subcommands, command.name, word)
+                    .or_else(|| added(command.name, word))
             }
             _ => Some(command),
         }
@@ -264,17 +281,15 @@ impl Table {
     }
 }
 
-/// Finds a name, ignoring case, in a sorted table. The names in it start with `container` and a
-/// bar if there is a container.
+/// Finds a name, ignoring case, in a sorted table. The names of subcommands start with their container and a bar.
 fn lookup(table: &'static [Command], container: &str, word: &[u8]) -> Option<&'static Command> {
-    let skip = match container {
-        "" => 0,
-        name => name.len() + 1,
-    };
+    let bar = if container.is_empty() { "" } else { "|" };
     let order = |command: &Command| {
-        let name = command.name.bytes().skip(skip);
-        name.cmp(word.iter().map(u8::to_ascii_lowercase))
+        let sought = container.bytes().chain(bar.bytes());
+        let sought = sought.chain(word.iter().map(u8::to_ascii_lowercase));
+        command.name.bytes().cmp(sought)
     };
-    let at = table.binary_search_by(order).ok()?;
-    Some(&table[at])
+    let found = &table[table.binary_search_by(order).ok()?];
+    // A word with a bar in it is the name of no command.
+    (found.container().is_none() == container.is_empty()).then_some(found)
 }

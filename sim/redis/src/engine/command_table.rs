@@ -61,25 +61,39 @@ pub(super) fn added_by(imitated: Imitated) -> &'static [Command] {
 
 #[rustfmt::skip]
 static REDIS_8_4: &[Command] = &[
+    SETINFO,
     command("delex", -2, &[Write, Fast], ONE, "locks", del::delex),
     command("digest", 2, &[ReadOnly, Fast], ONE, "locks", comparison::digest),
 ];
 
 #[rustfmt::skip]
 static VALKEY_9_0: &[Command] = &[
+    SETINFO,
     command("delifeq", 3, &[Write, Fast], ONE, "locks", del::delifeq),
 ];
+
+/// Of Redis since 7.2, and of every Valkey.
+const SETINFO: Command = command(
+    "client|setinfo",
+    4,
+    &[NoScript, Loading, Stale],
+    NONE,
+    "clients",
+    client::setinfo,
+);
 
 /// Every command of Redis 7.0, by name.
 #[rustfmt::skip]
 pub(super) static COMMANDS: &[Command] = &[
     container("acl", -2, ACL),
+    command("asking", 1, &[Fast], NONE, "clients", server::cluster),
     command("auth", -2, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Password], NONE, "clients", auth::auth),
     command("blmove", 6, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), "sidekiq-unique-jobs", blocking::blmove),
     command("blpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), "python-redis-lock", blocking::blpop),
     command("brpop", -3, &[Write, NoScript, Blocking], (1, -2, 1), "by hand", blocking::brpop),
     command("brpoplpush", 4, &[Write, DenyOom, NoScript, Blocking], (1, 2, 1), "dramatiq", blocking::brpoplpush),
     container("client", -2, CLIENT),
+    container("cluster", -2, CLUSTER),
     Command { subcommands: COMMAND, ..command("command", -1, &[Loading, Stale], NONE, "clients", server::command) },
     container("config", -2, CONFIG),
     command("dbsize", 1, &[ReadOnly, Fast], NONE, "by hand", keys::dbsize),
@@ -149,6 +163,8 @@ pub(super) static COMMANDS: &[Command] = &[
     container("pubsub", -2, PUBSUB),
     command("punsubscribe", -1, &[PubSub, NoScript, Loading, Stale, WhileSubscribed], NONE, "Spring Integration", pubsub::punsubscribe),
     command("quit", -1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, "clients", connection::quit),
+    command("readonly", 1, &[Loading, Stale, Fast], NONE, "clients", server::read_mode),
+    command("readwrite", 1, &[Loading, Stale, Fast], NONE, "clients", server::read_mode),
     command("replconf", -1, &[Admin, NoScript, Loading, Stale, AllowBusy], NONE, "replicas and sentinels", replication::replconf),
     command("replicaof", 3, &[Admin, NoScript, Stale, NoAsyncLoading], NONE, "replicas and sentinels", replication::replicaof),
     command("reset", 1, &[NoScript, Loading, Stale, Fast, NoAuth, AllowBusy, Unqueued, EndsTransaction, WhileSubscribed], NONE, "clients", connection::reset),
@@ -216,6 +232,38 @@ static CLIENT: &[Command] = &[
     command("client|unpause", 2, &[Admin, NoScript, Loading, Stale], NONE, "tests of faults", client::unpause),
 ];
 
+/// No node belongs to a cluster.
+#[rustfmt::skip]
+static CLUSTER: &[Command] = &[
+    cluster("cluster|addslots", -3, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|addslotsrange", -4, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|bumpepoch", 2, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|count-failure-reports", 3, &[Admin, Stale]),
+    cluster("cluster|countkeysinslot", 3, &[Stale]),
+    cluster("cluster|delslots", -3, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|delslotsrange", -4, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|failover", -2, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|flushslots", 2, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|forget", 3, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|getkeysinslot", 4, &[Stale]),
+    cluster("cluster|help", 2, &[Loading, Stale]),
+    cluster("cluster|info", 2, &[Stale]),
+    cluster("cluster|keyslot", 3, &[Stale]),
+    cluster("cluster|links", 2, &[Stale]),
+    cluster("cluster|meet", -4, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|myid", 2, &[Stale]),
+    cluster("cluster|nodes", 2, &[Stale]),
+    cluster("cluster|replicas", 3, &[Admin, Stale]),
+    cluster("cluster|replicate", 3, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|reset", -2, &[Admin, NoScript, Stale]),
+    cluster("cluster|saveconfig", 2, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|set-config-epoch", 3, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|setslot", -4, &[Admin, Stale, NoAsyncLoading]),
+    cluster("cluster|shards", 2, &[Stale]),
+    cluster("cluster|slaves", 3, &[Admin, Stale]),
+    cluster("cluster|slots", 2, &[Stale]),
+];
+
 #[rustfmt::skip]
 static COMMAND: &[Command] = &[
     command("command|count", 2, &[Loading, Stale], NONE, "clients", server::command_count),
@@ -279,6 +327,10 @@ const fn command(
     }
 }
 
+const fn cluster(name: &'static str, arity: i32, flags: &'static [Flag]) -> Command {
+    command(name, arity, flags, NONE, "clients", server::cluster)
+}
+
 /// A command that requires a subcommand. Its arity and [`Table::find`] ensure that its function is never
 /// called.
 const fn container(name: &'static str, arity: i32, subcommands: &'static [Command]) -> Command {
@@ -297,8 +349,8 @@ mod tests {
     #[test]
     fn command_tables_are_sorted_for_binary_search() {
         for table in [
-            COMMANDS, ACL, CLIENT, COMMAND, CONFIG, MEMORY, OBJECT, PUBSUB, SCRIPT, REDIS_8_4,
-            VALKEY_9_0,
+            COMMANDS, ACL, CLIENT, CLUSTER, COMMAND, CONFIG, MEMORY, OBJECT, PUBSUB, SCRIPT,
+            REDIS_8_4, VALKEY_9_0,
         ] {
             assert!(table.is_sorted_by(|a, b| a.name < b.name));
             for command in table {

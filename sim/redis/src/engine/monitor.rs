@@ -124,7 +124,7 @@ fn secrets_of_hello(args: &[&[u8]]) -> Vec<usize> {
         } else if option.eq_ignore_ascii_case(b"setname")
             && args
                 .get(at + 1)
-                .is_some_and(|name| valid_name(name).is_ok())
+                .is_some_and(|name| valid_name("", name).is_ok())
         {
             at += 2;
         } else {

@@ -48,11 +48,15 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Tests need it. Redis requires `enable-debug-command yes`.",
     ),
     (
+        "`CONFIG SET` accepts no other `port` and no other `bind` than the current one: the errors are those of a port that is taken, and of an address that the machine does not have.",
+        "The driver of a node listens where it was told to when it began.",
+    ),
+    (
         "`CONFIG SET` accepts `timeout`, `client-output-buffer-limit`, `proto-max-bulk-len`, `repl-backlog-ttl`, `list-*` and `maxmemory-clients`, but they have no effect.",
         "They protect a machine's memory or connections. A served node has its own limits.",
     ),
     (
-        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, and no file descriptors. There is one user, and there are no `HELP` texts. `ZRANGE` has no `BYLEX`, and `CLIENT TRACKING` no `BCAST`, `PREFIX` and `REDIRECT`: they are syntax errors.",
+        "`CONFIG` knows the parameters that matter to locks. `CLIENT LIST` shows no memory except the query buffer, no file descriptors and no traffic. There is one user, and there are no `HELP` texts. `ZRANGE` has no `BYLEX`, and `CLIENT TRACKING` no `BCAST`, `PREFIX` and `REDIRECT`: they are syntax errors.",
         "A fake node has no use for the rest.",
     ),
     (
@@ -182,7 +186,6 @@ const ABSENT: &[(&str, &str)] = &[
     ("bitmaps", "BIT* GETBIT SETBIT"),
     ("libraries of functions", "FUNCTION* FCALL FCALL_RO"),
     ("modules", "MODULE*"),
-    ("cluster", "CLUSTER* ASKING READONLY READWRITE *-ASKING"),
     (
         "shard channels",
         "SPUBLISH SSUBSCRIBE SUNSUBSCRIBE PUBSUB|SHARD*",
@@ -213,7 +216,7 @@ const ABSENT: &[(&str, &str)] = &[
         "moving, copying and touching keys",
         "RENAME RENAMENX COPY MOVE SWAPDB TOUCH GETEX",
     ),
-    ("moving keys between servers", "DUMP RESTORE MIGRATE"),
+    ("moving keys between servers", "DUMP RESTORE* MIGRATE"),
     ("saving on request", "SAVE BGSAVE BGREWRITEAOF LASTSAVE"),
     ("replication before 2.8", "SYNC"),
     (
@@ -302,8 +305,10 @@ fn of_other_servers(usages: &BTreeMap<String, String>) -> String {
          With `imitate` (of a scenario's `[node]`, of `locklab serve`, or of `NodeConfig`) a node has \
          the commands with which a later server releases a lock without a script, and reports that \
          server's version in `INFO` and `HELLO`. Everything else, `redis.REDIS_VERSION` in scripts \
-         included, is as above. No such server is compared with the node: syntax and replies are those \
-         of its documentation and of its own tests, and the texts of the errors may differ.\n\n\
+         included, is as above. `cargo xtask parity` runs the tests that compare the node against servers \
+         of Valkey 9.1 and 8.1 and of Redis 8.2 too; `sim/redis/tests/parity/versions.txt` lists what differs. \
+         `DELEX`, `DIGEST` and the conditions of `SET` in `redis-8.4` are compared with no server, because \
+         none can be installed that simply: they are as in its documentation and in its own tests.\n\n\
          | `imitate` | Call | Arity |\n| --- | --- | ---: |\n"
         .to_owned();
     for imitated in Imitated::ALL {
@@ -316,7 +321,8 @@ fn of_other_servers(usages: &BTreeMap<String, String>) -> String {
     page.push_str(
         "\nThere `SET` has the conditions too: `IFEQ value`, and in `redis-8.4` also `IFNE value`, \
          `IFDEQ digest` and `IFDNE digest`. What such a command did is propagated as `DEL` or as a `SET` \
-         without a condition.\n",
+         without a condition. In `valkey-9.0` a key to which `SET` or `EXPIRE` and its relatives give a time \
+         that is over expires at once, with no event but `expired`, and `READONLY` and `READWRITE` are `OK`.\n",
     );
     page
 }
@@ -347,6 +353,8 @@ fn of_sentinels() -> String {
 fn all() -> Vec<&'static Command> {
     let callable = |command: &'static Command| match command.subcommands {
         [] => vec![command],
+        // All of them say the same.
+        _ if command.name == "cluster" => vec![command],
         subcommands if command.arity == -1 => {
             let with_itself = std::iter::once(command).chain(subcommands);
             with_itself.collect()

@@ -125,3 +125,21 @@ fn run_ids_differ_by_seed_and_by_nothing_else() {
     assert_ne!(run_id(1), run_id(2));
     assert_eq!(run_id(1).len(), 40);
 }
+
+#[test]
+fn a_client_cannot_move_the_driver_to_another_port() {
+    let mut node = Node::new(NodeConfig::default());
+    node.configure("port", "7001").expect("a port");
+    let conn = node.accept();
+    let refused = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. \
+                   Check server logs.\r\n";
+    for (request, reply) in [
+        ("CONFIG SET port 7001 bind 127.0.0.1", "+OK\r\n"),
+        ("CONFIG SET hz 20 port 7002", refused),
+        ("CONFIG GET port", "*2\r\n$4\r\nport\r\n$4\r\n7001\r\n"),
+        ("CONFIG GET hz", "*2\r\n$2\r\nhz\r\n$2\r\n10\r\n"),
+    ] {
+        let request = format!("{request}\r\n");
+        assert_eq!(answer(&mut node, conn, request.as_bytes()), reply);
+    }
+}

@@ -1,6 +1,6 @@
 //! A node that imitates a later server: the commands that release a lock without a script. The
-//! replies are those that the documentation of Redis 8.4 and of Valkey 9.0 gives, and those of Redis's
-//! own tests (`tests/unit/type/string.tcl`).
+//! replies are those that the documentation of Redis 8.4 and of Valkey 9.0 gives, those of Redis's
+//! own tests (`tests/unit/type/string.tcl`), and those that Valkey 9.1.2 gave.
 
 use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
 
@@ -149,7 +149,88 @@ fn delifeq_deletes_a_string_with_this_text() {
         ("SET k a", "+OK"),
         ("SET k b IFEQ a", "+OK"),
         ("SET k c IFNE a", "-ERR syntax error"),
+        ("SET k c IFEQ b IFEQ b", "-ERR syntax error"),
+        ("SET k c IFEQ b GET GET", "b"),
+        ("READONLY", "+OK"),
+        ("READWRITE", "+OK"),
     ]);
+}
+
+#[test]
+fn a_time_that_is_over_lets_a_key_of_valkey_expire() {
+    let mut client = Client::of(Imitated::Valkey9_0);
+    client.send("CONFIG SET notify-keyspace-events EA");
+    client.send("HELLO 3");
+    client.send("PSUBSCRIBE *");
+    for request in [
+        "SET k v IFEQ old PXAT 1",
+        "SET k v EXAT 1",
+        "PEXPIRE k 0",
+        "EXPIREAT k 1",
+    ] {
+        client.send("SET k old");
+        client.file.clear();
+        let said = client.send(request);
+        let events = said.matches("__keyevent").count();
+        assert!(
+            events == 1 && said.contains("@0__:expired k"),
+            "{request}: {said}"
+        );
+        assert!(client.file.contains(r"$3\r\nDEL\r\n"), "{}", client.file);
+        client.check(&[("EXISTS k", ":0"), ("SET k v EXAT 1", "+OK")]);
+    }
+    let stats = client.send("INFO stats");
+    assert!(stats.contains(" expired_keys:4 "), "{stats}");
+}
+
+#[test]
+fn a_time_that_is_over_deletes_a_key_of_redis() {
+    let mut client = Client::of(Imitated::Redis7_0);
+    for line in [
+        "CONFIG SET notify-keyspace-events EA",
+        "HELLO 3",
+        "PSUBSCRIBE *",
+        "SET k old",
+    ] {
+        client.send(line);
+    }
+    let said = client.send("EXPIREAT k 1");
+    assert!(said.contains("@0__:del k"), "{said}");
+}
+
+#[test]
+fn later_servers_know_the_library_of_a_client() {
+    for imitated in [Imitated::Redis8_4, Imitated::Valkey9_0] {
+        let mut client = Client::of(imitated);
+        client.check(&[
+            ("CLIENT SETINFO lib-name Jedis", "+OK"),
+            ("CLIENT SETINFO LIB-VER 5.1", "+OK"),
+            (
+                "CLIENT SETINFO LIB-VER \"5 1\"",
+                "-ERR LIB-VER cannot contain spaces, newlines or special characters.",
+            ),
+            ("CLIENT SETINFO LIB x", "-ERR Unrecognized option 'LIB'"),
+            (
+                "CLIENT SETINFO LIB-VER",
+                "-ERR wrong number of arguments for 'client|setinfo' command",
+            ),
+            (
+                "CLIENT|SETINFO LIB-VER x",
+                "-ERR unknown command 'CLIENT|SETINFO', with args beginning with: 'LIB-VER' 'x' ",
+            ),
+            ("RESET", "+RESET"),
+        ]);
+        let line = client.send("CLIENT INFO");
+        assert!(
+            line.trim_end()
+                .ends_with(" resp=2 lib-name=Jedis lib-ver=5.1"),
+            "{line}"
+        );
+        let row = client.send("COMMAND INFO client|setinfo");
+        assert!(row.contains(" :4 "), "{row}");
+        let rows = client.send("COMMAND INFO client");
+        assert!(rows.contains("client|setinfo"), "{rows}");
+    }
 }
 
 #[test]

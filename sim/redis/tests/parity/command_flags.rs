@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use locklab_redis::{Effect, Node, NodeConfig};
+use locklab_redis::{Effect, Node};
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame;
 
@@ -41,11 +41,11 @@ fn text(frame: &OwnedFrame) -> String {
 }
 
 #[test]
-fn every_command_has_the_flags_of_redis() {
+fn commands_and_subcommands_have_the_flags_of_redis() {
     if versions::skips_test() {
         return;
     }
-    let mut node = Node::new(NodeConfig::default());
+    let mut node = Node::new(versions::node_config());
     let conn = node.accept();
     let mut effects = Vec::new();
     node.receive(conn, b"COMMAND\r\n", 0, &mut effects);
@@ -55,7 +55,16 @@ fn every_command_has_the_flags_of_redis() {
     let mut here = flags(bytes);
     // Only later versions have it.
     here.remove("waitaof");
-    let mut there = flags(&RealServer::start().connect().request(b"COMMAND\r\n"));
+    let server = RealServer::start();
+    let mut real = server.connect();
+    let mut there = flags(&real.request(b"COMMAND\r\n"));
     there.retain(|name, _| here.contains_key(name));
     assert_eq!(here, there);
+    let request = b"COMMAND INFO client|setname CONFIG|Get cluster|info\r\n";
+    effects.clear();
+    node.receive(conn, request, 0, &mut effects);
+    let [Effect::Send { bytes, .. }] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(flags(bytes), flags(&real.request(request)));
 }

@@ -2,8 +2,10 @@
 
 use bytes::Bytes;
 
+use crate::Imitated;
 use crate::engine::command::Call;
 use crate::store::changes::Class;
+use crate::store::db::Overdue;
 use crate::store::keyspace::Entry;
 use crate::store::value::{Kind, Value};
 use crate::wire::reply::Error;
@@ -73,6 +75,28 @@ impl Call<'_> {
     pub(in crate::engine) fn filled_by(&mut self, class: Class, event: &'static str, key: &[u8]) {
         self.state.db.touch(key);
         self.notify(class, event, key);
+    }
+
+    /// Whether a time to live that is over deletes its key at once: not on a replica (`checkAlreadyExpired`).
+    pub(in crate::engine) fn deletes_at_once(&self, until_ms: i64) -> bool {
+        let deletes = matches!(self.state.db.overdue, Overdue::Delete | Overdue::Hide);
+        until_ms <= self.now_ms() && deletes
+    }
+
+    /// Deletes a key that was given a time which is over, if it exists. For Valkey it has expired.
+    pub(in crate::engine) fn delete_at_once(&mut self, key: &[u8]) {
+        let now_ms = self.now_ms();
+        if self.state.db.remove(key, now_ms).is_none() {
+            return;
+        }
+        match self.state.imitated {
+            Imitated::Valkey9_0 => {
+                self.state.db.expired_keys += 1;
+                self.notify(Class::Expired, "expired", key);
+            }
+            _ => self.notify(Class::Generic, "del", key),
+        }
+        self.propagate_as(&[b"DEL", key]);
     }
 
     /// Sets a key to a string, without a time to live.

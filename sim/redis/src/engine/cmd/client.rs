@@ -5,6 +5,7 @@ use bytes::Bytes;
 
 use super::blocking::integer_timeout;
 use super::{SYNTAX, integer, subcommand_syntax};
+use crate::Imitated;
 use crate::engine::blocking::{Unblock, unblock_by_command};
 use crate::engine::command::Call;
 use crate::engine::pause::{Pause, Whom};
@@ -26,7 +27,23 @@ pub(in crate::engine) fn getname(call: &mut Call<'_>) -> Answer {
 
 /// `CLIENT SETNAME name`; an empty name removes it.
 pub(in crate::engine) fn setname(call: &mut Call<'_>) -> Answer {
-    call.session().name = valid_name(call.args[2])?;
+    call.session().name = valid_name("Client names", call.args[2])?;
+    Ok(Reply::OK)
+}
+
+/// `CLIENT SETINFO LIB-NAME name | LIB-VER version`: what CLIENT LIST shows of the client's library.
+pub(in crate::engine) fn setinfo(call: &mut Call<'_>) -> Answer {
+    let (option, value) = (call.args[2], call.args[3]);
+    let library = &mut call.session().library;
+    let (name, place) = match option.to_ascii_lowercase().as_slice() {
+        b"lib-name" => ("LIB-NAME", &mut library.name),
+        b"lib-ver" => ("LIB-VER", &mut library.version),
+        _ => {
+            let text = [b"ERR Unrecognized option '", option, b"'"].concat();
+            return Err(Error::new(text));
+        }
+    };
+    *place = valid_name(name, value)?;
     Ok(Reply::OK)
 }
 
@@ -256,11 +273,22 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
         Resp::V2 => 2,
         Resp::V3 => 3,
     };
+    let (watched, library) = match state.imitated {
+        Imitated::Redis7_0 => (String::new(), String::new()),
+        _ => (
+            // A key that was changed ends all watches.
+            match is_touched(state, session) {
+                true => " watch=0".to_owned(),
+                false => format!(" watch={}", session.watched.len()),
+            },
+            session.library.to_string(),
+        ),
+    };
     format!(
         "id={} addr={peer} laddr={local} fd=8 name={} age={age_s} idle={idle_s} flags={} db={} \
-         sub={} psub={} ssub=0 multi={queued} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
+         sub={} psub={} ssub=0 multi={queued}{watched} qbuf={} qbuf-free=0 argv-mem=0 multi-mem=0 \
          rbs=1024 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd={} user=default \
-         redir={redirect} resp={protocol}\n",
+         redir={redirect} resp={protocol}{library}\n",
         session.id,
         String::from_utf8_lossy(&session.name),
         flags(state, session),
@@ -272,12 +300,17 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
     )
 }
 
-fn flags(state: &State, session: &Session) -> String {
-    let is_in_transaction = session.transaction.is_some() || session.executing.is_some();
-    let is_touched = |(db, key): &(usize, Bytes)| {
+/// Whether a key that a client watches was changed.
+fn is_touched(state: &State, session: &Session) -> bool {
+    let mut watched = session.watched.iter();
+    watched.any(|(db, key)| {
         let space = state.db.space(*db);
         space.touched_since_watch(key, session.id)
-    };
+    })
+}
+
+fn flags(state: &State, session: &Session) -> String {
+    let is_in_transaction = session.transaction.is_some() || session.executing.is_some();
     let letters = [
         ('O', state.monitors.contains(session.id)),
         ('S', session.peer == Peer::Replica),
@@ -286,7 +319,7 @@ fn flags(state: &State, session: &Session) -> String {
         ('x', is_in_transaction),
         ('b', session.blocked.is_some() || session.postponed),
         ('t', session.tracking.is_some()),
-        ('d', session.watched.iter().any(is_touched)),
+        ('d', is_touched(state, session)),
         ('c', session.closing.is_some()),
     ];
     let set = letters

@@ -40,11 +40,6 @@ impl<'a> Comparison<'a> {
         Some(Comparison { kind: *kind, with })
     }
 
-    /// Whether both are the same option, maybe with other words.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.kind == other.kind
-    }
-
     /// Whether it is true of a key with this text; `None`: of a key that does not exist.
     pub(super) fn holds(&self, text: Option<&[u8]>) -> bool {
         let Some(text) = text else {

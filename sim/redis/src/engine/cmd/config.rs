@@ -65,6 +65,11 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     let mut values = Vec::new();
     for (name, parameter, value) in parameters {
         let value = parameter.read(value).map_err(|why| refuse(name, &why))?;
+        if let Some(why) = parameter.is_of_the_driver()
+            && call.state.config.shown(parameter.name).as_bytes() != value
+        {
+            return Err(refuse(name, why));
+        }
         values.push((parameter, value));
     }
     let appended = call.state.config.append_only();

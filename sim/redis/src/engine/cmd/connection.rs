@@ -115,7 +115,7 @@ impl<'a> HelloOptions<'a> {
                     rest
                 }
                 [name, rest @ ..] if option.eq_ignore_ascii_case(b"setname") => {
-                    options.name = Some(valid_name(name)?);
+                    options.name = Some(valid_name("Client names", name)?);
                     rest
                 }
                 _ => {

@@ -1,7 +1,7 @@
 //! DEBUG, as far as lock tests need it, and SHUTDOWN.
 
 use super::SYNTAX;
-use crate::engine::busy::BUSY;
+use crate::engine::busy;
 use crate::engine::command::Call;
 use crate::engine::persist::Saving;
 use crate::engine::shutdown::{self, ReplicaWait};
@@ -66,7 +66,7 @@ pub(in crate::engine) fn shutdown(call: &mut Call<'_>) -> Answer {
     }
     // A script that is still running may have left its work incomplete.
     if call.state.busy.is_some() && !has("nosave") {
-        return Err(BUSY);
+        return Err(busy::error(call.state));
     }
     let saving = match (has("save"), has("nosave")) {
         (true, _) => Saving::Always,

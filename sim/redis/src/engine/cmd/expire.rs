@@ -3,7 +3,6 @@
 use super::integer;
 use crate::engine::command::Call;
 use crate::store::changes::Class;
-use crate::store::db::Overdue;
 use crate::wire::reply::{Answer, Error, Reply};
 
 /// `EXPIRE key seconds [NX | XX | GT | LT]`: 1 if the key's time was set.
@@ -32,19 +31,14 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     let time = Time { number, unit, base };
     let now_ms = call.now_ms();
     let when = time.unix_ms(now_ms, name)?;
-    let may_delete = matches!(call.state.db.overdue, Overdue::Delete | Overdue::Hide);
     let Some(entry) = call.state.db.get(key, now_ms) else {
         return Ok(Reply::Integer(0));
     };
     if !options.allow(entry.expires_at_ms, when) {
         return Ok(Reply::Integer(0));
     }
-    // `checkAlreadyExpired`: a time that is not in the future deletes the key immediately, unless
-    // this is a replica.
-    if when <= now_ms && may_delete {
-        call.state.db.remove(key, now_ms);
-        call.notify(Class::Generic, "del", key);
-        call.propagate_as(&[b"DEL", key]);
+    if call.deletes_at_once(when) {
+        call.delete_at_once(key);
     } else {
         call.reply_goes_here();
         call.state.db.set_expiry(key, Some(when));

@@ -1,7 +1,8 @@
-//! Commands about the server: TIME, COMMAND.
+//! Commands about the server: TIME, COMMAND, and those of a cluster.
 
-use crate::engine::command::{Call, Command, Flag};
-use crate::wire::reply::{Answer, Reply};
+use crate::Imitated;
+use crate::engine::command::{Call, Command, Flag, Table};
+use crate::wire::reply::{Answer, Error, Reply};
 
 /// `TIME`: the node's wall clock in seconds, and the microseconds within the second.
 pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
@@ -16,7 +17,9 @@ pub(in crate::engine) fn time(call: &mut Call<'_>) -> Answer {
 /// `COMMAND`: the table entries of all commands.
 pub(in crate::engine) fn command(call: &mut Call<'_>) -> Answer {
     Ok(Reply::Array(
-        call.table.all().into_iter().map(describe).collect(),
+        (call.table.all().into_iter())
+            .map(|command| describe(call.table, command))
+            .collect(),
     ))
 }
 
@@ -32,7 +35,12 @@ pub(in crate::engine) fn command_info(call: &mut Call<'_>) -> Answer {
         names => Ok(Reply::Array(
             names
                 .iter()
-                .map(|name| call.table.find(&[name]).map_or(Reply::Nil, describe))
+                .map(|name| {
+                    let words: Vec<&[u8]> = name.split(|byte| *byte == b'|').collect();
+                    let found = call.table.find(&words);
+                    let found = found.filter(|it| it.name.as_bytes().eq_ignore_ascii_case(name));
+                    found.map_or(Reply::Nil, |command| describe(call.table, command))
+                })
                 .collect(),
         )),
     }
@@ -43,8 +51,21 @@ pub(in crate::engine) fn command_docs(_: &mut Call<'_>) -> Answer {
     Ok(Reply::Map(Vec::new()))
 }
 
+/// `CLUSTER subcommand [argument …]`, `ASKING`: clients ask a server with them whether it belongs to a cluster.
+pub(in crate::engine) fn cluster(_: &mut Call<'_>) -> Answer {
+    Err(Error::of("ERR This instance has cluster support disabled"))
+}
+
+/// `READONLY`, `READWRITE`: Valkey takes them without a cluster too.
+pub(in crate::engine) fn read_mode(call: &mut Call<'_>) -> Answer {
+    match call.state.imitated {
+        Imitated::Valkey9_0 => Ok(Reply::OK),
+        _ => cluster(call),
+    }
+}
+
 /// The ten fields of Redis 7. ACL categories, tips and key specifications are empty.
-fn describe(command: &Command) -> Reply {
+fn describe(table: Table, command: &Command) -> Reply {
     let own = command.flags.iter().filter_map(|flag| flag.name());
     let of_scripts: &[&str] = match command.runs_script() {
         true => &["skip_monitor", "no_mandatory_keys"],
@@ -64,6 +85,10 @@ fn describe(command: &Command) -> Reply {
         Reply::Set(Vec::new()),
         Reply::Set(Vec::new()),
         Reply::Set(Vec::new()),
-        Reply::Array(command.subcommands.iter().map(describe).collect()),
+        Reply::Array(
+            (table.subcommands(command).into_iter())
+                .map(|command| describe(table, command))
+                .collect(),
+        ),
     ])
 }

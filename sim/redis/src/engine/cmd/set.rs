@@ -40,6 +40,12 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     if refused {
         return Ok(old_value.unwrap_or(Reply::Nil));
     }
+    if call.state.imitated == Imitated::Valkey9_0
+        && expires_at_ms.is_some_and(|when| call.deletes_at_once(when))
+    {
+        call.delete_at_once(key);
+        return Ok(old_value.unwrap_or(Reply::OK));
+    }
     let until_ms = match options.expiry {
         Expiry::Keep => kept,
         Expiry::At(_) | Expiry::None => expires_at_ms,
@@ -134,17 +140,6 @@ enum Expiry<'a> {
     At(Time<'a>),
 }
 
-impl Condition<'_> {
-    /// The same option may be repeated; the last one counts.
-    fn may_become(&self, new: &Comparison<'_>) -> bool {
-        match self {
-            Condition::None => true,
-            Condition::Absent | Condition::Present => false,
-            Condition::Compared(comparison) => comparison.is_like(new),
-        }
-    }
-}
-
 impl Expiry<'_> {
     /// The same option may be repeated; the last one counts.
     fn may_become(&self, new: &Time<'_>) -> bool {
@@ -183,7 +178,7 @@ impl<'a> Options<'a> {
                 options.expiry = Expiry::Keep;
             } else if let [with, rest @ ..] = args
                 && let Some(comparison) = Comparison::of(option, with, imitated)
-                && options.condition.may_become(&comparison)
+                && options.condition == Condition::None
             {
                 args = rest;
                 options.condition = Condition::Compared(comparison);

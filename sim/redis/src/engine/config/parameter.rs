@@ -131,6 +131,15 @@ impl Parameter {
         matches!(self.kind, Immutable | AtStart(..))
     }
 
+    /// The error of a value other than the current one, if the node's driver has to listen elsewhere for it.
+    pub(in crate::engine) fn is_of_the_driver(&self) -> Option<&'static str> {
+        match self.name {
+            "bind" => Some("Failed to bind to specified addresses."),
+            "port" => Some("Unable to listen on this port. Check server logs."),
+            _ => None,
+        }
+    }
+
     /// The value in the form that CONFIG GET shows.
     ///
     /// # Errors

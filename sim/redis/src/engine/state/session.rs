@@ -1,6 +1,7 @@
 //! The state that the server keeps for one connection.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use bytes::Bytes;
@@ -18,6 +19,7 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) id: u64,
     /// The name set by `CLIENT SETNAME`; empty if none was set.
     pub(in crate::engine) name: Bytes,
+    pub(in crate::engine) library: Library,
     pub(in crate::engine) addresses: Addresses,
     pub(in crate::engine) resp: Resp,
     /// Whether the client is authenticated, or need not be.
@@ -62,6 +64,20 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) out: Outbox,
     /// The output is complete: it holds the last reply before the connection closes.
     pub(in crate::engine) ended: bool,
+}
+
+/// The library of a client, as CLIENT SETINFO names it.
+#[derive(Default)]
+pub(in crate::engine) struct Library {
+    pub(in crate::engine) name: Bytes,
+    pub(in crate::engine) version: Bytes,
+}
+
+impl fmt::Display for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [name, version] = [&self.name, &self.version].map(|it| String::from_utf8_lossy(it));
+        write!(f, " lib-name={name} lib-ver={version}")
+    }
 }
 
 /// The two addresses of a connection, as CLIENT LIST shows them.
@@ -187,6 +203,7 @@ impl Session {
         Session {
             id,
             name: Bytes::new(),
+            library: Library::default(),
             addresses,
             resp: Resp::V2,
             authenticated,
@@ -319,16 +336,16 @@ impl Session {
     }
 }
 
-/// Checks a name for CLIENT SETNAME.
+/// Checks a name for CLIENT SETNAME, or for what its error calls `what`.
 ///
 /// # Errors
 ///
 /// The name contains a byte that CLIENT LIST could not show.
-pub(in crate::engine) fn valid_name(name: &[u8]) -> Result<Bytes, Error> {
+pub(in crate::engine) fn valid_name(what: &str, name: &[u8]) -> Result<Bytes, Error> {
     if !name.iter().all(u8::is_ascii_graphic) {
-        return Err(Error::of(
-            "ERR Client names cannot contain spaces, newlines or special characters.",
-        ));
+        return Err(Error::new(format!(
+            "ERR {what} cannot contain spaces, newlines or special characters."
+        )));
     }
     Ok(Bytes::copy_from_slice(name))
 }
