@@ -278,7 +278,9 @@ fn page() -> String {
         let usage = usages.get(&name).unwrap_or(&name);
         let usage = usage.replace('|', "\\|");
         let mark = if compared.contains(&name) { "yes" } else { "" };
-        let (arity, needed_by) = (command.arity, command.needed_by);
+        // Who needs a container needs one of its subcommands.
+        let needing = command.subcommands.first().unwrap_or(command);
+        let (arity, needed_by) = (command.arity, needing.needed_by);
         let _ = writeln!(page, "| `{usage}` | {arity} | {needed_by} | {mark} |");
     }
     page.push_str(&of_other_servers(&usages));

@@ -276,11 +276,7 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
     let (watched, library) = match state.imitated {
         Imitated::Redis7_0 => (String::new(), String::new()),
         _ => (
-            // A key that was changed ends all watches.
-            match is_touched(state, session) {
-                true => " watch=0".to_owned(),
-                false => format!(" watch={}", session.watched.len()),
-            },
+            format!(" watch={}", session.watched.len()),
             session.library.to_string(),
         ),
     };
@@ -300,17 +296,12 @@ fn describe(state: &State, session: &Session, wall_us: u64) -> String {
     )
 }
 
-/// Whether a key that a client watches was changed.
-fn is_touched(state: &State, session: &Session) -> bool {
-    let mut watched = session.watched.iter();
-    watched.any(|(db, key)| {
-        let space = state.db.space(*db);
-        space.touched_since_watch(key, session.id)
-    })
-}
-
 fn flags(state: &State, session: &Session) -> String {
     let is_in_transaction = session.transaction.is_some() || session.executing.is_some();
+    let is_touched = |(db, key): &(usize, Bytes)| {
+        let space = state.db.space(*db);
+        space.touched_since_watch(key, session.id)
+    };
     let letters = [
         ('O', state.monitors.contains(session.id)),
         ('S', session.peer == Peer::Replica),
@@ -319,7 +310,7 @@ fn flags(state: &State, session: &Session) -> String {
         ('x', is_in_transaction),
         ('b', session.blocked.is_some() || session.postponed),
         ('t', session.tracking.is_some()),
-        ('d', is_touched(state, session)),
+        ('d', session.watched.iter().any(is_touched)),
         ('c', session.closing.is_some()),
     ];
     let set = letters
