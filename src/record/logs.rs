@@ -36,6 +36,17 @@ pub enum LogError {
     /// Its pauses have no times, so that nobody knows how often they happen.
     #[error("its pauses have no times; {}", .0.how_to_write())]
     NoTimes(Runtime),
+    /// All its times are the same.
+    #[error(
+        "it covers no time, so how often its {pauses} pauses happen does not follow; give it a longer log"
+    )]
+    NoSpan {
+        /// How many there are.
+        pauses: usize,
+    },
+    /// It is no text.
+    #[error("it is compressed; unpack it first (gunzip)")]
+    Compressed,
     /// Its clock was set while it was written, say at the start of the machine.
     #[error(
         "its times jump by {} days; cut the log there, or write it with the time since the start (uptime)",
@@ -135,6 +146,9 @@ impl Said {
     }
 }
 
+/// How a file of gzip begins.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
 /// No log is silent for a year.
 const LONGEST_GAP_S: f64 = 366.0 * 86_400.0;
 
@@ -165,6 +179,9 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
     // A log may have bytes of other programs, which need not be text.
     let mut number = 0;
     while log.read_until(b'\n', &mut line)? > 0 {
+        if number == 0 && line.starts_with(GZIP) {
+            return Err(LogError::Compressed);
+        }
         number += 1;
         let text = String::from_utf8_lossy(&line);
         match runtime {
@@ -194,7 +211,12 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
         return Err(LogError::NoPause(runtime));
     }
     if covered.seconds <= 0.0 {
-        return Err(LogError::NoTimes(runtime));
+        return Err(match covered.lines {
+            0 => LogError::NoTimes(runtime),
+            _ => LogError::NoSpan {
+                pauses: pauses_ms.len() + stalls_ms.len(),
+            },
+        });
     }
     if covered.longest_gap_s > LONGEST_GAP_S {
         return Err(LogError::Jumps {
@@ -288,9 +310,53 @@ mod tests {
                 "have no times",
             ),
             (Runtime::Go, "gc 1 of 2\n", "GODEBUG=gctrace=1"),
+            (
+                Runtime::Jvm,
+                "0.134: [GC pause (young), 0.00631825 secs]\n",
+                "it covers no time, so how often its 1 pauses happen",
+            ),
         ] {
             let error = pauses(runtime, log.as_bytes()).expect_err(log);
             assert!(error.to_string().contains(expected), "{error}");
         }
+        let error = pauses(Runtime::Jvm, &[0x1f, 0x8b, 8][..]).expect_err("it is compressed");
+        assert!(error.to_string().contains("unpack it first"), "{error}");
+    }
+
+    #[test]
+    fn a_collection_whose_safepoint_is_not_in_the_log_counts() {
+        for (log, expected) in [
+            // It ended before the log did.
+            (
+                "1.0: Total time for which application threads were stopped: 0.0004 seconds\n\
+                 1.5: [GC pause (young), 0.2500000 secs]\n2.0: [GC concurrent-mark-start]\n",
+                &[0.4, 250.0][..],
+            ),
+            // It is not a part of a longer one a second later.
+            (
+                "1.0: [GC pause (young), 0.02 secs]\n\
+                 2.5: Total time for which application threads were stopped: 0.5 seconds\n",
+                &[20.0, 500.0],
+            ),
+            // One within the other, and both within the safepoint.
+            (
+                "[1.000s][gc,start] GC(2) Pause Young (Allocation Failure)\n\
+                 [1.007s][gc] GC(3) Pause Full (Allocation Failure) 74M->10M(92M) 6,987ms\n\
+                 [1.007s][gc] GC(2) Pause Young (Allocation Failure) 74M->10M(92M) 7.118ms\n\
+                 [1.007s][safepoint] Total time for which application threads were stopped: 0.0073 seconds\n",
+                &[7.3],
+            ),
+        ] {
+            let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has pauses");
+            assert_eq!(read.pauses.durations_ms.sorted_ms(), expected, "{log}");
+        }
+    }
+
+    #[test]
+    fn a_number_in_a_statistic_is_no_time() {
+        let log = "2015-01-09T23:56:50.868+0000: 14.110: [GCBefore GC:\nTotal Free Space: 1252704256\n\
+                   , 0.03 secs]\n2015-01-09T23:56:51.868+0000: 15.110: [GC 1K->1K(2K), 0.1 secs]\n";
+        let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has pauses");
+        assert_eq!(read.pauses.watched_s, 1.0);
     }
 }

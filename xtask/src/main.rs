@@ -16,6 +16,7 @@ mod determinism;
 mod docs;
 mod format;
 mod fuzz;
+mod gc_logs;
 mod golden;
 mod locks;
 mod mutants;
@@ -58,6 +59,8 @@ Usage: cargo xtask <chore>
   campaign [--minutes N] [--seed S]
                    Search all locks for violations of what no fault may violate: with each strategy
                    for N minutes, from a new seed on
+  gc-logs [FOLDER] Compare what `locklab record` and GCViewer read in the logs of GCViewer's tests (or
+                   in these): no pause may be missing
   golden [--base COMMIT]
                    Make results with few runs, and compare them, line by line, with those of the last commit
                    (or of COMMIT): a refactoring must leave them unchanged
@@ -125,6 +128,8 @@ fn main() -> ExitCode {
         ["campaign", "--minutes", minutes] => campaign::run(minutes, None),
         ["campaign", "--seed", seed] => campaign::run(campaign::MINUTES, Some(seed)),
         ["campaign", "--minutes", minutes, "--seed", seed] => campaign::run(minutes, Some(seed)),
+        ["gc-logs"] => gc_logs::run(None),
+        ["gc-logs", folder] => gc_logs::run(Some(folder)),
         ["golden"] => golden::run(None),
         ["golden", "--base", commit] => golden::run(Some(commit)),
         ["quick", ref names @ ..] => quick::run(names),

@@ -132,6 +132,8 @@ const LONG: &[Step] = &[
         "known mistakes in the locks",
         "cargo run --profile ci --package locklab -- check --mutants --out target/mutants",
     ),
+    // Where both can be had.
+    Step::run("logs of JVMs", "cargo xtask gc-logs"),
     Step::run("a search over all locks", "cargo xtask campaign"),
     Step::run("published results", "cargo xtask published"),
     Step::run("libFuzzer", "cargo xtask fuzz --libfuzzer"),

@@ -1,8 +1,8 @@
 //! HotSpot's logs: the unified one of JDK 9 and later, and the lines of JDK 8 about stopped threads.
 //!
 //! A safepoint is the whole time for which the application stands still: reaching it, and what is done
-//! there, a collection or something else. So where a log has safepoints they alone count, and the
-//! collections in it are parts of them.
+//! there, a collection or something else. So a collection is a part of the safepoint that the log has after it, if
+//! their times agree. Others count: the safepoint of a collection may not be in the log.
 
 use super::old::Old;
 use super::{Covered, Said, Unread};
@@ -13,11 +13,37 @@ use crate::calendar::iso_s;
 pub(super) struct Log {
     /// By the clock of the machine, and by the time since the start.
     covered: [Covered; 2],
-    safepoints_ms: Vec<f64>,
-    collections_ms: Vec<f64>,
+    pauses_ms: Vec<f64>,
+    /// Collections since the last safepoint.
+    collections: Vec<Collection>,
     stalls_ms: Vec<f64>,
     old: Old,
     unread: Unread,
+}
+
+/// A time by the clock of the machine, and since the start.
+type Now = [Option<f64>; 2];
+
+#[derive(Debug)]
+struct Collection {
+    ms: f64,
+    /// When it began, in old logs, or ended.
+    at: Now,
+}
+
+/// What rounding, and the time that writing a line takes, may add.
+const SLACK_MS: f64 = 10.0;
+
+impl Collection {
+    /// Whether it can be a part of a safepoint of this length that ended at this time.
+    fn is_within(&self, ms: f64, end: Now) -> bool {
+        let of_clocks = self.at.into_iter().zip(end);
+        let mut apart = of_clocks.filter_map(|(at, end)| Some((end? - at?) * 1e3));
+        let is_then = apart
+            .next_back()
+            .is_none_or(|apart_ms| (0.0..=ms + SLACK_MS).contains(&apart_ms));
+        is_then && self.ms <= ms * 1.01 + 0.1
+    }
 }
 
 impl Log {
@@ -27,24 +53,54 @@ impl Log {
                 covered.add(at_s);
             }
         }
+        if let Some((number, line)) = self.old.lost(number) {
+            self.unread.add(number, &line);
+        }
+        let at = self.now();
+        let before = self.collections.len();
+        let collections = &mut self.collections;
+        self.old
+            .add(number, line, |ms| collections.push(Collection { ms, at }));
+        let is_understood = collections.len() > before;
         if let Some(ms) = safepoint_ms(line).or_else(|| stopped_ms(line)) {
-            self.safepoints_ms.push(ms);
+            self.safepoint(ms);
         } else if let Some(ms) = stall_ms(line) {
             self.stalls_ms.push(ms);
-        } else if let Some(ms) = collection_ms(line).or_else(|| self.old.collection_ms(line)) {
-            self.collections_ms.push(ms);
-        } else if may_be_a_pause(line) {
+        } else if let Some(ms) = collection_ms(line) {
+            self.collections.push(Collection { ms, at });
+        } else if !is_understood && may_be_a_pause(line) {
             self.unread.add(number, line);
         }
     }
 
-    pub(super) fn said(self) -> Said {
+    /// Takes a safepoint that ended just now, and with it the collections before that are parts of it.
+    fn safepoint(&mut self, ms: f64) {
+        let now = self.now();
+        while self
+            .collections
+            .pop_if(|it| it.is_within(ms, now))
+            .is_some()
+        {}
+        self.keep_collections();
+        self.pauses_ms.push(ms);
+    }
+
+    /// Counts the collections of which the log has no safepoint.
+    fn keep_collections(&mut self) {
+        let rest = self.collections.drain(..);
+        self.pauses_ms.extend(rest.map(|it| it.ms));
+    }
+
+    /// The time of the last line that had one, by each clock.
+    fn now(&self) -> Now {
+        self.covered.each_ref().map(|it| it.last_s)
+    }
+
+    pub(super) fn said(mut self) -> Said {
+        self.keep_collections();
         let [machine, start] = self.covered;
         Said {
-            pauses_ms: match self.safepoints_ms.is_empty() {
-                true => self.collections_ms,
-                false => self.safepoints_ms,
-            },
+            pauses_ms: self.pauses_ms,
             stalls_ms: self.stalls_ms,
             // The time since the start is never set.
             covered: match machine.lines > start.lines {
@@ -65,7 +121,7 @@ fn stall_ms(line: &str) -> Option<f64> {
         return None;
     }
     let last = line.split_whitespace().next_back()?;
-    last.strip_suffix("ms")?.parse().ok()
+    number(last.strip_suffix("ms")?)
 }
 
 /// Whether a line that was not understood may tell how long something stood still.
@@ -125,7 +181,7 @@ fn collection_ms(line: &str) -> Option<f64> {
         .strip_prefix("Pause ")?
         .split_whitespace()
         .next_back()?;
-    last.strip_suffix("ms")?.parse().ok()
+    number(last.strip_suffix("ms")?)
 }
 
 /// The time of a line in seconds, since 1970 and since the start: `[2026-11-25T15:24:13.123+0000]`, `[0.194s]`,
@@ -138,17 +194,21 @@ fn times_s(line: &str) -> [Option<f64>; 2] {
             .map(str::trim)
     };
     let head = line.split("Total time").next().unwrap_or(line);
-    let words = || head.split(": ").take(2).map(|it| it.trim_end_matches(':'));
-    let since_1970 = decorations()
-        .find_map(iso_s)
-        .or_else(|| words().find_map(iso_s));
-    let since_start = decorations().find_map(decoration_s);
-    let is_time = |word: &str| {
+    let mut words = head.split(": ").map(|it| it.trim_end_matches(':'));
+    let mut word = words.next();
+    let date_s = word.and_then(iso_s);
+    if date_s.is_some() {
+        word = words.next();
+    }
+    let is_time = |word: &&str| {
         word.bytes()
             .all(|c| c.is_ascii_digit() || b".,".contains(&c))
     };
-    let since_start = since_start.or_else(|| words().filter(|it| is_time(it)).find_map(number));
-    [since_1970, since_start]
+    let since_start = decorations().find_map(decoration_s);
+    [
+        decorations().find_map(iso_s).or(date_s),
+        since_start.or_else(|| word.filter(is_time).and_then(number)),
+    ]
 }
 
 fn decoration_s(text: &str) -> Option<f64> {
