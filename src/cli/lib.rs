@@ -16,6 +16,7 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use clap_complete::env::CompleteEnv;
+use nix::sys::resource::{Resource, getrlimit};
 
 mod arguments;
 mod attack;
@@ -255,8 +256,27 @@ impl PerRun {
 
 /// Reads the command line of this process and does what it says.
 pub fn main() -> ExitCode {
+    if let Some(error) = too_little_memory() {
+        status!("error: {error}");
+        return ExitCode::from(Exit::Usage as u8);
+    }
     CompleteEnv::with_factory(Cli::command).complete();
     ExitCode::from(run(Program::running(), std::env::args_os()) as u8)
+}
+
+/// The address space in which small runs are possible, in bytes.
+const LEAST_MEMORY: u64 = 128 << 20;
+
+/// The error of a process that may not have enough memory: it would end with a signal, and no word.
+fn too_little_memory() -> Option<String> {
+    let (limit, _) = getrlimit(Resource::RLIMIT_AS).ok()?;
+    (limit < LEAST_MEMORY).then(|| {
+        format!(
+            "this process may have {} MiB of address space, and needs {}; raise the limit: ulimit -v unlimited",
+            limit >> 20,
+            LEAST_MEMORY >> 20
+        )
+    })
 }
 
 /// What a command knows beside its options.

@@ -410,3 +410,21 @@ fn a_value_with_a_unit_is_told_to_have_none() {
         assert!(done.err.contains(expected), "{}", done.told());
     }
 }
+
+#[test]
+fn too_little_memory_is_an_error_and_no_signal() {
+    let with = |kib: &str| {
+        let line = "ulimit -v $0 && exec \"$1\" run kleppmann/k1 --seed 0";
+        let mut shell = Command::new("sh");
+        let words = ["-c", line, kib, env!("CARGO_BIN_EXE_locklab")];
+        shell.args(words).output().expect("sh")
+    };
+    let little = with("98304");
+    assert_eq!(little.status.code(), Some(1), "{little:?}");
+    let said = String::from_utf8_lossy(&little.stderr);
+    let expected = "may have 96 MiB of address space, and needs 128";
+    assert!(said.contains(expected), "{said}");
+    let enough = with("131072");
+    assert_ne!(enough.status.code(), Some(1), "{enough:?}");
+    assert!(enough.status.code().is_some(), "{enough:?}");
+}
