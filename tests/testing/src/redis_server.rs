@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_version_is_numbers() {
-        let version = version();
+        let [_, version] = server();
         assert!(
             version.split('.').all(|part| part.parse::<u32>().is_ok()),
             "{version}"
