@@ -61,14 +61,22 @@ fn a_silent_program_is_struck_under_its_second_grant() {
 #[test]
 fn a_silent_program_that_takes_its_lock_once_is_not_struck_and_it_is_said_what_to_write() {
     let once = r#"[ "$LOCKLAB_HOST" = c1 ] && sleep 100;"#;
-    let Some(run) = paused("c1 acquired", once) else {
+    // On a busy machine c2 may be faster for the whole run, or c1 may miss a reply and ask again.
+    for _ in 0..5 {
+        let Some(run) = paused("c1 acquired", once) else {
+            return;
+        };
+        if grants(&run.history.records, "c1") != 1 {
+            continue;
+        }
+        let phases: Vec<Phase> = phases(&run).iter().map(|(phase, _)| *phase).collect();
+        assert_eq!(phases, [Phase::Missed], "{:#?}", run.history.records);
+        let expected = "write --set fault.pause.after='c1 holds' --set fault.pause.delay_ms=20";
+        let mut told = run.notes.iter();
+        assert!(told.any(|it| it.ends_with(expected)), "{:#?}", run.notes);
         return;
-    };
-    let phases: Vec<Phase> = phases(&run).iter().map(|(phase, _)| *phase).collect();
-    assert_eq!(phases, [Phase::Missed]);
-    let expected = "write --set fault.pause.after='c1 holds' --set fault.pause.delay_ms=20";
-    let mut told = run.notes.iter();
-    assert!(told.any(|it| it.ends_with(expected)), "{:#?}", run.notes);
+    }
+    panic!("c1 takes its lock once in none of five runs");
 }
 
 #[test]
