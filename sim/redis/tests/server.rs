@@ -245,6 +245,54 @@ fn a_paused_server_answers_when_the_pause_is_over() {
 }
 
 #[test]
+fn what_comes_while_a_server_stands_still_is_served_in_the_order_of_arrival() {
+    let script = "EVAL \"local function now() local t = redis.call('time') return t[1] + t[2] / 1e6 end \
+                  local start = now() while now() < start + 0.3 do end\" 0";
+    for stop in [
+        "",
+        "DEBUG SLEEP 0.3",
+        script,
+        "CLIENT PAUSE 300",
+        "CLIENT PAUSE 300 WRITE",
+    ] {
+        let machine = Machine::default();
+        let (server, ..) = on_machine(Server::builder(), &machine);
+        // They come in another order than they connect.
+        let mut clients = [(); 6].map(|()| TcpStream::connect(server).expect("it accepts"));
+        // After the second requests the server has no more news of the connections, which it would else get first.
+        for _ in 0..2 {
+            for client in &mut clients {
+                client.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+                client.write_all(b"PING\r\n").expect("it reads");
+                client.read_exact(&mut [0; 7]).expect("it answers");
+            }
+        }
+        let [clients @ .., first] = &mut clients;
+        clients.swap(1, 4);
+        clients.swap(2, 3);
+        match stop {
+            "" => machine.pause(Duration::from_millis(300)),
+            _ => {
+                let line = format!("{stop}\r\n");
+                first.write_all(line.as_bytes()).expect("it reads");
+            }
+        }
+        for (index, client) in clients.iter_mut().enumerate() {
+            let line = format!("SET lock {index} NX\r\nRPUSH q {index}\r\n");
+            client.write_all(line.as_bytes()).expect("it reads");
+            // What comes at the same time has no order.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        for client in clients {
+            client.read_exact(&mut [0; 9]).expect("it answers");
+        }
+        check(server, "GET lock", "$1\r\n0\r\n");
+        let queue: String = (0..5).map(|index| format!("$1\r\n{index}\r\n")).collect();
+        check(server, "LRANGE q 0 -1", &format!("*5\r\n{queue}"));
+    }
+}
+
+#[test]
 fn a_server_that_is_killed_in_a_pause_executes_nothing_more() {
     let machine = Machine::default();
     let builder = Server::builder().persistence(Persistence::AppendOnly(Fsync::Always));
