@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::tool::{cargo, is_on_path, perform, works};
+use crate::tool::{cargo, files_below, is_on_path, perform, works};
 
 const LOGS: &str = "https://github.com/chewiebug/GCViewer";
 const PROGRAM: &str = "com.github.chewiebug:gcviewer:1.36";
@@ -50,11 +50,11 @@ struct Pauses {
 /// If a program fails, or a log has pauses that only GCViewer finds: with the logs' names.
 pub fn run(folder: Option<&str>) -> Result<()> {
     if !is_on_path("java") || !is_on_path("mvn") {
-        println!("SKIPPED: GCViewer needs java and mvn");
+        println!("skipped: GCViewer needs java and mvn");
         return Ok(());
     }
     let Some(folder) = folder.map(PathBuf::from).or_else(logs) else {
-        println!("SKIPPED: {LOGS} cannot be had; cargo xtask gc-logs FOLDER compares other logs");
+        println!("skipped: {LOGS} cannot be had; cargo xtask gc-logs FOLDER compares other logs");
         return Ok(());
     };
     let fetch = format!(
@@ -64,15 +64,14 @@ pub fn run(folder: Option<&str>) -> Result<()> {
     maven.args(fetch.split(' '));
     perform(maven)?;
     perform(cargo("build --profile ci --package locklab --bin locklab"))?;
-    let mut files = Vec::new();
-    files_in(&folder, &mut files)?;
-    let (mut compared, mut missed) = (0, Vec::new());
-    for file in files {
+    let (mut compared, mut refused, mut missed) = (0, 0, Vec::new());
+    for file in files_below(&folder)? {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let Some(expected) = of_viewer(&file)? else {
+        let path = folder.join(&file);
+        let Some(expected) = of_viewer(&path)? else {
             continue;
         };
-        match of_locklab(&file)? {
+        match of_locklab(&path)? {
             Ok(read) => {
                 compared += 1;
                 let known = MISREAD.iter().find(|(it, _)| *it == name);
@@ -80,12 +79,15 @@ pub fn run(folder: Option<&str>) -> Result<()> {
                     missed.push(format!("{name}: {read:?}, and in GCViewer {expected:?}"));
                 }
             }
-            Err(refused) => println!("{name}: not compared: {refused}"),
+            Err(why) => {
+                refused += 1;
+                println!("{name}: not compared: {why}");
+            }
         }
     }
     ensure!(missed.is_empty(), "{}", missed.join("\n"));
     ensure!(compared > 0, "{} has no log of a JVM", folder.display());
-    println!("{compared} logs: no pause of GCViewer's is missing");
+    println!("{compared} logs: no pause of GCViewer's is missing; {refused} not compared");
     Ok(())
 }
 
@@ -106,19 +108,6 @@ fn logs() -> Option<PathBuf> {
         }
     }
     Some(copy.join("src/test/resources/openjdk"))
-}
-
-fn files_in(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    let entries = fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        match path.is_dir() {
-            true => files_in(&path, files)?,
-            false => files.push(path),
-        }
-    }
-    files.sort();
-    Ok(())
 }
 
 /// What GCViewer reads, if it finds a pause.

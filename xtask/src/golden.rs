@@ -15,7 +15,7 @@ use std::{env, thread};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::commit::git;
-use crate::tool::{cargo, patient, perform};
+use crate::tool::{cargo, files_below, patient, perform};
 
 const COMMANDS: &str = include_str!("../golden.txt");
 
@@ -183,19 +183,11 @@ fn is_ledger(path: &Path) -> Result<bool> {
 
 /// The results below a folder, by their paths within it.
 fn files(folder: &Path) -> Result<BTreeSet<PathBuf>> {
-    let mut found = BTreeSet::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(inner) = folders.pop() {
-        for entry in fs::read_dir(&inner).with_context(|| inner.display().to_string())? {
-            let path = entry?.path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false if is_ledger(&path)? => {}
-                false => drop(found.insert(path.strip_prefix(folder)?.to_owned())),
-            }
-        }
-    }
-    Ok(found)
+    let results = files_below(folder)?.into_iter().map(|file| {
+        let is_result = !is_ledger(&folder.join(&file))?;
+        Ok(is_result.then_some(file))
+    });
+    results.filter_map(Result::transpose).collect()
 }
 
 /// The files in which two folders differ, each with its first differing line.

@@ -38,7 +38,8 @@ Usage: cargo xtask <chore>
 
   test             Everything that CI checks
   test --long      That with a new seed for the random tests, 200,000 commands against
-                   a real redis-server, a thousand hostile connections, a minute of
+                   a real redis-server, the parity tests against later servers, the logs of other
+                   JVMs, a thousand hostile connections, a minute of
                    libFuzzer, the dependencies' licences, a part of the mutants, the
                    published results, the statistical tests with more runs, all planted
                    mistakes, the known mistakes of the locks in the shipped scenarios,

@@ -1,11 +1,12 @@
 //! Programs that chores start: cargo and its subcommands, which are installed if they are
 //! missing.
 
-use std::env;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
 
@@ -99,6 +100,26 @@ pub fn perform(mut command: Command) -> Result<()> {
 pub fn fresh_seed() -> u64 {
     // The standard library seeds its hashers with random numbers from the system.
     RandomState::new().hash_one(0)
+}
+
+/// The files below a folder, by their paths within it.
+///
+/// # Errors
+///
+/// If a folder cannot be read.
+pub fn files_below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
+    let mut found = BTreeSet::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(&inner).with_context(|| inner.display().to_string())? {
+            let path = entry?.path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => drop(found.insert(path.strip_prefix(folder)?.to_owned())),
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Whether there is a program of this name.

@@ -90,13 +90,7 @@ fn error_reply(lua: &mut Lua) -> Returned {
         Some(space) => (&text[..space], &text[space + 1..]),
         None => (&b"ERR"[..], text),
     };
-    let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
-    let start = message.iter().take_while(|byte| is_break(byte)).count();
-    let end = message[start..]
-        .iter()
-        .rev()
-        .take_while(|byte| is_break(byte));
-    let message = &message[start..message.len() - end.count()];
+    let message = lua::without(message, |byte| matches!(byte, b'\r' | b'\n'));
     let reply = error::table(lua, &[code, b" ", message].concat())?;
     lua::result(lua, Value::Table(reply))
 }

@@ -156,9 +156,16 @@ pub(super) fn to_number(value: Value) -> Option<f64> {
 
 /// A text without the spaces around it (`isspace`).
 pub(super) fn trimmed(text: &[u8]) -> &[u8] {
-    let is_space = |byte: &u8| byte.is_ascii_whitespace() || *byte == 11;
-    let start = text.iter().take_while(|byte| is_space(byte)).count();
-    let end = text[start..].iter().rev().take_while(|byte| is_space(byte));
+    without(text, |byte| byte.is_ascii_whitespace() || byte == 11)
+}
+
+/// A text without such bytes around it.
+pub(super) fn without(text: &[u8], is_such: impl Fn(u8) -> bool) -> &[u8] {
+    let start = text.iter().take_while(|byte| is_such(**byte)).count();
+    let end = text[start..]
+        .iter()
+        .rev()
+        .take_while(|byte| is_such(**byte));
     &text[start..text.len() - end.count()]
 }
 
