@@ -272,7 +272,7 @@ fn too_little_memory() -> Option<String> {
     let (limit, _) = getrlimit(Resource::RLIMIT_AS).ok()?;
     (limit < LEAST_MEMORY).then(|| {
         format!(
-            "this process may have {} MiB of address space, and needs {}; raise the limit: ulimit -v unlimited",
+            "the address space is limited to {} MiB, and Locklab needs {}; raise the limit: ulimit -v unlimited",
             limit >> 20,
             LEAST_MEMORY >> 20
         )

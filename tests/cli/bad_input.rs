@@ -422,7 +422,7 @@ fn too_little_memory_is_an_error_and_no_signal() {
     let little = with("98304");
     assert_eq!(little.status.code(), Some(1), "{little:?}");
     let said = String::from_utf8_lossy(&little.stderr);
-    let expected = "may have 96 MiB of address space, and needs 128";
+    let expected = "limited to 96 MiB, and Locklab needs 128";
     assert!(said.contains(expected), "{said}");
     let enough = with("131072");
     assert_ne!(enough.status.code(), Some(1), "{enough:?}");
