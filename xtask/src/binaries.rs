@@ -17,16 +17,21 @@ use serde_json::Value;
 use crate::tool::{PRODUCT, build_in, patient, perform};
 use crate::{plants, release};
 
-/// Test binaries that take long although they compute little. They start first.
+/// Test binaries that take long although they compute little: they wait for real servers and programs. They start
+/// first, and the others give way to them.
 const WAITING: &[&str] = &[
     "agreement",
+    "attack",
     "soak",
     "parity",
     "confirm",
     "ground_truth_real",
+    "injectors",
+    "late_starts",
     "real",
     "sentinel",
     "serve",
+    "server",
     "sockets",
     "cli",
     "page",
@@ -48,6 +53,10 @@ struct Binary {
 impl Binary {
     fn target(&self) -> &str {
         self.name.rsplit(' ').next().unwrap_or_default()
+    }
+
+    fn waits(&self) -> bool {
+        WAITING.iter().any(|name| self.target().ends_with(name))
     }
 }
 
@@ -126,10 +135,7 @@ pub fn run_release_tests_in_debug() -> Result<()> {
 fn execute_all(binaries: Vec<Binary>) -> Result<()> {
     let mut waiting = VecDeque::from(binaries);
     ensure!(!waiting.is_empty(), "there are no tests");
-    let is_slow = |binary: &Binary| WAITING.iter().any(|name| binary.name.ends_with(name));
-    waiting
-        .make_contiguous()
-        .sort_by_key(|binary| !is_slow(binary));
+    waiting.make_contiguous().sort_by_key(|it| !it.waits());
     let waiting = Mutex::new(waiting);
     let failed = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -229,7 +235,11 @@ fn binary(message: &str) -> Result<Option<Binary>> {
 }
 
 fn execute(binary: &Binary) -> Result<Output> {
-    Command::new(&binary.executable)
+    let mut command = match binary.waits() {
+        true => Command::new(&binary.executable),
+        false => patient(&binary.executable),
+    };
+    command
         .current_dir(&binary.folder)
         .env("CARGO_MANIFEST_DIR", &binary.folder)
         .stdin(Stdio::null())
@@ -313,6 +323,14 @@ mod tests {
         }
         for name in ["agreement", "parity", "sockets"] {
             assert!(builds(name), "{name}: {line}");
+        }
+    }
+
+    #[test]
+    fn every_test_that_waits_exists() {
+        let known = test_targets().expect("cargo knows the tests");
+        for name in WAITING {
+            assert!(known.iter().any(|(_, test)| test == name), "{name}");
         }
     }
 
