@@ -20,6 +20,7 @@ pub use self::header::Header;
 pub use self::line::{Done, Line};
 pub use self::places::Places;
 use super::Shard;
+use super::store::beside;
 
 /// Lines of single parts are compacted when they have so many bytes, and as many as the compacted
 /// ones: the file has at most twice its compacted size and this.
@@ -277,28 +278,35 @@ impl Ledger {
 }
 
 impl Own {
-    /// Writes a file beside it, and then puts it in its place: nothing is lost if the process is
+    /// Writes a temporary file beside it, and then puts it in its place: nothing is lost if the process is
     /// killed here.
     fn replace(
         path: &Path,
         header: &Header,
         lines: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let beside = path.with_extension(format!("part{}", std::process::id()));
-        let mut out = BufWriter::new(File::create(&beside)?);
-        out.write_all(line::write(header)?.as_bytes())?;
-        lines(&mut out)?;
-        let file = out.into_inner()?;
-        if header.shard.is_some() {
-            // Another machine is going to read it.
-            file.sync_data()?;
-        }
-        let compacted = file.metadata()?.len();
-        fs::rename(&beside, path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let beside = path.with_file_name(beside(&name));
+        let write = || -> io::Result<File> {
+            let mut out = BufWriter::new(File::create(&beside)?);
+            out.write_all(line::write(header)?.as_bytes())?;
+            lines(&mut out)?;
+            let file = out.into_inner()?;
+            if header.shard.is_some() {
+                // Another machine is going to read it.
+                file.sync_data()?;
+            }
+            fs::rename(&beside, path)?;
+            Ok(file)
+        };
+        let file = write().inspect_err(|_| {
+            // Remove an incomplete file. The first error is the one that counts.
+            let _ = fs::remove_file(&beside);
+        })?;
         Ok(Own {
             path: path.to_owned(),
+            compacted: file.metadata()?.len(),
             file,
-            compacted,
             added: 0,
         })
     }

@@ -96,7 +96,7 @@ const LEFT_OVER: Duration = Duration::from_secs(60);
 
 /// The name of the temporary file that becomes `name`. The process id is in it, since another process may write the same
 /// file.
-fn beside(name: &str) -> String {
+pub(crate) fn beside(name: &str) -> String {
     format!("{PREFIX}{}-{name}", std::process::id())
 }
 

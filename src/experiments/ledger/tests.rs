@@ -227,3 +227,13 @@ fn no_flipped_bit_of_a_shard_enters_the_result() {
         }
     }
 }
+
+#[test]
+fn a_ledger_that_cannot_be_written_leaves_no_file() {
+    let folder = Folder::new("unwritten");
+    // In the place of a folder no file can be put.
+    let path = folder.0.join("taken.jsonl");
+    fs::create_dir(&path).expect("it is new");
+    Ledger::open(&path, &header(1, None), true).expect_err("it is taken");
+    assert_eq!(fs::read_dir(&folder.0).expect("it is there").count(), 1);
+}

@@ -32,8 +32,8 @@ const SKIP_NODE_BYTES: usize = 53;
 /// How many elements of a large collection are looked at.
 const SAMPLES: usize = 5;
 
-/// How many elements of a list are looked at.
-const LIST_SAMPLES: usize = 500;
+/// How many elements of a list are looked at, each time that it changes.
+const LIST_SAMPLES: usize = 16;
 
 /// `MEMORY USAGE`.
 pub(crate) fn of_key(key: &[u8], value: &Value) -> usize {
