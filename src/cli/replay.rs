@@ -94,8 +94,12 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunErro
         }
         Environment::Redis => {
             let mut again = recorded.clone();
-            again.footer.verdicts =
-                judged::judge_as_shown(&recorded.history, scenario, &header.unshown);
+            again.footer.verdicts = judged::judge_as_shown(
+                &recorded.history,
+                scenario,
+                &header.unshown,
+                header.lease_ns,
+            );
             Ok(again)
         }
     }

@@ -44,8 +44,10 @@ pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Res
     for name in names {
         let own = OWN.iter().find(|(own, _)| own == name);
         let read = match own {
-            Some((own, text)) => scenario::parse(&format!("scenarios/{own}.toml"), text, sets),
-            None => scenario::load(name, sets),
+            Some((own, text)) => {
+                scenario::parse_for_programs(&format!("scenarios/{own}.toml"), text, sets)
+            }
+            None => scenario::load_for_programs(name, sets),
         };
         let scenario = aimed(read.map_err(|error| blame(error, name, names))?, sets);
         ensure!(
@@ -195,6 +197,13 @@ mod tests {
         ];
         assert_eq!(k1.scenarios[0].expect, expected.into());
         assert_eq!(k1.scenarios[0].bound_ms, Some(3000));
+    }
+
+    #[test]
+    fn how_often_a_program_takes_the_lock_is_not_for_the_scenario_to_say() {
+        let after = ["fault.gc.after=c1 acquired #30"];
+        assert!(scenario::load("kleppmann/k1", &after.map(String::from)).is_err());
+        assert!(loaded(&["kleppmann/k1"], &after).is_ok());
     }
 
     #[test]

@@ -41,7 +41,9 @@ mod validate;
 pub use campaign::{Campaign, Drawn};
 pub use environment::{Clocks, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence};
 pub use error::{Place, ScenarioError, did_you_mean, nearest};
-pub use load::{check, load, parse, read};
+pub use load::{
+    check, check_for_programs, load, load_for_programs, parse, parse_for_programs, read,
+};
 pub use sentinel::SentinelOptions;
 pub use shipped::SHIPPED;
 pub use source::Source;

@@ -14,10 +14,8 @@ use super::child_protocol::Command;
 use super::foreign::moments::Moments;
 use super::foreign::mute::{Mute, READS_NS};
 use super::testbed::{Finished, Testbed};
-use locklab_check::Property;
 use locklab_history::{
-    Contents, Effect, Event, Failpoint, Fault, FaultyLinks, History, HostFault, Moment, Name,
-    Schedule, Start,
+    Effect, Event, Failpoint, Fault, FaultyLinks, HostFault, Moment, Name, Schedule, Start,
 };
 use locklab_model::scenario::Scenario;
 use locklab_runner::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
@@ -38,19 +36,12 @@ const USUAL_MEMBER_START_NS: u64 = 600 * NS_PER_MS;
 
 /// What a real run has left.
 pub(super) struct Conducted {
-    pub(super) history: History,
-    /// When it ended before its horizon because it was full, in nanoseconds since it began.
-    pub(super) full_ns: Option<u64>,
+    /// What it has left.
+    pub(super) finished: Finished,
     /// How late the machine was during the run.
     pub(super) lateness: Lateness,
-    /// What foreign clients did that makes no sense, or ended them, in words.
-    pub(super) notes: Vec<String>,
     /// The points that foreign clients came to, each with its true time in nanoseconds, in order.
     pub(super) moments: Vec<(u64, Moment)>,
-    /// If they were kept.
-    pub(super) contents: Option<Contents>,
-    /// Why the history does not show whether a property holds.
-    pub(super) unshown: VecMap<Property, String>,
 }
 
 /// Runs to the end of the last client's last round, or to the scenario's horizon.
@@ -81,7 +72,7 @@ pub(super) fn conduct(
     conductor.run(ns_from_ms(scenario.horizon_ms), stop)?;
     let hints = hints(schedule, &conductor.mute);
     let mut conducted = conductor.finish()?;
-    conducted.notes.extend(hints);
+    conducted.finished.notes.extend(hints);
     Ok(conducted)
 }
 
@@ -202,21 +193,10 @@ impl Conductor<'_> {
             start_ns: latest_start_ns,
             ..testbed.lateness()
         };
-        let Finished {
-            history,
-            full_ns,
-            notes,
-            contents,
-            unshown,
-        } = testbed.finish(end_ns)?;
         Ok(Conducted {
-            history,
-            full_ns,
+            finished: testbed.finish(end_ns)?,
             lateness,
-            notes,
             moments: self.moments.passed,
-            contents,
-            unshown,
         })
     }
 

@@ -353,15 +353,17 @@ pub fn run_with(
     }
     let testbed = testbed::Testbed::start(real, scenario, seed, schedule, keep)?;
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
+    let finished = conducted.finished;
     Ok(Run {
-        history: conducted.history,
-        full_ns: conducted.full_ns,
+        history: finished.history,
+        full_ns: finished.full_ns,
         lateness: conducted.lateness,
-        contents: conducted.contents,
+        contents: finished.contents,
         program: real.clients.words(),
-        notes: conducted.notes,
+        notes: finished.notes,
         moments: conducted.moments,
-        unshown: conducted.unshown,
+        unshown: finished.unshown,
+        lease_ns: finished.lease_ns,
         server_version: Some(version),
         ..Run::default()
     })

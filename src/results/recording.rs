@@ -69,6 +69,9 @@ pub struct Header {
     /// inconclusive.
     #[serde(default, skip_serializing_if = "VecMap::is_empty")]
     pub unshown: VecMap<Property, String>,
+    /// The longest lease that foreign programs told, or gave the key of their lock, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_ns: Option<u64>,
 }
 
 /// The name and version of real servers: `Redis 7.0.15`.

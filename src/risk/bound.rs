@@ -92,6 +92,15 @@ mod tests {
     }
 
     #[test]
+    fn grants_that_nothing_strikes_do_not_widen_the_sum() {
+        let struck = || share("gc", 1000, 0.01, true);
+        let sum = |shares| by_cause(shares).sum(0);
+        let beside = |is_violated| sum(vec![share("", 500, 1.0, is_violated), struck()]);
+        assert_eq!(beside(false), sum(vec![struck()]));
+        assert_eq!(beside(true).violated, 2);
+    }
+
+    #[test]
     fn ten_times_as_many_runs_make_it_a_tenth() {
         let of = |runs| by_cause(vec![share("gc", runs, 1.0, false)]).bound(1);
         let [few, many] = [100, 1000].map(|runs| of(runs).expect("none is violated").per_grant);

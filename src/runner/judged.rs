@@ -37,6 +37,8 @@ pub struct JudgedRun {
     pub program: Vec<String>,
     /// Why the history does not show whether a property holds.
     pub unshown: VecMap<Property, String>,
+    /// See [`Run::lease_ns`].
+    pub lease_ns: Option<u64>,
     /// The steps, if they were kept.
     pub steps: Option<StepLog>,
     /// The version of the servers if they are real.
@@ -135,7 +137,7 @@ impl JudgedRun {
     /// Judges a run of `scenario` with the faults of `schedule`.
     pub fn of(run: Run, schedule: Schedule, scenario: &Scenario) -> JudgedRun {
         JudgedRun {
-            verdicts: judge_as_shown(&run.history, scenario, &run.unshown),
+            verdicts: judge_as_shown(&run.history, scenario, &run.unshown, run.lease_ns),
             schedule,
             history: run.history,
             trace_hash: run.trace_hash,
@@ -143,19 +145,28 @@ impl JudgedRun {
             contents: run.contents,
             program: run.program,
             unshown: run.unshown,
+            lease_ns: run.lease_ns,
             steps: run.steps,
             server_version: run.server_version,
         }
     }
 }
 
-/// Judges the history of a run of `scenario`. Of a property that it does not show, only a violation counts.
+/// Judges the history of a run of `scenario`. Of a property that it does not show, only a violation counts. Where
+/// foreign programs had a longer lease than that of the scenario, which its bound is made for, the lock is free so much
+/// later after the death of its holder.
 pub fn judge_as_shown(
     history: &History,
     scenario: &Scenario,
     unshown: &VecMap<Property, String>,
+    lease_ns: Option<u64>,
 ) -> VecMap<Property, Verdict> {
-    let mut verdicts = judge(history, &bounds(scenario));
+    let mut bounds = bounds(scenario);
+    if let (Some(lease_ns), Some(made_for_ms)) = (lease_ns, scenario.lock.facts().lease_ms) {
+        let longer_ns = lease_ns.saturating_sub(ns_from_ms(made_for_ms));
+        bounds.deadlock_ns = bounds.deadlock_ns.saturating_add(longer_ns);
+    }
+    let mut verdicts = judge(history, &bounds);
     for (property, why) in unshown {
         if let Some(verdict) = verdicts.get_mut(property)
             && !matches!(verdict, Verdict::Violated(_))
@@ -199,6 +210,7 @@ pub fn recording(
         redis: run.server_version,
         program: run.program,
         unshown: run.unshown,
+        lease_ns: run.lease_ns,
     };
     Recording {
         header,
@@ -285,4 +297,35 @@ fn round_trip_ns(network: &Network) -> u64 {
     one_way_ns
         .saturating_mul(2)
         .saturating_add(retransmission_ns(network.loss))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_check::history_builder::HistoryBuilder;
+    use locklab_history::ClockKind;
+    use locklab_model::scenario::load;
+
+    /// c1 dies 50 ms after it was granted the lock for 6 s, where the scenario has a lease of 1 s.
+    #[test]
+    fn a_program_with_a_lease_of_its_own_is_judged_by_that() {
+        let scenario = load("kleppmann/k1", &["lock.ttl_ms=1000".into()]).expect("it ships");
+        let history = HistoryBuilder::default()
+            .granted(100, "c1")
+            .holds_for(100, "c1", ClockKind::Monotonic, 6000)
+            .fault_begins(150, "c1", "kill")
+            .tries(200, "c2");
+        let judge = |lease_ns, end_ms| {
+            let history = history.clone().ends(end_ms).history();
+            let verdicts = judge_as_shown(&history, &scenario, &VecMap::new(), lease_ns);
+            matches!(verdicts[&Property::Deadlock], Verdict::Violated(_))
+        };
+        let lease_ns = Some(ns_from_ms(6000));
+        assert!(judge(None, 6000));
+        assert!(!judge(lease_ns, 6000));
+        // It is judged nevertheless.
+        assert!(judge(lease_ns, 20_000));
+        // A shorter one is the program's own, too, but faults and attempts have the scenario's times.
+        assert!(judge(Some(0), 6000));
+    }
 }

@@ -47,7 +47,11 @@ pub fn scenario(recording: &Recording) -> Result<Scenario, InvalidRecording> {
     scenario.overrides = overrides
         .and_then(|overrides| serde_json::from_value(overrides).ok())
         .unwrap_or_default();
-    scenario::check(&scenario).map_err(InvalidRecording::Scenario)?;
+    let checked = match recording.header.program.is_empty() {
+        true => scenario::check(&scenario),
+        false => scenario::check_for_programs(&scenario),
+    };
+    checked.map_err(InvalidRecording::Scenario)?;
     check(&recording.header.schedule, &scenario)?;
     Ok(scenario)
 }

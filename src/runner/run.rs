@@ -51,6 +51,8 @@ pub struct Run {
     /// Why the history does not show whether a property holds, where its beliefs and calls are known in part
     /// only: a violation counts, and anything else is inconclusive.
     pub unshown: VecMap<Property, String>,
+    /// The longest lease that such programs told, or gave the key of their lock, in nanoseconds.
+    pub lease_ns: Option<u64>,
     /// What such programs did that makes no sense, or ended them, in words.
     pub notes: Vec<String>,
     /// The points that such programs came to, each with its true time in nanoseconds, in order.

@@ -100,6 +100,38 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
     ));
 }
 
+/// c1 is killed when it has the lock for 4 s, and c2 asks for it in vain; the scenario has a lease of 1 s. Where c1 does not
+/// tell its lease, the wire shows it.
+#[test]
+fn a_lease_of_its_own_is_told_or_seen() {
+    let lease_ns = |acquired: &str| {
+        const SCENARIO: &str = r#"
+            horizon_ms = 1500
+            fault = { kill = { kind = "kill", on = "c1", after = "c1 acquired" } }
+        "#;
+        let script = format!(
+            r#"
+            [ "$LOCKLAB_HOST" = c2 ] && sleep 0.5
+            tell acquiring
+            redis "$REDIS_URL" SET lock "$LOCKLAB_HOST" NX PX 4000
+            [ "$reply" = +OK ] && {acquired}
+            sleep 5
+            "#
+        );
+        let run = run(2, SCENARIO, &script)?;
+        Some(run.lease_ns)
+    };
+    let Some(told) = lease_ns(r#"tell acquired '"ttl_ms":3900'"#) else {
+        return;
+    };
+    assert_eq!(told, Some(4_000_000_000));
+    assert_eq!(lease_ns("tell acquired").flatten(), Some(4_000_000_000));
+    assert_eq!(
+        lease_ns(r#"tell acquired '"ttl_ms":9000'"#).flatten(),
+        Some(9_000_000_000)
+    );
+}
+
 /// The connections of each client lead through the proxy: what cuts off c1 does not cut off c2. A program that
 /// is killed begins anew.
 #[test]

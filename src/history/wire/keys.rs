@@ -27,3 +27,10 @@ pub fn granted_keys(wire: &Wire) -> Vec<String> {
     }
     if often.is_empty() { once } else { often }
 }
+
+/// The longest time to live that any request gave this key, in nanoseconds.
+pub fn longest_lease_ns(wire: &Wire, key: &str) -> Option<u64> {
+    let visits = visits(wire, key);
+    let ttls = visits.iter().filter_map(|visit| visit.set_ttl_ns.flatten());
+    ttls.max()
+}

@@ -20,6 +20,16 @@ pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioErr
     Source::find(path_or_name)?.scenario(sets)
 }
 
+/// The same for clients that are programs of others: the scenario does not say how often they take the lock.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_for_programs(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    let source = Source::find(path_or_name)?;
+    parse_for_programs(&source.file, &source.text, sets)
+}
+
 impl Source {
     /// The scenario, with overrides.
     ///
@@ -45,11 +55,35 @@ impl Source {
 /// When it cannot be parsed, or when it contains an invalid value; the first error found is
 /// reported.
 pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, ScenarioError> {
+    parse_if(file, text, sets, validate::validate)
+}
+
+/// The same for clients that are programs of others: the scenario does not say how often they take the lock.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_for_programs(
+    file: &str,
+    text: &str,
+    sets: &[String],
+) -> Result<Scenario, ScenarioError> {
+    parse_if(file, text, sets, |scenario| {
+        validate::validate(&endless(scenario))
+    })
+}
+
+fn parse_if(
+    file: &str,
+    text: &str,
+    sets: &[String],
+    is_valid: impl Fn(&Scenario) -> Result<(), validate::Problem>,
+) -> Result<Scenario, ScenarioError> {
     let mut document = Document::parse(file, text, sets)?;
     let measured = Measured::read(&document)?;
     measured.put_into(&mut document);
     let mut scenario: Scenario = interpret(&document)?;
-    validate::validate(&scenario)
+    is_valid(&scenario)
         .map_err(|problem| document.error(document.span_of(&problem.path), problem.what))?;
     scenario.name = name_of(file);
     scenario.overrides = sets.to_vec();
@@ -86,6 +120,25 @@ fn interpret<T: DeserializeOwned>(document: &Document<'_>) -> Result<T, Scenario
 pub fn check(scenario: &Scenario) -> Result<(), String> {
     validate::validate(scenario)
         .map_err(|problem| format!("{}: {}", problem.path.join("."), problem.what))
+}
+
+/// The same for clients that are programs of others.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_for_programs(scenario: &Scenario) -> Result<(), String> {
+    check(&endless(scenario))
+}
+
+/// The scenario with clients that take the lock again and again.
+fn endless(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.workload.rounds = u32::MAX;
+    for client in scenario.workload.client.values_mut() {
+        client.rounds = None;
+    }
+    scenario
 }
 
 /// `kleppmann/k1` for `scenarios/kleppmann/k1.toml`; outside `scenarios`, the name of the file.

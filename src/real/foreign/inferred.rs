@@ -41,6 +41,8 @@ pub(crate) struct Inferred {
     pub(crate) note: String,
     /// Why the wire does not show whether a property holds.
     pub(crate) unshown: VecMap<Property, String>,
+    /// The longest time to live that a request gave the key, in nanoseconds.
+    pub(crate) lease_ns: Option<u64>,
     /// What the releases deleted of programs that tell everything but that.
     pub(crate) removals: Vec<Record>,
 }
@@ -106,6 +108,7 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
             untrusted::line(&key)
         ),
         unshown: unshown(seen.history, &answers),
+        lease_ns: wire::longest_lease_ns(&wire, &key),
         removals,
     })
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use locklab_check::{Ms, Property};
-use locklab_history::{Contents, Event, History, Message, Name, Phase, Record};
+use locklab_history::{ClockKind, Contents, Event, History, Message, Name, Phase, Record};
 use locklab_proxy::{MAX_MESSAGES, Segment};
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
@@ -29,6 +29,8 @@ pub(crate) struct Finished {
     pub(crate) contents: Option<Contents>,
     /// Why the history does not show whether a property holds.
     pub(crate) unshown: VecMap<Property, String>,
+    /// The longest lease that foreign programs told, or gave the key of their lock, in nanoseconds.
+    pub(crate) lease_ns: Option<u64>,
 }
 
 impl Testbed<'_> {
@@ -79,6 +81,10 @@ impl Testbed<'_> {
             end_ns,
         };
         let mut finished = Finished {
+            lease_ns: self
+                .has_foreign_clients()
+                .then(|| told_lease_ns(&history))
+                .flatten(),
             history,
             full_ns,
             notes,
@@ -210,6 +216,7 @@ impl Testbed<'_> {
                 records.extend(found.records);
                 records.extend(found.removals);
                 records.sort_by_key(|record| record.at_ns);
+                finished.lease_ns = finished.lease_ns.max(found.lease_ns);
                 if !silent.is_empty() {
                     finished.notes.push(found.note);
                     finished.unshown = found.unshown;
@@ -221,6 +228,22 @@ impl Testbed<'_> {
             Err(why) => Err(mute(&why, &mut finished.notes)),
         }
     }
+}
+
+/// The longest time for which a client said that it may rely on its lock, in nanoseconds by the clock it named.
+fn told_lease_ns(history: &History) -> Option<u64> {
+    let left_ns = |record: &Record| match &record.event {
+        Event::BeliefBegins { deadline, .. } => {
+            let deadline = deadline.as_ref()?;
+            let now_ns = match deadline.clock {
+                ClockKind::Monotonic => record.mono_ns,
+                ClockKind::Wall => record.wall_ns,
+            };
+            deadline.at_ns.checked_sub(now_ns)
+        }
+        _ => None,
+    };
+    history.records.iter().filter_map(left_ns).max()
 }
 
 /// Whether an event is recorded when a run ends, whenever that is.

@@ -37,6 +37,7 @@ fn sample() -> Recording {
         redis: None,
         program: vec![],
         unshown: VecMap::new(),
+        lease_ns: None,
     };
     let records = vec![
         record(

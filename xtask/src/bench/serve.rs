@@ -1,6 +1,6 @@
-//! Requests per second of `locklab serve` and `redis-server`, measured by `redis-benchmark`
-//! in alternating turns on one machine; and the processor time of each per request, because
-//! on a busy machine the rate depends more on the other load than on the servers.
+//! Processor time per request of `locklab serve`, without and with `--control`, and of
+//! `redis-server`, measured by `redis-benchmark` in alternating turns on one machine; and their
+//! requests per second, which on a busy machine depend more on the other load than on the servers.
 
 use std::any::Any;
 use std::io::{BufRead, BufReader};
@@ -33,36 +33,29 @@ pub fn run() -> Result<()> {
     if !built.context("start cargo")?.success() {
         bail!("`cargo build --release` failed");
     }
-    let (ours, real) = (locklab()?, redis_server());
+    let servers = [locklab(&[])?, locklab(&["--control", "0"])?, redis_server()];
     println!(
-        "{:<24}{:>15}{:>15}{:>8}{:>12}{:>12}{:>8}",
-        "", "locklab serve", "redis-server", "ratio", "its CPU", "its CPU", "ratio"
+        "{:<24}{:>22}{:>22}{:>22}",
+        "", "locklab serve", "with --control", "redis-server"
     );
     for pipeline in ["1", "16"] {
         for command in COMMANDS.iter().chain(&["eval"]) {
-            let mut turns = [Vec::new(), Vec::new()];
+            let mut turns = [const { Vec::new() }; 3];
             for _ in 0..TURNS {
-                for (server, turns) in [&ours, &real].into_iter().zip(&mut turns) {
+                for (server, turns) in servers.iter().zip(&mut turns) {
                     turns.push(server.turn(command, pipeline)?);
                 }
             }
-            let rates = turns
-                .each_ref()
-                .map(|turns| middle(turns, |turn| turn.rate));
-            let costs = turns
-                .each_ref()
-                .map(|turns| middle(turns, |turn| turn.cpu_us));
-            println!(
-                "{:<24}{:>13.0}/s{:>13.0}/s{:>8.2}{:>9.2} µs{:>9.2} µs{:>8.2}",
-                format!("{command}, pipeline of {pipeline}"),
-                rates[0],
-                rates[1],
-                rates[0] / rates[1],
-                costs[0],
-                costs[1],
+            print!("{:<24}", format!("{command}, pipeline of {pipeline}"));
+            let real_us = middle(&turns[2], |turn| turn.cpu_us);
+            for turns in &turns {
+                let cpu_us = middle(turns, |turn| turn.cpu_us);
+                let rate = middle(turns, |turn| turn.rate);
                 // Inverted so that, as with rates, more is better.
-                costs[1] / costs[0],
-            );
+                let ratio = real_us / cpu_us;
+                print!("{ratio:>6.2}{cpu_us:>6.2} µs{rate:>7.0}/s");
+            }
+            println!();
         }
     }
     Ok(())
@@ -112,9 +105,10 @@ impl Server {
     }
 }
 
-fn locklab() -> Result<Server> {
+fn locklab(options: &[&str]) -> Result<Server> {
     let mut command = Command::new("target/release/locklab");
-    command.args(["serve", "--port", "0"]).stderr(Stdio::null());
+    command.args(["serve", "--port", "0"]).args(options);
+    command.stderr(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).spawn().context("start it")?;
     let mut address = String::new();
     if let Some(out) = child.stdout.take() {

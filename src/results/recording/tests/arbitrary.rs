@@ -65,9 +65,9 @@ fn headers() -> impl Strategy<Value = Header> {
     let schedule = vec(faults(), 0..4).prop_map(|faults| Schedule { faults });
     let program = vec(".*", 0..3);
     let unshown = prop::collection::btree_map(prop::sample::select(&Property::ALL), ".*", 0..3);
-    let of_program = (program, unshown);
+    let of_program = (program, unshown, any::<Option<u64>>());
     (scenario, any::<u64>(), schedule, environment, of_program).prop_map(
-        |(scenario, seed, schedule, environment, (program, unshown))| Header {
+        |(scenario, seed, schedule, environment, (program, unshown, lease_ns))| Header {
             redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
             format: FORMAT,
@@ -77,6 +77,7 @@ fn headers() -> impl Strategy<Value = Header> {
             environment,
             program,
             unshown: unshown.into_iter().collect(),
+            lease_ns,
         },
     )
 }
