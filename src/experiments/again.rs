@@ -2,15 +2,12 @@
 
 use locklab_check::{Verdict, Violation};
 use locklab_history::{Failpoint, Moment, Name};
-use locklab_model::scenario::{Scenario, check};
+use locklab_model::scenario::{Scenario, check_for_programs};
 use locklab_real::Program;
 use locklab_runner::judged::JudgedRun;
 use locklab_shrink::{Span, Subject, toml};
 
 use super::pictures::Evidence;
-
-/// More than any program takes its lock in a run.
-const ROUNDS: u32 = 100_000;
 
 /// A scenario that repeats a violation better than the seed of its run does: the faults up to then, those that struck
 /// at a time placed after what the program did. `moments` are the points that it came to. `None` if the scenario
@@ -36,10 +33,8 @@ pub(crate) fn restated(
         seed,
         schedule: run.schedule.clone(),
     };
-    let mut restated = subject.restated(moments, span)?.pinned();
-    // A program takes its lock as often as it likes.
-    restated.workload.rounds = restated.workload.rounds.max(ROUNDS);
-    check(&restated).ok()?;
+    let restated = subject.restated(moments, span)?.pinned();
+    check_for_programs(&restated).ok()?;
     let comment = format!(
         "Faults of {} with seed {seed} before a violation, placed after what the clients had done.",
         scenario.name

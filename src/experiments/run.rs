@@ -206,7 +206,7 @@ impl Experiment for Run {
             }
             let evidence = self.gather(scenario, place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
-            let mut found = self.json(scenario, runs, &result.cell, &comparisons, &evidence);
+            let mut found = self.json(place, scenario, runs, &result, &comparisons, &evidence);
             if let Some(reactions) = &result.reactions {
                 found["reactions"] = reactions.json();
             }
@@ -214,7 +214,8 @@ impl Experiment for Run {
                 found["notes"] = json!(result.notes);
             }
             results.push(found);
-            let text = self.text(scenario, &result, &comparisons, &evidence, &session.program);
+            let program = &session.program;
+            let text = self.text(place, scenario, &result, &comparisons, &evidence, program);
             report.sections.push(self.section(
                 text,
                 scenario,
@@ -268,12 +269,12 @@ impl Run {
         }
     }
 
-    /// The arguments that repeat a run of somebody else's program.
-    fn again(&self, scenario: &Scenario, run: &Evidence) -> Option<Vec<String>> {
+    /// The arguments that repeat a run of somebody else's program in the scenario at this place.
+    fn again(&self, place: usize, run: &Evidence) -> Option<Vec<String>> {
         match &self.clients {
             Clients::Own => None,
             Clients::Foreign(program) => Some(again::repeat(
-                &scenario.name,
+                &self.scenarios.names[place],
                 &self.scenarios.sets,
                 run,
                 program,
@@ -284,13 +285,18 @@ impl Run {
     /// What is told of a scenario.
     fn text(
         &self,
+        place: usize,
         scenario: &Scenario,
         runs: &Runs,
         comparisons: &[Comparison],
         evidence: &[Evidence],
         program: &Program,
     ) -> String {
-        let mut lines = vec![describe::heading(scenario), describe::table(comparisons)];
+        let table = match comparisons.is_empty() {
+            true => "  no run counts, so nothing is judged".into(),
+            false => describe::table(comparisons),
+        };
+        let mut lines = vec![describe::heading(scenario), table];
         let measured = describe::measured(scenario, &runs.cell).into_iter();
         let reactions = runs.reactions.iter().flat_map(ReactionCounts::describe);
         let measured = measured.chain(reactions);
@@ -302,7 +308,8 @@ impl Run {
         );
         if runs.discarded > 0 {
             lines.push(format!(
-                "  runs discarded, since the machine stalled, or a process began late, by more than {} ms: {}",
+                "  runs discarded, since the machine stalled, or a process began late, by more than {} ms: {}; \
+                 they take a machine with less to do",
                 LONGEST_STALL_NS / NS_PER_MS,
                 runs.discarded
             ));
@@ -317,8 +324,8 @@ impl Run {
                 "  resource is predicted to hold under these faults; to place others at each step:"
                     .into(),
             );
-            let place = program.line(&["place", &scenario.name]);
-            lines.push(format!("    place    {place}"));
+            let command = program.line(&["place", &self.scenarios.names[place]]);
+            lines.push(format!("    place    {command}"));
         }
         for evidence in evidence {
             lines.push(String::new());
@@ -327,7 +334,7 @@ impl Run {
                 &evidence.properties,
             ));
             lines.push(evidence.describe(program));
-            if let Some(words) = self.again(scenario, evidence) {
+            if let Some(words) = self.again(place, evidence) {
                 lines.push(format!("    again    {}", program.line(&words)));
             }
         }
@@ -473,13 +480,14 @@ impl Run {
     /// The results of a scenario, for programs.
     fn json(
         &self,
+        place: usize,
         scenario: &Scenario,
         runs: u64,
-        cell: &Cell,
+        result: &Runs,
         comparisons: &[Comparison],
         evidence: &[Evidence],
     ) -> Value {
-        let mut value = describe::json(scenario, self.on.name(), runs, cell, comparisons);
+        let mut value = describe::json(scenario, self.on.name(), runs, &result.cell, comparisons);
         let recordings = evidence.iter().flat_map(|evidence| {
             let path = evidence.recording.display().to_string();
             let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
@@ -491,7 +499,7 @@ impl Run {
         value["recordings"] = Value::Object(recordings.collect());
         for evidence in evidence {
             for property in &evidence.properties {
-                if let Some(words) = self.again(scenario, evidence) {
+                if let Some(words) = self.again(place, evidence) {
                     value["again"][property.name()] = json!(words);
                 }
             }

@@ -56,4 +56,6 @@ fn a_fault_at_a_time_strikes_again_where_the_program_was() {
         .expect("there is a shell");
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("lost-update"), "{told}");
+    // That scenario places its fault so itself. Its command names the file, not the scenario.
+    assert!(told.contains(&format!("--scenario {again} ")), "{told}");
 }

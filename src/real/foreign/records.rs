@@ -8,7 +8,7 @@
 //! exact. Calls are recorded with exact times only, and so is the grant under which a program accesses
 //! the resource: without them liveness, the order of grants and foreign releases are not judged.
 
-use locklab_history::{ClockKind, Deadline, Event, Failpoint, Name, Op, Outcome, Record};
+use locklab_history::{Access, ClockKind, Deadline, Event, Failpoint, Name, Op, Outcome, Record};
 use locklab_shim::Readings;
 use locklab_values::units::ns_from_fractional_ms;
 use locklab_vecmap::{VecMap, VecSet};
@@ -93,6 +93,37 @@ pub(crate) fn assign_grants(records: &mut [Record], grants: &[Granted]) {
             let before = granted.partition_point(|granted| granted.at_ns <= at_ns);
             let last = granted[..before].last();
             *grant = last.map_or(0, |last| if last.is_exact { last.number } else { 0 });
+        }
+    }
+}
+
+/// A write under a later grant than the client's last read is not computed from that, as far as anybody knows: it
+/// overwrites nothing unseen, like a write without a read before it.
+pub(crate) fn forget_reads_of_earlier_grants(records: &mut [Record]) {
+    let mut current = 0;
+    let mut read_under: VecMap<Name, u32> = VecMap::new();
+    for record in records {
+        let Event::Access {
+            client,
+            grant,
+            access,
+            accepted: true,
+            ..
+        } = &mut record.event
+        else {
+            continue;
+        };
+        match access {
+            Access::Read { .. } => {
+                read_under.insert(client.clone(), *grant);
+            }
+            Access::Write { based_on, version } => {
+                let read = read_under.get(client).copied().unwrap_or(0);
+                if read != 0 && *grant > read {
+                    *based_on = current;
+                }
+                current = *version;
+            }
         }
     }
 }

@@ -65,6 +65,9 @@ impl Testbed<'_> {
         records.extend(converted.records);
         records.sort_by_key(|record| record.at_ns);
         records::assign_grants(&mut records, &converted.grants);
+        if self.has_foreign_clients() {
+            records::forget_reads_of_earlier_grants(&mut records);
+        }
         let notes = [std::mem::take(&mut self.notes), converted.notes].concat();
         records.retain(|record| record.at_ns >= origin_ns);
         for record in &mut records {

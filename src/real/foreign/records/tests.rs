@@ -294,3 +294,49 @@ fn an_access_is_under_the_last_grant_if_its_time_is_known() {
     });
     assert_eq!(grants, [0, 1, 2, 0]);
 }
+
+/// c1 reads under its first grant, c2 writes, and c1 writes under its second grant: from a read of its own, from none, or
+/// where it is not known under which grant it read.
+#[test]
+fn a_read_of_an_earlier_grant_is_not_what_a_write_is_computed_from() {
+    let access = |client: &str, grant, access| Record {
+        at_ns: 0,
+        host: "resource".into(),
+        wall_ns: 0,
+        mono_ns: 0,
+        event: Event::Access {
+            client: client.into(),
+            grant,
+            access,
+            token: None,
+            accepted: true,
+        },
+    };
+    let based_on = |read_under, written_under| {
+        let (based_on, version) = (0, 1);
+        let mut records = [
+            access("c1", read_under, Access::Read { version: 0 }),
+            access("c2", 1, Access::Write { based_on, version }),
+            access(
+                "c1",
+                written_under,
+                Access::Write {
+                    based_on,
+                    version: 2,
+                },
+            ),
+        ];
+        forget_reads_of_earlier_grants(&mut records);
+        match records[2].event {
+            Event::Access {
+                access: Access::Write { based_on, .. },
+                ..
+            } => based_on,
+            _ => unreachable!("it is a write"),
+        }
+    };
+    assert_eq!(based_on(1, 2), 1);
+    for known_to_overwrite in [(1, 1), (0, 2), (1, 0)] {
+        assert_eq!(based_on(known_to_overwrite.0, known_to_overwrite.1), 0);
+    }
+}
