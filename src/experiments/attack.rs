@@ -11,6 +11,8 @@ use locklab_real::Program;
 #[cfg(target_os = "linux")]
 use locklab_real::why_untranslated;
 
+pub(crate) mod excuse;
+
 use super::scenarios::{Scenarios, blame};
 use super::unshown::is_set;
 

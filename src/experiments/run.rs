@@ -6,6 +6,7 @@ use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::attack::excuse::excuse;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
 use super::pictures::{self, Evidence};
@@ -15,7 +16,7 @@ use super::section::{Form, Section};
 use super::work::{Made, Work};
 use super::{Exit, Experiment, Program, Session, Store, again, data, describe, layout, unshown};
 use locklab_check::{Property, Verdict};
-use locklab_evidence::Judgement;
+use locklab_evidence::{Finding, Judgement};
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Clients, Programs, RealRedis};
@@ -28,6 +29,7 @@ use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare};
 use locklab_runner::simulate::Keep;
+use locklab_values::count::times;
 use locklab_values::units::NS_PER_MS;
 use locklab_values::untrusted;
 
@@ -86,6 +88,12 @@ pub struct Runs {
     /// How programs of others reacted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reactions: Option<ReactionCounts>,
+    /// Why no lock could have prevented violations by programs of others, and in how many runs.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    excused: VecMap<String, VecMap<Property, u64>>,
+    /// The first seeds with a violation that such a program's lock should have prevented.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    blamed: VecMap<Property, u64>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     recordings: VecMap<u64, String>,
     /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
@@ -102,6 +110,15 @@ impl Part for Runs {
         if let Some(reactions) = other.reactions {
             self.reactions.get_or_insert_default().merge(reactions);
         }
+        for (why, excused) in other.excused {
+            let all = self.excused.entry(why).or_default();
+            for (property, runs) in excused {
+                *all.entry(property).or_default() += runs;
+            }
+        }
+        for (property, seed) in other.blamed {
+            self.blame(property, seed);
+        }
         self.recordings.extend(other.recordings);
         self.again.extend(other.again);
     }
@@ -110,6 +127,35 @@ impl Part for Runs {
     fn why_not(&self, runs: u64) -> Option<String> {
         let counted = self.cell.writes.runs.min(runs);
         self.cell.why_not(counted)
+    }
+}
+
+impl Runs {
+    /// A lock should have prevented a violation in the run with this seed.
+    fn blame(&mut self, property: Property, seed: u64) {
+        let first = self.blamed.entry(property).or_insert(seed);
+        *first = seed.min(*first);
+    }
+
+    /// Sorts the violations of a program of somebody else.
+    fn sort(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
+        for (property, verdict) in &run.verdicts {
+            let Verdict::Violated(violation) = verdict else {
+                continue;
+            };
+            match excuse(*property, violation, run, scenario) {
+                Some(why) => {
+                    let excused = self.excused.entry(why.to_string()).or_default();
+                    *excused.entry(*property).or_default() += 1;
+                }
+                None => self.blame(*property, seed),
+            }
+        }
+    }
+
+    /// Whether each violation of a property is excused.
+    fn excuses(&self, property: Property) -> bool {
+        !self.blamed.contains_key(&property)
     }
 }
 
@@ -203,6 +249,14 @@ impl Experiment for Run {
             let mut comparisons = compare(scenario, &result.cell);
             if self.clients != Clients::Own {
                 comparisons.retain(is_told);
+                let sets = &self.scenarios.sets;
+                let is_excused = |it: &&mut Comparison| {
+                    let is_fact = it.observed == Finding::Violated && result.excuses(it.property);
+                    is_fact && !unshown::is_set(it.property, sets)
+                };
+                for comparison in comparisons.iter_mut().filter(is_excused) {
+                    (comparison.predicted, comparison.judgement) = (None, Judgement::Unpredicted);
+                }
             }
             let evidence = self.gather(scenario, place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
@@ -212,6 +266,9 @@ impl Experiment for Run {
             }
             if !result.notes.is_empty() {
                 found["notes"] = json!(result.notes);
+            }
+            if !result.excused.is_empty() {
+                found["excused"] = json!(result.excused);
             }
             results.push(found);
             let program = &session.program;
@@ -317,6 +374,16 @@ impl Run {
         for note in &runs.notes {
             lines.push(layout::fold(&format!("  note: {}", untrusted::line(note))));
         }
+        for (why, excused) in &runs.excused {
+            let properties: Vec<&str> = excused.keys().map(|it| it.name()).collect();
+            let most = excused.values().max().copied().unwrap_or_default();
+            let line = format!(
+                "  no fault of the lock's, {}: {}: {why}",
+                times(most),
+                properties.join(", ")
+            );
+            lines.push(layout::fold(&line));
+        }
         // An override asks another question, and a campaign has no steps of its own.
         let is_as_written = scenario.overrides.is_empty() && scenario.campaign.is_none();
         if matches!(self.on, On::World) && is_as_written && scenario.relies_on_tokens() {
@@ -369,6 +436,9 @@ impl Run {
             let note = format!("belief, with seed {seed}, is inconclusive: {why}");
             runs.notes.insert(note);
         }
+        if self.clients != Clients::Own {
+            runs.sort(&scenario, seed, &run);
+        }
         let is_unshown = run.unshown.contains_key(&Property::Resource);
         runs.unshowable += u64::from(is_unshown && !is_full);
         runs.cell.add(seed, &run.judged());
@@ -380,13 +450,10 @@ impl Run {
         if self.detail == Detail::Runs {
             runs.cell.keep(seed, &run.judged());
         }
-        if is_first
-            || runs
-                .cell
-                .shortest
-                .values()
-                .any(|shortest| shortest.seed == seed)
-        {
+        let mut shortest = runs.cell.shortest.values();
+        let is_shown = shortest.any(|shortest| shortest.seed == seed)
+            || runs.blamed.values().any(|blamed| *blamed == seed);
+        if is_first || is_shown {
             let again = again::restated(&scenario, seed, &run, &moments);
             runs.again.extend(again.map(|text| (seed, text)));
             let run = judged::recording(&scenario, seed, run, backend.environment());
@@ -447,7 +514,7 @@ impl Run {
         for comparison in comparisons {
             let property = comparison.property;
             let seed = match (cell.shortest.get(&property), comparison.judgement) {
-                (Some(shortest), _) => shortest.seed,
+                (Some(shortest), _) => *runs.blamed.get(&property).unwrap_or(&shortest.seed),
                 (None, Judgement::Inconclusive) => first,
                 (None, _) => continue,
             };

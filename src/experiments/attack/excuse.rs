@@ -1,0 +1,427 @@
+//! Violations that no lock of this kind could have prevented.
+//!
+//! A lock with a lease promises nothing beyond its assumptions: that the clocks of servers and of its holder run at the
+//! same rate, that servers remember what they granted, that replicas have what their master had. And whoever stands
+//! still past its lease may write afterwards: only the resource can refuse that, by a fencing token. What an attack
+//! shows after such a fault is a fact about locks, and no fault of the program's.
+
+use std::fmt;
+
+use locklab_check::{Property, Verdict, Violation};
+use locklab_history::timeline::{Grant, Timeline};
+use locklab_history::{
+    Access, Event, FaultKind, FaultyLinks, Name, Phase, Point, RESOURCE, Record, Role, Span,
+};
+use locklab_model::scenario::{Persistence, Scenario};
+use locklab_model::workload::Fencing;
+use locklab_runner::judged::JudgedRun;
+use locklab_values::units::ns_from_ms;
+
+/// Why no lock of this kind could have prevented a violation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Excuse {
+    /// The clock of a server was set, or ran wrong, while the lock was held.
+    ServerClock,
+    /// The clock of a holder ran wrong.
+    HolderClock,
+    /// The machine of a holder was suspended.
+    HolderSuspended,
+    /// A server lost what it held.
+    MemoryLost,
+    /// A replica became the master.
+    FailedOver,
+    /// The writer stood still.
+    WriterStopped,
+    /// The write was late.
+    WriteDelayed,
+}
+
+impl fmt::Display for Excuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Excuse::ServerClock => {
+                "the clock of a server was set or ran wrong, and no lock with a lease survives that"
+            }
+            Excuse::HolderClock => {
+                "the clock of a holder ran wrong, and no lock with a lease survives that"
+            }
+            Excuse::HolderSuspended => {
+                "the machine of a holder was suspended, so that its monotonic clock stood still, and no lock with a \
+                 lease by that clock survives that"
+            }
+            Excuse::MemoryLost => {
+                "a server lost what it held, and no lock on it survives that"
+            }
+            Excuse::FailedOver => {
+                "a replica became the master, which need not have what its master had"
+            }
+            Excuse::WriterStopped => {
+                "the writer stood still past its lease, and only fencing tokens keep it from writing then"
+            }
+            Excuse::WriteDelayed => {
+                "the write came late, after its lease, and only fencing tokens keep it out then"
+            }
+        })
+    }
+}
+
+/// Why nobody could have prevented this violation in a run of `scenario`; `None` if the lock should have.
+pub(crate) fn excuse(
+    property: Property,
+    violation: &Violation,
+    run: &JudgedRun,
+    scenario: &Scenario,
+) -> Option<Excuse> {
+    let timeline = &Timeline::of(&run.history);
+    let faults = &faults(timeline);
+    let case = Case {
+        violation,
+        run,
+        scenario,
+        timeline,
+        faults,
+    };
+    match property {
+        Property::Lease => case.servers().or_else(|| case.holders()),
+        Property::Progress | Property::TokenRegression => case.forgets(0),
+        Property::StaleWrite | Property::LostUpdate => {
+            let of_the_lock = case.servers().or_else(|| case.holders());
+            of_the_lock.or_else(|| case.writer())
+        }
+        // It is violated where the first of its parts is.
+        Property::Resource => {
+            let at_once = |part: &Property| match run.verdicts.get(part) {
+                Some(Verdict::Violated(part)) => part.at_ns == violation.at_ns,
+                _ => false,
+            };
+            let part = Property::PARTS_OF_RESOURCE.into_iter().find(at_once)?;
+            excuse(part, violation, run, scenario)
+        }
+        _ => None,
+    }
+}
+
+/// A fault of a host while it lasts.
+struct Struck<'h> {
+    host: &'h Name,
+    kind: FaultKind,
+    /// The links, if it is a fault of links.
+    crosses: Option<&'h FaultyLinks>,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+/// All faults that took effect.
+fn faults<'h>(timeline: &Timeline<'h>) -> Vec<Struck<'h>> {
+    let records = timeline.all_records();
+    let mut struck = Vec::new();
+    for (place, record) in records.iter().enumerate() {
+        let Event::Fault {
+            fault,
+            kind,
+            phase: Phase::Begins,
+            links,
+        } = &record.event
+        else {
+            continue;
+        };
+        let ends = |later: &&Record| {
+            matches!(&later.event, Event::Fault { fault: other, phase: Phase::Ends, .. }
+                if other == fault && later.host == record.host)
+        };
+        let end = records[place..].iter().find(ends);
+        let is_momentary = kind.span() == Span::Momentary;
+        struck.push(Struck {
+            host: &record.host,
+            kind: *kind,
+            crosses: links.as_ref(),
+            from_ns: record.at_ns,
+            to_ns: match is_momentary {
+                true => record.at_ns,
+                false => end.map_or(u64::MAX, |end| end.at_ns),
+            },
+        });
+    }
+    struck
+}
+
+/// A violation, and what happened before it.
+struct Case<'a> {
+    violation: &'a Violation,
+    run: &'a JudgedRun,
+    scenario: &'a Scenario,
+    timeline: &'a Timeline<'a>,
+    faults: &'a [Struck<'a>],
+}
+
+impl Case<'_> {
+    /// The last grant of a client before the violation.
+    fn grant(&self, client: &Name) -> Option<&Grant<'_>> {
+        let mut grants = self.timeline.grants.iter().rev();
+        grants.find(|it| it.client == client && it.begins_ns <= self.violation.at_ns)
+    }
+
+    /// When the first of the grants began that the violation is about.
+    fn begins_ns(&self) -> u64 {
+        let grants = self
+            .violation
+            .clients
+            .iter()
+            .filter_map(|it| self.grant(it));
+        let asked_ns = |grant: &Grant<'_>| {
+            let asked = grant
+                .asked
+                .map(|asked| self.timeline.all_records()[asked].at_ns);
+            asked.unwrap_or(grant.begins_ns)
+        };
+        grants.map(asked_ns).min().unwrap_or(0)
+    }
+
+    /// Whether such a fault struck from this time on, before the violation.
+    fn has(&self, from_ns: u64, is: impl Fn(&Struck<'_>) -> bool) -> bool {
+        let before = self
+            .faults
+            .iter()
+            .filter(|it| it.from_ns <= self.violation.at_ns && from_ns <= it.to_ns);
+        { before }.any(is)
+    }
+
+    fn servers(&self) -> Option<Excuse> {
+        let from_ns = self.begins_ns();
+        let is_clock =
+            |it: &Struck<'_>| matches!(it.kind, FaultKind::ClockStep | FaultKind::ClockRate);
+        match self.has(from_ns, |it| is_clock(it) && self.is_server(it.host)) {
+            true => Some(Excuse::ServerClock),
+            false => self.forgets(from_ns),
+        }
+    }
+
+    /// Whether a server forgot something from this time on.
+    fn forgets(&self, from_ns: u64) -> Option<Excuse> {
+        let is_lost = |kind: FaultKind| match self.scenario.node.persistence {
+            Persistence::AofAlways => false,
+            Persistence::AofEverysec | Persistence::AofNo => kind == FaultKind::Crash,
+            Persistence::None | Persistence::Snapshot => kind.ends_process(),
+        };
+        if self.has(from_ns, |it| is_lost(it.kind) && self.is_server(it.host)) {
+            return Some(Excuse::MemoryLost);
+        }
+        let switches = |record: &Record| {
+            let is_switch = matches!(&record.event,
+                Event::Reached { point: Point::Notice(notice) } if &**notice == "+switch-master");
+            is_switch && (from_ns..=self.violation.at_ns).contains(&record.at_ns)
+        };
+        let is_failover = self.has(from_ns, |it| it.kind == FaultKind::Failover)
+            || self.timeline.all_records().iter().any(switches);
+        is_failover.then_some(Excuse::FailedOver)
+    }
+
+    fn holders(&self) -> Option<Excuse> {
+        let from_ns = self.begins_ns();
+        let is_one = |it: &Struck<'_>| self.violation.clients.contains(it.host);
+        // One that is set does not move the monotonic clock, by which a lease is to be measured.
+        if self.has(from_ns, |it| it.kind == FaultKind::ClockRate && is_one(it)) {
+            return Some(Excuse::HolderClock);
+        }
+        let is_suspended = self.has(from_ns, |it| it.kind == FaultKind::Suspend && is_one(it));
+        is_suspended.then_some(Excuse::HolderSuspended)
+    }
+
+    /// The writer was kept from writing until its lease was over. Where the resource compares tokens, and it had one,
+    /// that is no excuse.
+    fn writer(&self) -> Option<Excuse> {
+        let at_ns = self.violation.at_ns;
+        let write = |record: &&Record| {
+            let is_write = matches!(
+                record.event,
+                Event::Access {
+                    access: Access::Write { .. },
+                    ..
+                }
+            );
+            record.at_ns == at_ns && is_write
+        };
+        let records = self.timeline.all_records();
+        let Event::Access { client, token, .. } = &records.iter().find(write)?.event else {
+            return None;
+        };
+        if token.is_some() && self.scenario.resource.fencing != Fencing::None {
+            return None;
+        }
+        let lease_ns = self
+            .run
+            .lease_ns
+            .or(self.scenario.lock.facts().lease_ms.map(ns_from_ms))?;
+        let grant = self.grant(client);
+        let from_ns = grant.map_or(0, |grant| grant.begins_ns);
+        let lasts = |it: &Struck<'_>| it.to_ns.min(at_ns).saturating_sub(it.from_ns.max(from_ns));
+        // Of a program that does not tell its grants nothing but the standstill is known.
+        let is_over = |it: &Struck<'_>| match grant {
+            Some(grant) => {
+                grant
+                    .lapses_ns
+                    .min(grant.begins_ns.saturating_add(lease_ns))
+                    <= at_ns
+            }
+            None => lasts(it) >= lease_ns,
+        };
+        if self.has(from_ns, |it| {
+            it.kind.stands_still() && it.host == client && is_over(it)
+        }) {
+            return Some(Excuse::WriterStopped);
+        }
+        let delays = |it: &Struck<'_>| {
+            it.crosses.is_some_and(|links| {
+                let side = |side: &[Name], name: &str| side.iter().any(|it| **it == *name);
+                side(&links.from, client) && side(&links.to, RESOURCE)
+                    || links.both_ways && side(&links.to, client) && side(&links.from, RESOURCE)
+            })
+        };
+        let is_late = self.has(from_ns, |it| delays(it) && is_over(it));
+        is_late.then_some(Excuse::WriteDelayed)
+    }
+
+    fn is_server(&self, host: &Name) -> bool {
+        matches!(
+            self.scenario.topology.role(host),
+            Some(Role::Node | Role::Replica { .. })
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_check::history_builder::{HistoryBuilder, MS};
+    use locklab_history::{ClockKind, PacketFault, Schedule};
+    use locklab_model::scenario::parse;
+    use locklab_runner::run::Run;
+
+    /// The excuse for a property that such a history violates.
+    fn excused(property: Property, history: HistoryBuilder, extra: &str) -> Option<Excuse> {
+        let text = format!(
+            "title = \"a program\"\nhorizon_ms = 5000\ntopology = {{ nodes = 1, clients = 2 }}\n\
+             lock.name = \"set-nx-px\"\nlock.ttl_ms = 1000\n{extra}"
+        );
+        let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
+        let run = Run {
+            history: history.ends(3000).history(),
+            ..Run::default()
+        };
+        let run = JudgedRun::of(run, Schedule::default(), &scenario);
+        let Verdict::Violated(violation) = &run.verdicts[&property] else {
+            panic!("{property}: {:?}", run.verdicts[&property]);
+        };
+        excuse(property, violation, &run, &scenario)
+    }
+
+    fn granted(history: HistoryBuilder, ms: u64, client: &'static str) -> HistoryBuilder {
+        let history = history.tries(ms - 5, client).granted(ms, client);
+        history.holds_for(ms, client, ClockKind::Monotonic, 1000)
+    }
+
+    /// c1 is granted the lock, this happens, and c2 is granted it within c1's lease.
+    fn overlap(happens: impl Fn(HistoryBuilder) -> HistoryBuilder, extra: &str) -> Option<Excuse> {
+        let before = granted(HistoryBuilder::default().tries(1, "n1"), 100, "c1");
+        excused(Property::Lease, granted(happens(before), 900, "c2"), extra)
+    }
+
+    #[test]
+    fn a_lease_does_not_survive_what_its_servers_or_its_holder_suffer() {
+        assert_eq!(overlap(|history| history, ""), None);
+        let step = |history: HistoryBuilder| history.steps(300, "n1", 2000);
+        assert_eq!(overlap(step, ""), Some(Excuse::ServerClock));
+        let of_client = |history: HistoryBuilder| history.steps(300, "c1", 2000);
+        assert_eq!(overlap(of_client, ""), None);
+        let slow = |history: HistoryBuilder| history.drifts(300, "c1", -300_000);
+        assert_eq!(overlap(slow, ""), Some(Excuse::HolderClock));
+        let suspend = |history: HistoryBuilder| history.suspends(300, "c1").resumes(800, "c1");
+        assert_eq!(overlap(suspend, ""), Some(Excuse::HolderSuspended));
+        let failover = |history: HistoryBuilder| history.fault_begins(300, "n1", "failover");
+        assert_eq!(overlap(failover, ""), Some(Excuse::FailedOver));
+        let pause = |history: HistoryBuilder| {
+            history
+                .fault_begins(300, "c1", "pause")
+                .fault_ends(800, "c1", "pause")
+        };
+        assert_eq!(overlap(pause, ""), None);
+    }
+
+    #[test]
+    fn what_a_server_keeps_it_does_not_forget() {
+        let fault = |kind: &'static str| {
+            move |history: HistoryBuilder| {
+                history
+                    .fault_begins(300, "n1", kind)
+                    .fault_ends(400, "n1", kind)
+            }
+        };
+        for (kept, kill, crash) in [
+            ("none", true, true),
+            ("aof-everysec", false, true),
+            ("aof-always", false, false),
+        ] {
+            let kept = format!("node.persistence = \"{kept}\"");
+            let lost = |is_lost: bool| is_lost.then_some(Excuse::MemoryLost);
+            assert_eq!(overlap(fault("kill"), &kept), lost(kill), "{kept}");
+            assert_eq!(overlap(fault("crash"), &kept), lost(crash), "{kept}");
+        }
+    }
+
+    #[test]
+    fn a_fault_before_the_grant_excuses_nothing() {
+        let before = HistoryBuilder::default().steps(10, "n1", 2000);
+        let history = granted(granted(before, 100, "c1"), 900, "c2");
+        assert_eq!(excused(Property::Lease, history, ""), None);
+    }
+
+    /// c1 reads, this happens, c2 is granted the lock after c1's lease and writes, and so does c1.
+    fn late_write(
+        happens: impl Fn(HistoryBuilder) -> HistoryBuilder,
+        ends: impl Fn(HistoryBuilder) -> HistoryBuilder,
+    ) -> Option<Excuse> {
+        let before = granted(HistoryBuilder::default(), 100, "c1").reads(110, "c1", 0);
+        let taken = granted(happens(before), 1200, "c2").reads(1210, "c2", 0);
+        let written = ends(taken.writes(1220, "c2", 0)).writes(1600, "c1", 0);
+        excused(Property::Resource, written, "")
+    }
+
+    #[test]
+    fn who_stood_still_past_its_lease_may_write_and_who_did_not_may_not() {
+        let nothing = |history: HistoryBuilder| history;
+        assert_eq!(late_write(nothing, nothing), None);
+        let pauses = |history: HistoryBuilder| history.fault_begins(200, "c1", "pause");
+        let resumes = |history: HistoryBuilder| history.fault_ends(1590, "c1", "pause");
+        assert_eq!(late_write(pauses, resumes), Some(Excuse::WriterStopped));
+        let sides = ["c1", RESOURCE];
+        let slow = PacketFault::Slow {
+            extra_ns: 1000 * MS,
+        };
+        let slows = |history: HistoryBuilder| history.links_fail(200, "slow", sides, slow);
+        assert_eq!(late_write(slows, nothing), Some(Excuse::WriteDelayed));
+        let other = |history: HistoryBuilder| history.fault_begins(200, "c2", "pause");
+        assert_eq!(late_write(other, nothing), None);
+    }
+
+    #[test]
+    fn a_token_that_the_resource_compares_leaves_no_excuse() {
+        let history = |token| {
+            let before = HistoryBuilder::default().tries(95, "c1");
+            let before = match token {
+                Some(token) => before.granted_with_token(100, "c1", token),
+                None => before.granted(100, "c1"),
+            };
+            let paused = before.reads(110, "c1", 0).fault_begins(200, "c1", "pause");
+            let taken = granted(paused, 1200, "c2").reads(1210, "c2", 0);
+            taken
+                .writes(1220, "c2", 0)
+                .fault_ends(1590, "c1", "pause")
+                .writes(1600, "c1", 0)
+        };
+        let fencing = "lock.fencing_token = true\nresource.fencing = \"writes\"";
+        let of = |token, extra| excused(Property::LostUpdate, history(token), extra);
+        assert_eq!(of(Some(1), fencing), None);
+        assert_eq!(of(Some(1), ""), Some(Excuse::WriterStopped));
+        assert_eq!(of(None, fencing), Some(Excuse::WriterStopped));
+    }
+}
