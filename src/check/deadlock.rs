@@ -268,7 +268,7 @@ impl<'h> RequestTracker<'h> {
                 phase: Phase::Begins,
                 links,
             } => {
-                self.begin(fault, host, kind_of(*kind, links.as_ref()), record);
+                self.begin(fault, host, kind_of(*kind, links.as_deref()), record);
                 if kind.span() == Span::Momentary {
                     self.end(fault, host, now_ns);
                 }

@@ -239,7 +239,7 @@ impl<'t, 'h> Pass<'t, 'h> {
                 kind,
                 phase: Phase::Begins,
                 links,
-            } => self.begin(index, host, (fault, *kind, links.as_ref()), record),
+            } => self.begin(index, host, (fault, *kind, links.as_deref()), record),
             Event::Fault {
                 fault,
                 phase: Phase::Ends,

@@ -347,7 +347,7 @@ impl HistoryBuilder {
                 fault: name.into(),
                 kind,
                 phase,
-                links: Some(links.clone()),
+                links: Some(Box::new(links.clone())),
             };
             self = self.record(ms, host, event);
         }

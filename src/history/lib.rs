@@ -51,6 +51,9 @@ pub struct Record {
     pub event: Event,
 }
 
+/// A foreign history of a million events becomes half as many records again, which are in memory at once.
+const _: () = assert!(size_of::<Record>() <= 104);
+
 /// The content of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -142,7 +145,7 @@ pub enum Event {
         /// The affected links and the effect on their packets; `None` if the fault affects the host
         /// itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        links: Option<FaultyLinks>,
+        links: Option<Box<FaultyLinks>>,
     },
     /// The run is over. Each client's host has one, with its clock readings.
     RunEnds,

@@ -24,7 +24,7 @@ pub struct Timeline<'h> {
     pub told: Told,
     records: &'h [Record],
     /// Per record, the number of its host.
-    host_of: Vec<usize>,
+    host_of: Vec<u32>,
     numbers: VecMap<&'h str, usize>,
     /// Per host, the numbers of its grants and their indices in `grants`, in that order.
     grants_of: Vec<Vec<(u32, usize)>>,
@@ -95,7 +95,7 @@ impl<'h> Timeline<'h> {
     /// The records in order: index, number of the host, record.
     pub fn records(&self) -> impl Iterator<Item = (usize, usize, &'h Record)> {
         let numbered = self.host_of.iter().zip(self.records).enumerate();
-        numbered.map(|(index, (&host, record))| (index, host, record))
+        numbered.map(|(index, (&host, record))| (index, host as usize, record))
     }
 
     /// All records in order.
@@ -223,7 +223,7 @@ impl<'h> Builder<'h> {
 
     fn take(&mut self, index: usize, record: &'h Record) {
         let host = self.number(&record.host);
-        self.timeline.host_of.push(host);
+        self.timeline.host_of.push(host as u32);
         self.pass_deadlines(host, record);
 
         let state = &mut self.states[host];

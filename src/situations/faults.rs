@@ -36,7 +36,7 @@ impl<'a> Faults<'a> {
                     periods.push(Period {
                         host: &record.host,
                         kind: *kind,
-                        links: links.as_ref(),
+                        links: links.as_deref(),
                         from_ns: record.at_ns,
                         until_ns: u64::MAX,
                     });

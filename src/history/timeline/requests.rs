@@ -5,11 +5,11 @@ use crate::Outcome;
 
 /// Per record, whether it is a failed attempt after which its client goes on requesting the lock. `host_of`
 /// gives the number of each record's host.
-pub(super) fn asks_again(records: &[Record], host_of: &[usize], hosts: usize) -> Vec<bool> {
+pub(super) fn asks_again(records: &[Record], host_of: &[u32], hosts: usize) -> Vec<bool> {
     let mut again = vec![false; records.len()];
     let mut will_ask = vec![false; hosts];
     for (index, record) in records.iter().enumerate().rev() {
-        let host = host_of[index];
+        let host = host_of[index] as usize;
         match &record.event {
             Event::Invoke {
                 op: Op::Acquire, ..

@@ -148,7 +148,7 @@ impl Traffic {
                 fault,
                 kind,
                 phase,
-                links,
+                links: links.map(Box::new),
             },
         });
     }

@@ -58,7 +58,7 @@ pub fn faults(history: &History) -> Vec<FaultSpan<'_>> {
                 until_ns: until_ns.max(record.at_ns),
                 family: kind.family(),
                 label: format!("{name} {amount}").trim_end().to_owned(),
-                links: links.as_ref(),
+                links: links.as_deref(),
             })
         }
         _ => None,

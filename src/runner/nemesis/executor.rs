@@ -233,7 +233,7 @@ impl Executor {
             fault: fault.name.clone(),
             kind: fault.kind(),
             phase,
-            links: fault.faulty_links(),
+            links: fault.faulty_links().map(Box::new),
         }
     }
 }

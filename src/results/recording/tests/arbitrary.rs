@@ -250,7 +250,7 @@ fn events() -> impl Strategy<Value = Event> {
             names(),
             prop::sample::select(FaultKind::ALL),
             phases,
-            option::of(faulty_links())
+            option::of(faulty_links().prop_map(Box::new))
         )
             .prop_map(|(fault, kind, phase, links)| Event::Fault {
                 fault,
