@@ -97,8 +97,7 @@ pub(super) fn judge(options: &Options) -> anyhow::Result<Exit> {
             First::Value => Pairs::Value,
         }),
     };
-    let input = Input::read(&file, &name, &given)?;
-    drop(file);
+    let input = Input::read(file, &name, &given)?;
     if let Some(Format::Edn) = options.format {
         output::print_exactly(&jepsen::write(&input.into_log(options.model)))?;
         return Ok(Exit::AsPredicted);

@@ -13,6 +13,9 @@ use crate::history::{Clock, Deadline, LockHistory, Shown};
 use crate::models::ModelName;
 use crate::raw::{Bad, F, Header, RawEvent, Type};
 
+/// The bytes of a short event: `{:process 0 :type :ok :f :lost}`.
+const SHORTEST: usize = 32;
+
 /// Collects the lines of a history.
 pub(crate) struct Builder {
     header: Header,
@@ -89,12 +92,14 @@ impl Numbered {
 }
 
 impl Builder {
-    pub(crate) fn new(header: Header) -> Builder {
+    /// Has room for all events of a file of so many bytes: a list that grows is there twice while it is moved, and room
+    /// that is not used takes no memory.
+    pub(crate) fn new(header: Header, bytes: usize) -> Builder {
         Builder {
             header,
             names: Numbered::default(),
             keys: Numbered::default(),
-            lines: Vec::new(),
+            lines: Vec::with_capacity(bytes / SHORTEST),
             clocks: Vec::new(),
             skipped: 0,
             notes: Vec::new(),
@@ -195,7 +200,7 @@ impl Builder {
     /// Pairs calls with returns.
     pub(crate) fn finish(mut self) -> Result<LockHistory, Bad> {
         let told = self.set_times();
-        let mut pairing = Pairing::new(self.names.names, self.keys);
+        let mut pairing = Pairing::new(self.names.names, self.keys, self.lines.len());
         for line in &self.lines {
             pairing.take(line)?;
         }

@@ -2,19 +2,19 @@
 
 use locklab_history::timeline::reached;
 
-use crate::history::{Call, Clock, Deadline, KeyHistory, Outcome, Point, What};
+use crate::history::{Call, Clock, Deadline, KeyHistory, Outcome, Point, Shown, What};
 use crate::models::Act;
 
 /// Per point, what the holder's wall clock and its monotonic clock show. A clock that no deadline of
 /// the holder is on shows true time. A line without a reading has the last one and the time since.
-pub(crate) fn readings(key: &KeyHistory) -> Vec<(u64, u64)> {
+pub(crate) fn readings(key: &KeyHistory) -> impl Iterator<Item = (u64, u64)> {
     let holders = key
         .points
         .iter()
         .map(|point| point.holder as usize + 1)
         .max();
     let mut last: Vec<[Option<(u64, u64)>; 2]> = vec![[None; 2]; holders.unwrap_or(0)];
-    let mut shown = |point: &Point, place: usize, clock: Clock, told: Option<u64>| {
+    let mut shown = move |point: &Point, place: usize, clock: Clock, told: Option<u64>| {
         if !key.uses(point.holder, clock) {
             return point.at_ns;
         }
@@ -26,14 +26,14 @@ pub(crate) fn readings(key: &KeyHistory) -> Vec<(u64, u64)> {
             reading.saturating_add(point.at_ns - at_ns)
         })
     };
-    let points = key.points.iter();
-    points
-        .map(|point| {
-            let told = key.shown(point);
-            let wall_ns = shown(point, 0, Clock::Wall, told.wall_ns);
-            (wall_ns, shown(point, 1, Clock::Mono, told.mono_ns))
-        })
-        .collect()
+    let mut told = key.shown.iter().peekable();
+    let points = key.points.iter().enumerate();
+    points.map(move |(place, point)| {
+        let told = told.next_if(|(of, _)| **of == place);
+        let told = told.map_or_else(Shown::default, |(_, shown)| *shown);
+        let wall_ns = shown(point, 0, Clock::Wall, told.wall_ns);
+        (wall_ns, shown(point, 1, Clock::Mono, told.mono_ns))
+    })
 }
 
 /// Per call, the true time until which nobody else may be granted the lock by its grant or its extension, also one of
@@ -52,6 +52,7 @@ pub(crate) fn true_deadlines(key: &KeyHistory) -> Vec<Option<u64>> {
         state.pass(point, clocks, &mut ends);
         match point.what {
             What::Returned(index) => {
+                let index = index as usize;
                 let call = &key.calls[index];
                 match (call.act, call.outcome) {
                     (Act::Acquire | Act::Extend, Outcome::Ok) => {
@@ -69,6 +70,7 @@ pub(crate) fn true_deadlines(key: &KeyHistory) -> Vec<Option<u64>> {
             }
             // It may have taken effect at once, or at any later time.
             What::Invoked(index) => {
+                let index = index as usize;
                 let call = &key.calls[index];
                 if call.outcome == Outcome::Unknown
                     && call.act == Act::Extend

@@ -2,14 +2,18 @@
 //! begins. Strict: what it does not know is an error, not a guess. An array of JSON's objects is read as the same
 //! values, their names as keywords.
 
+use std::borrow::Cow;
+
 use locklab_bounds::{Bounds, Refused};
+
+use crate::raw::Bad;
 
 /// The bounds of a top-level value, and of what is discarded before it.
 const BOUNDS: Bounds = Bounds::EVENT;
 
 /// A value of EDN.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum Value<'t> {
     /// `nil`.
     Nil,
     /// `true` or `false`.
@@ -17,27 +21,27 @@ pub enum Value {
     /// A whole number.
     Integer(i64),
     /// A number with a fraction, as it is written.
-    Fraction(String),
+    Fraction(Cow<'t, str>),
     /// `"text"`.
-    Text(String),
+    Text(Cow<'t, str>),
     /// `:keyword`, without the colon.
-    Keyword(String),
+    Keyword(Cow<'t, str>),
     /// Any other word: a symbol, or a character (`\a`).
-    Symbol(String),
+    Symbol(Cow<'t, str>),
     /// A vector, a list or a set.
-    Sequence(Vec<Value>),
+    Sequence(Vec<Value<'t>>),
     /// A map, in the order of the file.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(Value<'t>, Value<'t>)>),
 }
 
-impl Value {
+impl<'t> Value<'t> {
     /// The value of a keyword in a map.
-    pub fn get(&self, keyword: &str) -> Option<&Value> {
+    pub fn get(&self, keyword: &str) -> Option<&Value<'t>> {
         Some(self.entry(keyword)?.1)
     }
 
     /// The same, with its place in the map.
-    pub fn entry(&self, keyword: &str) -> Option<(usize, &Value)> {
+    pub fn entry(&self, keyword: &str) -> Option<(usize, &Value<'t>)> {
         let Value::Map(entries) = self else {
             return None;
         };
@@ -49,22 +53,16 @@ impl Value {
     }
 }
 
-/// Why text is not EDN: the line, counted from 1, and the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EdnError {
-    /// The line.
-    pub line: u32,
-    /// The reason.
-    pub what: String,
-}
-
-/// The top-level values of a text, each with the line on which it begins. If the text is one vector or
-/// one list, its elements.
+/// Gives `take` the top-level values of a text one by one, each with the line on which it begins. If the text is one
+/// vector or one list, its elements. All values of a history at once would be ten times as large as its text.
 ///
 /// # Errors
 ///
-/// If it is not EDN, or exceeds the bounds of an event.
-pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
+/// If it is not EDN, or exceeds the bounds of an event, or `take` refuses a value.
+pub fn read<'t>(
+    text: &'t str,
+    mut take: impl FnMut(u32, Value<'t>) -> Result<(), Bad>,
+) -> Result<(), Bad> {
     let mut reader = Reader {
         rest: text,
         line: 1,
@@ -78,7 +76,6 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
         Some('(') => Some(')'),
         _ => None,
     };
-    let mut values = Vec::new();
     if is_one {
         reader.advance(1);
     }
@@ -86,12 +83,12 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
         reader.elements = 0;
         reader.skip(0)?;
         match reader.rest.chars().next() {
-            None if closing.is_none() => return Ok(values),
+            None if closing.is_none() => return Ok(()),
             Some(found) if Some(found) == closing => {
                 reader.advance(1);
                 reader.skip(0)?;
                 return match reader.rest.is_empty() {
-                    true => Ok(values),
+                    true => Ok(()),
                     false => Err(reader.error("there is text after the end of the history")),
                 };
             }
@@ -101,7 +98,7 @@ pub fn read(text: &str) -> Result<Vec<(u32, Value)>, EdnError> {
                 if start - reader.rest.len() > BOUNDS.bytes {
                     return Err(reader.refused(Refused::Large(BOUNDS.bytes)));
                 }
-                values.push((line, value));
+                take(line, value)?;
             }
         }
     }
@@ -131,7 +128,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Passes over blanks, commas, comments, and values behind `#_`.
-    fn skip(&mut self, depth: usize) -> Result<(), EdnError> {
+    fn skip(&mut self, depth: usize) -> Result<(), Bad> {
         self.bounded(depth)?;
         loop {
             let blank = |c: char| c.is_whitespace() || c == ',' || c == '\u{feff}';
@@ -151,7 +148,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Value, EdnError> {
+    fn value(&mut self, depth: usize) -> Result<Value<'t>, Bad> {
         self.bounded(depth)?;
         self.elements += 1;
         if self.elements > BOUNDS.elements {
@@ -177,7 +174,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn sequence(&mut self, closing: char, depth: usize) -> Result<Value, EdnError> {
+    fn sequence(&mut self, closing: char, depth: usize) -> Result<Value<'t>, Bad> {
         let line = self.line;
         self.advance(1);
         let mut values = Vec::new();
@@ -190,7 +187,7 @@ impl<'t> Reader<'t> {
             if self.rest.is_empty() {
                 let what =
                     format!("this has no end: `{closing}` is missing; is the file truncated?");
-                return Err(EdnError { line, what });
+                return Err(Bad::at(line, what));
             }
             let value = self.value(depth + 1)?;
             if self.is_json && closing == '}' && values.len() % 2 == 0 {
@@ -204,14 +201,13 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn map(&mut self, depth: usize) -> Result<Value, EdnError> {
+    fn map(&mut self, depth: usize) -> Result<Value<'t>, Bad> {
         let line = self.line;
         let Value::Sequence(values) = self.sequence('}', depth)? else {
             return Err(self.error("a map is expected"));
         };
         if values.len() % 2 == 1 {
-            let what = "a map has a key without a value".into();
-            return Err(EdnError { line, what });
+            return Err(Bad::at(line, "a map has a key without a value"));
         }
         let mut values = values.into_iter();
         let mut entries = Vec::with_capacity(values.len() / 2);
@@ -225,7 +221,7 @@ impl<'t> Reader<'t> {
     }
 
     /// `#{…}`, `#inst "…"`, `#jepsen.history.Op{…}`: the value without its tag.
-    fn tagged(&mut self, depth: usize) -> Result<Value, EdnError> {
+    fn tagged(&mut self, depth: usize) -> Result<Value<'t>, Bad> {
         self.advance(1);
         if self.rest.starts_with('{') {
             return self.sequence('}', depth);
@@ -239,45 +235,43 @@ impl<'t> Reader<'t> {
         self.value(depth + 1)
     }
 
-    fn text(&mut self) -> Result<Value, EdnError> {
+    fn text(&mut self) -> Result<Value<'t>, Bad> {
         let line = self.line;
         self.advance(1);
-        let mut text = String::new();
-        let mut chars = self.rest.char_indices();
-        while let Some((place, c)) = chars.next() {
-            match c {
-                '"' => {
-                    let passed = self.advance(place + 1);
-                    self.line += passed.matches('\n').count() as u32;
-                    return Ok(Value::Text(text));
-                }
-                '\\' => text.push(match chars.next().map(|(_, c)| c) {
-                    Some('n') => '\n',
-                    Some('t') => '\t',
-                    Some('r') => '\r',
-                    Some(c @ ('"' | '\\')) => c,
-                    Some('/') if self.is_json => '/',
-                    Some('u') => {
-                        let digits: String = chars.by_ref().take(4).map(|(_, c)| c).collect();
-                        let code = u32::from_str_radix(&digits, 16).ok();
-                        let what = "`\\u` in a text needs four hexadecimal digits".to_owned();
-                        code.and_then(char::from_u32)
-                            .ok_or(EdnError { line, what })?
-                    }
-                    _ => {
-                        let what =
-                            "unknown escape in a text; there are \\n \\t \\r \\\" \\\\ \\u".into();
-                        return Err(EdnError { line, what });
-                    }
-                }),
-                c => text.push(c),
+        let mut text = Cow::Borrowed("");
+        while let Some(plain) = self.rest.find(['"', '\\']) {
+            let plain = self.advance(plain);
+            self.line += plain.matches('\n').count() as u32;
+            text += plain;
+            let mut chars = self.rest.chars();
+            if chars.next() == Some('"') {
+                self.rest = chars.as_str();
+                return Ok(Value::Text(text));
             }
+            text.to_mut().push(match chars.next() {
+                Some('n') => '\n',
+                Some('t') => '\t',
+                Some('r') => '\r',
+                Some(c @ ('"' | '\\')) => c,
+                Some('/') if self.is_json => '/',
+                Some('u') => {
+                    let digits: String = chars.by_ref().take(4).collect();
+                    let code = u32::from_str_radix(&digits, 16).ok();
+                    let what = "`\\u` in a text needs four hexadecimal digits";
+                    code.and_then(char::from_u32).ok_or(Bad::at(line, what))?
+                }
+                _ => {
+                    let what = "unknown escape in a text; there are \\n \\t \\r \\\" \\\\ \\u";
+                    return Err(Bad::at(line, what));
+                }
+            });
+            self.rest = chars.as_str();
         }
-        let what = "this text has no end: `\"` is missing; is the file truncated?".into();
-        Err(EdnError { line, what })
+        let what = "this text has no end: `\"` is missing; is the file truncated?";
+        Err(Bad::at(line, what))
     }
 
-    fn word(&mut self) -> Result<Value, EdnError> {
+    fn word(&mut self) -> Result<Value<'t>, Bad> {
         let end = word_end(self.rest);
         if end == 0 {
             return Err(self.error("unexpected character"));
@@ -306,22 +300,19 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn bounded(&self, depth: usize) -> Result<(), EdnError> {
+    fn bounded(&self, depth: usize) -> Result<(), Bad> {
         match depth > BOUNDS.depth {
             true => Err(self.refused(Refused::Deep(BOUNDS.depth))),
             false => Ok(()),
         }
     }
 
-    fn refused(&self, refused: Refused) -> EdnError {
+    fn refused(&self, refused: Refused) -> Bad {
         self.error(&refused.to_string())
     }
 
-    fn error(&self, what: &str) -> EdnError {
-        EdnError {
-            line: self.line,
-            what: what.into(),
-        }
+    fn error(&self, what: &str) -> Bad {
+        Bad::at(self.line, what)
     }
 }
 
@@ -357,15 +348,24 @@ mod tests {
 
     use super::*;
 
-    fn one(text: &str) -> Value {
-        let mut values = read(text).unwrap();
+    fn all(text: &str) -> Result<Vec<(u32, Value<'_>)>, Bad> {
+        let mut values = Vec::new();
+        read(text, |line, value| {
+            values.push((line, value));
+            Ok(())
+        })?;
+        Ok(values)
+    }
+
+    fn one(text: &str) -> Value<'_> {
+        let mut values = all(text).unwrap();
         assert_eq!(values.len(), 1, "{text}");
         values.remove(0).1
     }
 
     #[test]
     fn every_form_of_the_format_is_read() {
-        let keyword = |name: &str| Value::Keyword(name.into());
+        let keyword = |name: &'static str| Value::Keyword(name.into());
         let check = |text: &str, expected: Value| {
             assert_eq!(
                 one(&format!("{{:x {text}}}")).get("x"),
@@ -397,9 +397,8 @@ mod tests {
 
     #[test]
     fn lines_are_counted_in_both_arrangements() {
-        let lines = |text: &str| -> Vec<u32> {
-            read(text).unwrap().iter().map(|(line, _)| *line).collect()
-        };
+        let lines =
+            |text: &str| -> Vec<u32> { all(text).unwrap().iter().map(|(line, _)| *line).collect() };
         assert_eq!(
             lines("{:a 1}\n{:a\n 2}\n\n{:a \"x\ny\"} {:a 4}"),
             [1, 2, 5, 6]
@@ -408,11 +407,21 @@ mod tests {
         assert_eq!(lines("#jepsen.history.Op{:a 1}\n(1)"), [1, 2]);
     }
 
+    /// Together they would take ten times the room of the text.
+    #[test]
+    fn a_value_is_taken_before_the_next_is_read() {
+        let refused = read("{:a 1}\n{:a 2}\n}", |line, _| match line {
+            1 => Ok(()),
+            _ => Err(Bad::at(line, "refused")),
+        });
+        assert_eq!(refused, Err(Bad::at(2, "refused")));
+    }
+
     #[test]
     fn what_is_no_edn_is_told_with_its_line() {
         let check = |text: &str, line: u32, what: &str| {
             let what = what.to_owned();
-            assert_eq!(read(text), Err(EdnError { line, what }), "{text}");
+            assert_eq!(all(text), Err(Bad { line, what }), "{text}");
         };
         check(
             "{:a 1}\n{:a",
@@ -442,13 +451,13 @@ mod tests {
     fn an_event_is_bounded() {
         for (name, bytes) in hostile::edn() {
             let text = String::from_utf8(bytes).expect("it is text");
-            let what = read(&text).expect_err(name).what;
+            let what = all(&text).expect_err(name).what;
             assert_eq!(what, "values are nested more than 64 deep", "{name}");
         }
         let elements = |most: usize| format!("{{:a [{}]}}", "1 ".repeat(most));
         let events = elements(BOUNDS.elements - 3).repeat(2);
-        assert_eq!(read(&events).map(|values| values.len()), Ok(2));
-        let what = |text: &str| read(text).expect_err("it is too much").what;
+        assert_eq!(all(&events).map(|values| values.len()), Ok(2));
+        let what = |text: &str| all(text).expect_err("it is too much").what;
         assert_eq!(
             what(&elements(BOUNDS.elements)),
             "more than 1048576 elements"
@@ -462,13 +471,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_survives_its_quotes(text in ".*") {
-            let map = one(&format!("{{:x {}}}", quoted(&text)));
-            prop_assert_eq!(map.get("x"), Some(&Value::Text(text)));
+            let written = format!("{{:x {}}}", quoted(&text));
+            let map = one(&written);
+            prop_assert_eq!(map.get("x"), Some(&Value::Text(text.into())));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in "[\\[\\](){}\"\\\\:;#_ a1.\n-]{0,40}") {
-            let _ = read(&text);
+            let _ = all(&text);
         }
     }
 }

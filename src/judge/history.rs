@@ -2,6 +2,7 @@
 //! time what else happened.
 
 use locklab_history::{Name, Told};
+use locklab_vecmap::VecMap;
 
 use crate::models::Act;
 use crate::raw::{Header, RawClock};
@@ -37,8 +38,8 @@ pub struct KeyHistory {
     pub points: Vec<Point>,
     /// The accesses, by their numbers.
     pub accesses: Vec<Access>,
-    /// Readings of clocks, by their numbers.
-    pub(crate) shown: Vec<Shown>,
+    /// What the holder's clocks showed at a point, by its place, where its line says so.
+    pub(crate) shown: VecMap<usize, Shown>,
     /// Why the order of accesses to the resource is unknown, if it is.
     pub accesses_doubt: Option<String>,
     /// Per holder: on which clocks its deadlines are.
@@ -54,23 +55,15 @@ impl KeyHistory {
 
     /// Adds what happened at an instant.
     pub(crate) fn push(&mut self, at_ns: u64, line: u32, holder: u32, shown: Shown, what: What) {
-        let has_shown = shown != Shown::default();
-        let number = has_shown.then_some(self.shown.len() as u32);
-        if has_shown {
-            self.shown.push(shown);
+        if shown != Shown::default() {
+            self.shown.insert(self.points.len(), shown);
         }
         self.points.push(Point {
             at_ns,
             line,
             holder,
-            shown: number,
             what,
         });
-    }
-
-    /// What the holder's clocks showed at a point, if its line says so.
-    pub fn shown(&self, point: &Point) -> Shown {
-        { point.shown }.map_or_else(Shown::default, |number| self.shown[number as usize])
     }
 
     /// Notes on which clocks the deadlines of each holder are.
@@ -153,11 +146,12 @@ pub struct Point {
     pub line: u32,
     /// The process's identity as a holder.
     pub holder: u32,
-    /// The number of the reading of its clocks: see [`KeyHistory::shown`].
-    pub(crate) shown: Option<u32>,
     /// What happened.
     pub what: What,
 }
+
+/// A history may have a million of them.
+const _: () = assert!(size_of::<Point>() <= 24);
 
 /// What the clocks of a holder showed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -172,15 +166,15 @@ pub struct Shown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// The call of this index was made.
-    Invoked(usize),
+    Invoked(u32),
     /// It returned.
-    Returned(usize),
+    Returned(u32),
     /// The holder knows that it holds nothing any more.
     Lost,
     /// Its clocks were read, and nothing else.
     Clocks,
     /// The resource served the access of this index.
-    Access(usize),
+    Access(u32),
 }
 
 /// An access to the resource that the lock protects.

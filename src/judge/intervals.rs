@@ -116,7 +116,7 @@ struct Pass<'k> {
     intervals: Intervals,
     resource: Name,
     holders: Vec<Holder>,
-    /// Per call of release: the grant that it ends.
+    /// Per call of release that has not returned: the grant that it ends.
     releases: VecMap<usize, u32>,
     /// Until when a release is under way that may release anybody's grant.
     loose_until_ns: Option<u64>,
@@ -179,10 +179,10 @@ impl<'k> Pass<'k> {
 
     fn take(&mut self, point: &Point, clocks: (u64, u64)) {
         match point.what {
-            What::Invoked(index) => self.invoke(point, clocks, index),
-            What::Returned(index) => self.complete(point, clocks, index),
+            What::Invoked(index) => self.invoke(point, clocks, index as usize),
+            What::Returned(index) => self.complete(point, clocks, index as usize),
             What::Lost => self.end_grants(point, clocks),
-            What::Access(access) => self.access(point, clocks, self.key.accesses[access]),
+            What::Access(index) => self.access(point, clocks, self.key.accesses[index as usize]),
             What::Clocks => {}
         }
     }
@@ -364,7 +364,7 @@ impl<'k> Pass<'k> {
                 }
             }
             (Act::Release, Outcome::Ok | Outcome::Failed) => {
-                let grant = self.releases.get(&index).copied().unwrap_or(0);
+                let grant = self.releases.remove(&index).unwrap_or(0);
                 let removed = u32::from(call.outcome == Outcome::Ok);
                 self.record(point, clocks, Event::Released { grant, removed });
             }

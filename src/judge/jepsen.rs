@@ -41,20 +41,22 @@ pub fn is_one(file: &[u8]) -> bool {
 /// # Errors
 ///
 /// If it is not a history; the error has the line.
-pub fn read(file: &[u8], path: &Path, given: &Given) -> Result<LockHistory, InputError> {
-    events(file, given).map_err(|bad| bad.of(path))
+pub fn read(file: Vec<u8>, path: &Path, given: &Given) -> Result<LockHistory, InputError> {
+    let builder = events(&file, given);
+    drop(file);
+    let history = builder.and_then(Builder::finish);
+    history.map_err(|bad| bad.of(path))
 }
 
 /// What begins the line of our own header, a comment to everybody else.
 const HEADER: &str = ";; lock-history ";
 
-fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
+fn events(file: &[u8], given: &Given) -> Result<Builder, Bad> {
     let text = str::from_utf8(file).map_err(|error| {
         let before = &file[..error.valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u32;
         Bad::at(line, "not a text file: invalid UTF-8")
     })?;
-    let values = edn::read(text).map_err(|error| Bad::at(error.line, error.what))?;
     let header = match text
         .lines()
         .next()
@@ -71,15 +73,16 @@ fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
         unused: Default::default(),
         unused_values: 0,
     };
-    let mut builder = Builder::new(header);
-    for (line, value) in &values {
-        match reader.event(value).map_err(|what| Bad::at(*line, what))? {
-            Some(event) => builder.push(*line, &event)?,
+    let mut builder = Builder::new(header, file.len());
+    edn::read(text, |line, value| {
+        match reader.event(&value).map_err(|what| Bad::at(line, what))? {
+            Some(event) => builder.push(line, &event)?,
             None => builder.skipped += 1,
         }
-    }
+        Ok(())
+    })?;
     builder.notes = reader.notes();
-    builder.finish()
+    Ok(builder)
 }
 
 /// Reads operations, and remembers what it did not use.
@@ -175,9 +178,9 @@ impl Asked {
 }
 
 struct Operation<'v> {
-    map: &'v Value,
+    map: &'v Value<'v>,
     /// The lock and the value of `jepsen.independent`.
-    pair: Option<(&'v Value, &'v Value)>,
+    pair: Option<(&'v Value<'v>, &'v Value<'v>)>,
     /// What was asked for of the operation, and of the map in its value.
     asked: [Asked; 2],
 }
@@ -186,7 +189,7 @@ impl<'v> Operation<'v> {
     /// # Errors
     ///
     /// If it is no operation, or a pair of which nobody knows what it is.
-    fn of(map: &'v Value, pairs: Option<Pairs>) -> Result<Operation<'v>, String> {
+    fn of(map: &'v Value<'v>, pairs: Option<Pairs>) -> Result<Operation<'v>, String> {
         if !matches!(map, Value::Map(_)) {
             return Err(
                 "an operation is a map: {:process 0, :type :invoke, :f :acquire, …}".into(),
@@ -215,7 +218,7 @@ impl<'v> Operation<'v> {
     }
 
     /// A keyword of the operation, or of the map in its value.
-    fn get(&self, keyword: &str) -> Option<&'v Value> {
+    fn get(&self, keyword: &str) -> Option<&'v Value<'v>> {
         let found = self.own(keyword).or_else(|| {
             let (place, value) = self.value()?.entry(keyword)?;
             self.asked[1].add(place);
@@ -225,19 +228,19 @@ impl<'v> Operation<'v> {
     }
 
     /// A keyword of the operation itself.
-    fn own(&self, keyword: &str) -> Option<&'v Value> {
+    fn own(&self, keyword: &str) -> Option<&'v Value<'v>> {
         let (place, value) = self.map.entry(keyword)?;
         self.asked[0].add(place);
         Some(value)
     }
 
     /// The value, without the key of `jepsen.independent`.
-    fn value(&self) -> Option<&'v Value> {
+    fn value(&self) -> Option<&'v Value<'v>> {
         let own = self.own("value");
         self.pair.map(|(_, value)| value).or(own)
     }
 
-    fn key(&self) -> Option<&'v Value> {
+    fn key(&self) -> Option<&'v Value<'v>> {
         self.get("key").or(self.pair.map(|(key, _)| key))
     }
 
@@ -266,7 +269,7 @@ impl<'v> Operation<'v> {
     }
 }
 
-fn name<'v>(keyword: &str, value: &'v Value) -> Result<Text<'v>, String> {
+fn name<'v>(keyword: &str, value: &'v Value<'v>) -> Result<Text<'v>, String> {
     match value {
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => {
             Ok(Text(Cow::Borrowed(text)))
@@ -278,7 +281,7 @@ fn name<'v>(keyword: &str, value: &'v Value) -> Result<Text<'v>, String> {
 
 impl Reader {
     /// The line of an operation; `None` if it is the nemesis's, or logs something.
-    fn event<'v>(&mut self, map: &'v Value) -> Result<Option<RawEvent<'v>>, String> {
+    fn event<'v>(&mut self, map: &'v Value<'v>) -> Result<Option<RawEvent<'v>>, String> {
         let operation = Operation::of(map, self.pairs)?;
         let process = match operation.own("process") {
             Some(Value::Keyword(_)) => return Ok(None),
@@ -288,7 +291,7 @@ impl Reader {
             None => return Err("this operation has no :process".into()),
         };
         let word = |keyword: &str| match operation.own(keyword) {
-            Some(Value::Keyword(word) | Value::Text(word)) => Ok(word.as_str()),
+            Some(Value::Keyword(word) | Value::Text(word)) => Ok(&**word),
             _ => Err(format!("this operation has no :{keyword}")),
         };
         let kind = match word("type")? {
@@ -381,7 +384,7 @@ mod tests {
             model: Some(model),
             ..Given::default()
         };
-        read(text.as_bytes(), path, &given).map_err(|error| error.to_string())
+        read(text.into(), path, &given).map_err(|error| error.to_string())
     }
 
     const TWO: &str = "\
@@ -415,7 +418,7 @@ mod tests {
     }
 
     fn of(text: &str, given: &Given) -> Result<LockHistory, String> {
-        let read = read(text.as_bytes(), Path::new("history.edn"), given);
+        let read = read(text.into(), Path::new("history.edn"), given);
         read.map_err(|error| error.to_string())
     }
 

@@ -22,21 +22,24 @@ pub fn is_one(file: &[u8]) -> bool {
 /// # Errors
 ///
 /// If it is not a history in a version that this build reads; the error has the line.
-pub fn read(file: &[u8], path: &Path, given: &Given) -> Result<LockHistory, InputError> {
-    events(file, given).map_err(|bad| bad.of(path))
+pub fn read(file: Vec<u8>, path: &Path, given: &Given) -> Result<LockHistory, InputError> {
+    let builder = events(&file, given);
+    drop(file);
+    let history = builder.and_then(Builder::finish);
+    history.map_err(|bad| bad.of(path))
 }
 
-fn events(file: &[u8], given: &Given) -> Result<LockHistory, Bad> {
+fn events(file: &[u8], given: &Given) -> Result<Builder, Bad> {
     let lines = (1..).zip(file.split(|&byte| byte == b'\n'));
     let mut lines = lines.filter(|(_, line)| is_told(line));
     let (number, line) = lines.next().unwrap_or((1, b""));
     let header = header(number, line)?;
-    let mut builder = Builder::new(given.over(header));
+    let mut builder = Builder::new(given.over(header), file.len());
     for (number, line) in lines {
         let event: RawEvent = parsed(number, line)?;
         builder.push(number, &event)?;
     }
-    builder.finish()
+    Ok(builder)
 }
 
 /// Whether a line says something: it is not blank, and no comment.
@@ -92,7 +95,7 @@ mod tests {
 
     fn read_lines(lines: &[&str]) -> Result<LockHistory, String> {
         let text = lines.join("\n");
-        read(text.as_bytes(), Path::new("h.jsonl"), &Given::default())
+        read(text.into(), Path::new("h.jsonl"), &Given::default())
             .map_err(|error| error.to_string())
     }
 

@@ -25,7 +25,7 @@ mod amount;
 mod builder;
 pub mod checks;
 mod clocks;
-pub mod edn;
+mod edn;
 mod evidence;
 mod history;
 mod intervals;

@@ -28,7 +28,7 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
             Event::Invoke { call: number, op } if act(*op).is_some() => {
                 let act = act(*op).unwrap_or(Act::Acquire);
                 let call = pass.invoke((holder, *number), act, record.at_ns, line);
-                point(&mut pass, What::Invoked(call));
+                point(&mut pass, What::Invoked(call as u32));
             }
             Event::Complete {
                 call: number,
@@ -38,7 +38,7 @@ pub fn history(recorded: &History, servers: u32, model: Option<ModelName>) -> Lo
             } if act(*op).is_some() => {
                 let number = (holder, *number);
                 if let Some(call) = pass.complete(number, *outcome, record.at_ns, line) {
-                    point(&mut pass, What::Returned(call));
+                    point(&mut pass, What::Returned(call as u32));
                 }
             }
             Event::BeliefBegins {

@@ -1,15 +1,18 @@
 //! When clients asked for the lock, so that a binary search finds whether one did during a grant.
 
+use std::cell::OnceCell;
+
 use crate::effects::Reach;
 use locklab_history::timeline::{Grant, Timeline};
 use locklab_history::{Event, Failpoint, Op, Outcome};
 
-/// The attempts in the order of their beginnings, with the one that lasts longest of those so far.
+/// The attempts in the order of their beginnings.
 pub(super) struct Attempts {
-    from_ns: Vec<u64>,
-    all: Vec<Longest>,
-    /// Those of clients that do not only read.
-    exclusive: Vec<Longest>,
+    attempts: Vec<Attempt>,
+    /// Per attempt the longest up to it.
+    all: OnceCell<Vec<Longest>>,
+    /// The same of clients that do not only read.
+    exclusive: OnceCell<Vec<Longest>>,
 }
 
 /// Until when the attempt lasts that lasts longest, its host, and the same of any other host.
@@ -45,38 +48,39 @@ impl Longest {
 
 impl Attempts {
     pub(super) fn of(timeline: &Timeline, reach: &Reach) -> Attempts {
-        let attempts = attempts(timeline, reach);
-        let longest = |counts: fn(&Attempt) -> bool| {
-            let so_far = attempts
-                .iter()
-                .scan(Longest::default(), |longest, attempt| {
-                    if counts(attempt) {
-                        *longest = longest.with(attempt);
-                    }
-                    Some(*longest)
-                });
-            so_far.collect()
-        };
         Attempts {
-            all: longest(|_| true),
-            exclusive: longest(|attempt| !attempt.shared),
-            from_ns: attempts.iter().map(|attempt| attempt.from_ns).collect(),
+            attempts: attempts(timeline, reach),
+            all: OnceCell::new(),
+            exclusive: OnceCell::new(),
         }
+    }
+
+    fn longest(&self, counts: impl Fn(&Attempt) -> bool) -> Vec<Longest> {
+        let mut longest = Longest::default();
+        let so_far = self.attempts.iter().map(|attempt| {
+            if counts(attempt) {
+                longest = longest.with(attempt);
+            }
+            longest
+        });
+        so_far.collect()
     }
 
     /// The latest end of an attempt that began before this time, of another client than the holder of
     /// the grant, who could not share the lock with it; 0 if there is none.
     pub(super) fn last_until(&self, before_ns: u64, grant: &Grant) -> u64 {
-        let begun = self.from_ns.partition_point(|&from_ns| from_ns < before_ns);
-        let attempts = if grant.shared {
-            &self.exclusive
-        } else {
-            &self.all
-        };
+        let has_begun = |attempt: &Attempt| attempt.from_ns < before_ns;
+        let begun = self.attempts.partition_point(has_begun);
         let Some(last) = begun.checked_sub(1) else {
             return 0;
         };
-        let longest = attempts[last];
+        let longest = match grant.shared {
+            true => self
+                .exclusive
+                .get_or_init(|| self.longest(|attempt| !attempt.shared)),
+            false => self.all.get_or_init(|| self.longest(|_| true)),
+        };
+        let longest = longest[last];
         match longest.host == grant.host {
             true => longest.others_until_ns,
             false => longest.until_ns,

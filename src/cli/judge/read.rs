@@ -28,13 +28,13 @@ pub(super) enum Input {
 
 impl Input {
     /// Reads the bytes of a file. `name` is for errors.
-    pub(super) fn read(file: &[u8], name: &Path, given: &Given) -> anyhow::Result<Self> {
+    pub(super) fn read(file: Vec<u8>, name: &Path, given: &Given) -> anyhow::Result<Self> {
         let is_recording = file.trim_ascii_start().starts_with(b"{\"locklab\"");
         Ok(if is_recording {
-            Self::Recording(Box::new(recording::read(file, name)?))
-        } else if json_lines::is_one(file) {
+            Self::Recording(Box::new(recording::read(&file, name)?))
+        } else if json_lines::is_one(&file) {
             Self::Log(json_lines::read(file, name, given)?)
-        } else if jepsen::is_one(file) {
+        } else if jepsen::is_one(&file) {
             Self::Log(jepsen::read(file, name, given)?)
         } else {
             bail!(

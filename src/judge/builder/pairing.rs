@@ -14,6 +14,8 @@ pub(super) struct Pairing {
     /// Processes and owners.
     names: Vec<Name>,
     keys: Numbered,
+    /// How many lines each key has if all have as many: room for one lock's history at once.
+    lines: usize,
     histories: Vec<KeyHistory>,
     /// Per key: the numbers that processes and owners have in its history.
     numbers: Vec<BTreeMap<u32, u32>>,
@@ -30,10 +32,11 @@ pub(super) struct Pairing {
 }
 
 impl Pairing {
-    pub(super) fn new(names: Vec<Name>, keys: Numbered) -> Pairing {
+    pub(super) fn new(names: Vec<Name>, keys: Numbered, lines: usize) -> Pairing {
         let processes = names.len();
         let mut pairing = Pairing {
             names,
+            lines: lines / keys.names.len().max(1),
             keys,
             histories: Vec::new(),
             numbers: Vec::new(),
@@ -53,6 +56,8 @@ impl Pairing {
             self.numbers.push(BTreeMap::new());
             self.histories.push(KeyHistory {
                 key: (**name).into(),
+                points: Vec::with_capacity(self.lines),
+                calls: Vec::with_capacity(self.lines / 2),
                 ..KeyHistory::default()
             });
         }
@@ -142,7 +147,7 @@ impl Pairing {
             shared: line.shared,
             permits: line.rare().permits.unwrap_or(1),
         });
-        push(history, line, holder, What::Invoked(call));
+        push(history, line, holder, What::Invoked(call as u32));
         self.open[process] = Some((key, call));
         Ok(())
     }
@@ -192,7 +197,7 @@ impl Pairing {
         call.shared |= line.shared;
         call.permits = line.rare().permits.unwrap_or(call.permits);
         let holder = call.holder;
-        push(history, line, holder, What::Returned(index));
+        push(history, line, holder, What::Returned(index as u32));
         Ok(())
     }
 
@@ -240,7 +245,7 @@ impl Pairing {
             based_on: line.rare().based_on,
         };
         let history = &mut self.histories[key];
-        let what = What::Access(history.accesses.len());
+        let what = What::Access(history.accesses.len() as u32);
         history.accesses.push(access);
         push(history, line, holder, what);
     }

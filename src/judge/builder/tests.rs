@@ -113,7 +113,11 @@ fn judged(lines: &[Line], model: ModelName, who: impl Fn(&Line) -> String) -> Ju
     for line in lines {
         text += &format!("{{{},{}}}\n", who(line), line.text);
     }
-    let read = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default());
+    let read = json_lines::read(
+        text.as_str().into(),
+        Path::new("h.jsonl"),
+        &Given::default(),
+    );
     let history = read.unwrap_or_else(|error| panic!("{error:?}: {text}"));
     let report = judge_key(&history, &history.keys[0], BUDGET);
     let told = |verdict: &Verdict| match verdict {
@@ -212,7 +216,7 @@ proptest! {
             text
         };
         let verdicts = |text: &str| {
-            let history = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).expect("it is read");
+            let history = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()).expect("it is read");
             let key = history.keys.iter().find(|key| key.key == "lock").expect("it is there");
             let report = judge_key(&history, key, BUDGET);
             let told = report.verdicts.into_iter().map(|(criterion, verdict)| match verdict {
@@ -241,7 +245,7 @@ fn returns_at_one_instant_are_in_the_order_of_names() {
         + &line("a", "invoke", 1)
         + &line("b", "ok", 5)
         + &line("a", "ok", 5);
-    let read = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default());
+    let read = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default());
     let history = read.expect("it is read");
     let points = history.keys[0].points.iter();
     let lines: Vec<u32> = points.map(|point| point.line).collect();

@@ -17,8 +17,9 @@ pub fn check(key: &KeyHistory, model: ModelName, told: Told) -> Option<Evidence>
     let mut at_call: Vec<Option<(u64, usize, u64)>> = vec![None; key.calls.len()];
     for point in &key.points {
         match point.what {
-            What::Invoked(index) => at_call[index] = highest,
+            What::Invoked(index) => at_call[index as usize] = highest,
             What::Returned(index) => {
+                let index = index as usize;
                 let call = &key.calls[index];
                 let Some(token) = call.token.filter(|_| is_grant(call)) else {
                     continue;

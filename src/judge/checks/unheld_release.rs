@@ -24,7 +24,7 @@ pub fn check(key: &KeyHistory, told: Told) -> Option<Evidence> {
         let (What::Invoked(index) | What::Returned(index)) = point.what else {
             continue;
         };
-        let call = &key.calls[index];
+        let call = &key.calls[index as usize];
         let is_call = matches!(point.what, What::Invoked(_));
         let had = &mut had[call.holder as usize];
         match (call.act, call.outcome, is_call) {

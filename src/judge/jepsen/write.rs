@@ -5,21 +5,19 @@ use std::fmt::Write;
 use super::{HEADER, MODEL};
 use crate::amount::Unit;
 use crate::edn;
-use crate::history::{Access, Clock, LockHistory, Outcome, Point, What};
+use crate::history::{Access, Clock, LockHistory, Outcome, Point, Shown, What};
 use crate::models::Act;
 use crate::raw::Header;
 
 /// The history in this form, an operation a line, in the order of time.
 pub fn write(history: &LockHistory) -> String {
-    let mut points: Vec<(usize, &Point)> = Vec::new();
+    let mut points: Vec<(usize, usize, &Point)> = Vec::new();
     for (key, of_key) in history.keys.iter().enumerate() {
-        let told = of_key
-            .points
-            .iter()
-            .filter(|point| point.what != What::Clocks);
-        points.extend(told.map(|point| (key, point)));
+        let told =
+            { of_key.points.iter().enumerate() }.filter(|(_, point)| point.what != What::Clocks);
+        points.extend(told.map(|(place, point)| (key, place, point)));
     }
-    points.sort_by_key(|(_, point)| (point.at_ns, point.line));
+    points.sort_by_key(|(.., point)| (point.at_ns, point.line));
     let mut text = String::new();
     let header = Header {
         unit: Unit::Ns,
@@ -32,8 +30,10 @@ pub fn write(history: &LockHistory) -> String {
             serde_json::to_string(&header).unwrap_or_default()
         );
     }
-    for (index, (key, point)) in points.iter().enumerate() {
-        write_operation(&mut text, history, *key, point, index);
+    for (index, (key, place, point)) in points.iter().enumerate() {
+        let shown = history.keys[*key].shown.get(place);
+        let shown = shown.copied().unwrap_or_default();
+        write_operation(&mut text, history, *key, (point, shown), index);
     }
     text
 }
@@ -42,7 +42,7 @@ fn write_operation(
     text: &mut String,
     history: &LockHistory,
     key: usize,
-    point: &Point,
+    (point, shown): (&Point, Shown),
     index: usize,
 ) {
     let of_key = &history.keys[key];
@@ -56,7 +56,7 @@ fn write_operation(
     let (process, kind, f) = match point.what {
         What::Invoked(call) | What::Returned(call) => {
             let returns = matches!(point.what, What::Returned(_));
-            let call = &of_key.calls[call];
+            let call = &of_key.calls[call as usize];
             let kind = match call.outcome {
                 _ if !returns => "invoke",
                 Outcome::Ok => "ok",
@@ -74,7 +74,7 @@ fn write_operation(
         What::Access(access) => {
             let Access {
                 writes, accepted, ..
-            } = of_key.accesses[access];
+            } = of_key.accesses[access as usize];
             let kind = if accepted { "ok" } else { "fail" };
             (point.holder, kind, if writes { "write" } else { "read" })
         }
@@ -91,14 +91,13 @@ fn write_operation(
             let _ = write!(text, ", :{keyword} {value}");
         }
     };
-    let shown = of_key.shown(point);
     put("key", Some(edn::quoted(&of_key.key)));
     put("wall", shown.wall_ns.map(|ns| ns.to_string()));
     put("mono", shown.mono_ns.map(|ns| ns.to_string()));
     match point.what {
         What::Invoked(call) | What::Returned(call) => {
             let returns = matches!(point.what, What::Returned(_));
-            let call = &of_key.calls[call];
+            let call = &of_key.calls[call as usize];
             put(
                 "owner",
                 (call.holder != call.process).then(|| name(call.holder)),
@@ -123,7 +122,7 @@ fn write_operation(
             }
         }
         What::Access(access) => {
-            let access = of_key.accesses[access];
+            let access = of_key.accesses[access as usize];
             put("token", access.token.map(|token| token.to_string()));
             put("version", access.version.map(|version| version.to_string()));
             put(

@@ -19,8 +19,7 @@ fn report(header: &str, lines: &[(&str, &str, &str, u32, &str)]) -> KeyReport {
             "{{\"process\":\"{process}\",\"type\":\"{kind}\",\"f\":\"{f}\",\"time\":{time}{more}}}\n"
         );
     }
-    let history =
-        json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).unwrap();
+    let history = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()).unwrap();
     judge_key(&history, &history.keys[0], BUDGET)
 }
 

@@ -73,7 +73,7 @@ fn history(drawn: &[Drawn], model: ModelName, has_leases: bool) -> LockHistory {
         "{{\"lock-history\":1,\"model\":\"{model}\",\"permits\":2}}\n{}",
         lines.join("\n")
     );
-    json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()).unwrap()
+    json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()).unwrap()
 }
 
 proptest! {
@@ -141,7 +141,7 @@ proptest! {
                     holders.remove(&point.holder);
                     continue;
                 };
-                let call = &key.calls[index];
+                let call = &key.calls[index as usize];
                 match (call.act, call.outcome, point.what) {
                     (Act::Acquire, Outcome::Ok, What::Returned(_)) => drop(holders.insert(point.holder)),
                     (Act::Release, _, What::Invoked(_)) => drop(holders.remove(&point.holder)),
@@ -209,7 +209,7 @@ proptest! {
                     "{{\"process\":{process},\"type\":\"{kind}\",\"f\":\"{f}\",\"time\":{one}{more}}}\n"
                 );
             }
-            if let Ok(history) = json_lines::read(text.as_bytes(), Path::new("h.jsonl"), &Given::default()) {
+            if let Ok(history) = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()) {
                 let reports = history.keys.iter().map(|key| judge_key(&history, key, 1_000));
                 prop_assert_eq!(reports.count(), history.keys.len());
             }
