@@ -33,7 +33,7 @@ fn fast_file(name: &str) -> PathBuf {
     file
 }
 
-fn has(program: &str, version: &str) -> bool {
+pub fn has(program: &str, version: &str) -> bool {
     let mut asked = Command::new(program);
     let asked = asked
         .arg(version)

@@ -11,3 +11,4 @@ mod mute;
 mod passing;
 mod silent;
 mod told;
+mod verdicts;

@@ -83,10 +83,11 @@ pub(crate) fn excuse(
     };
     match property {
         Property::Lease => case.servers().or_else(|| case.holders()),
-        Property::Progress | Property::TokenRegression => case.forgets(0),
+        Property::Progress => case.forgets(0),
+        Property::TokenRegression => case.forgets(0).or_else(|| case.late(|_| true)),
         Property::StaleWrite | Property::LostUpdate => {
             let of_the_lock = case.servers().or_else(|| case.holders());
-            of_the_lock.or_else(|| case.writer())
+            of_the_lock.or_else(|| case.late(|access| matches!(access, Access::Write { .. })))
         }
         // It is violated where the first of its parts is.
         Property::Resource => {
@@ -134,7 +135,7 @@ fn faults<'h>(timeline: &Timeline<'h>) -> Vec<Struck<'h>> {
         struck.push(Struck {
             host: &record.host,
             kind: *kind,
-            crosses: links.as_ref(),
+            crosses: links.as_deref(),
             from_ns: record.at_ns,
             to_ns: match is_momentary {
                 true => record.at_ns,
@@ -227,32 +228,42 @@ impl Case<'_> {
         is_suspended.then_some(Excuse::HolderSuspended)
     }
 
-    /// The writer was kept from writing until its lease was over. Where the resource compares tokens, and it had one,
-    /// that is no excuse.
-    fn writer(&self) -> Option<Excuse> {
-        let at_ns = self.violation.at_ns;
-        let write = |record: &&Record| {
-            let is_write = matches!(
-                record.event,
-                Event::Access {
-                    access: Access::Write { .. },
-                    ..
-                }
-            );
-            record.at_ns == at_ns && is_write
+    /// One of the clients was kept from its last access, or its last write, until its lease was over: the violation is
+    /// that, or it overwrites that unseen.
+    fn late(&self, counts: fn(&Access) -> bool) -> Option<Excuse> {
+        let clients = &self.violation.clients;
+        clients
+            .iter()
+            .find_map(|client| self.late_access(client, counts))
+    }
+
+    /// Why the last such access of a client came after its lease. Where the resource compares its token, that is no
+    /// excuse.
+    fn late_access(&self, writer: &Name, counts: fn(&Access) -> bool) -> Option<Excuse> {
+        let accessed = |record: &&Record| {
+            let is_before = record.at_ns <= self.violation.at_ns;
+            is_before
+                && matches!(&record.event, Event::Access { client, access, accepted: true, .. }
+                    if client == writer && counts(access))
         };
-        let records = self.timeline.all_records();
-        let Event::Access { client, token, .. } = &records.iter().find(write)?.event else {
+        let write = { self.timeline.all_records().iter().rev() }.find(accessed)?;
+        let Event::Access { access, token, .. } = &write.event else {
             return None;
         };
-        if token.is_some() && self.scenario.resource.fencing != Fencing::None {
+        let compares = match (self.scenario.resource.fencing, access) {
+            (Fencing::None, _) | (Fencing::Writes | Fencing::SameToken, Access::Read { .. }) => {
+                false
+            }
+            (Fencing::ReadsAndWrites, _) | (_, Access::Write { .. }) => true,
+        };
+        if token.is_some() && compares {
             return None;
         }
-        let lease_ns = self
-            .run
-            .lease_ns
-            .or(self.scenario.lock.facts().lease_ms.map(ns_from_ms))?;
-        let grant = self.grant(client);
+        let at_ns = write.at_ns;
+        let of_scenario = self.scenario.lock.facts().lease_ms.map(ns_from_ms);
+        let lease_ns = self.run.lease_ns.or(of_scenario)?;
+        let mut grants = self.timeline.grants.iter().rev();
+        let grant = grants.find(|it| it.client == writer && it.begins_ns <= at_ns);
         let from_ns = grant.map_or(0, |grant| grant.begins_ns);
         let lasts = |it: &Struck<'_>| it.to_ns.min(at_ns).saturating_sub(it.from_ns.max(from_ns));
         // Of a program that does not tell its grants nothing but the standstill is known.
@@ -265,20 +276,14 @@ impl Case<'_> {
             }
             None => lasts(it) >= lease_ns,
         };
-        if self.has(from_ns, |it| {
-            it.kind.stands_still() && it.host == client && is_over(it)
-        }) {
-            return Some(Excuse::WriterStopped);
-        }
-        let delays = |it: &Struck<'_>| {
-            it.crosses.is_some_and(|links| {
-                let side = |side: &[Name], name: &str| side.iter().any(|it| **it == *name);
-                side(&links.from, client) && side(&links.to, RESOURCE)
-                    || links.both_ways && side(&links.to, client) && side(&links.from, RESOURCE)
-            })
-        };
-        let is_late = self.has(from_ns, |it| delays(it) && is_over(it));
-        is_late.then_some(Excuse::WriteDelayed)
+        let until_then = |it: &&Struck<'_>| it.from_ns <= at_ns && from_ns <= it.to_ns;
+        let mut struck = self.faults.iter().filter(until_then);
+        struck.find_map(
+            |it| match it.kind.stands_still() && it.host == writer && is_over(it) {
+                true => Some(Excuse::WriterStopped),
+                false => (delays(it, writer) && is_over(it)).then_some(Excuse::WriteDelayed),
+            },
+        )
     }
 
     fn is_server(&self, host: &Name) -> bool {
@@ -287,6 +292,15 @@ impl Case<'_> {
             Some(Role::Node | Role::Replica { .. })
         )
     }
+}
+
+/// Whether a fault is of the link from a client to the resource.
+fn delays(fault: &Struck<'_>, client: &str) -> bool {
+    let has = |side: &[Name], name: &str| side.iter().any(|it| **it == *name);
+    fault.crosses.is_some_and(|links| {
+        has(&links.from, client) && has(&links.to, RESOURCE)
+            || links.both_ways && has(&links.to, client) && has(&links.from, RESOURCE)
+    })
 }
 
 #[cfg(test)]
@@ -403,6 +417,27 @@ mod tests {
         assert_eq!(late_write(other, nothing), None);
     }
 
+    /// c2 has read before c1's late write, and writes after it.
+    #[test]
+    fn who_overwrites_a_late_write_is_not_blamed_either() {
+        let overwrites = |pauses: bool| {
+            let before = granted(HistoryBuilder::default(), 100, "c1").reads(110, "c1", 0);
+            let before = match pauses {
+                true => before.fault_begins(200, "c1", "pause"),
+                false => before,
+            };
+            let read = granted(before, 1200, "c2").reads(1210, "c2", 0);
+            let late = match pauses {
+                true => read.fault_ends(1215, "c1", "pause"),
+                false => read,
+            };
+            let history = late.writes(1220, "c1", 0).writes(1300, "c2", 0);
+            excused(Property::LostUpdate, history, "")
+        };
+        assert_eq!(overwrites(true), Some(Excuse::WriterStopped));
+        assert_eq!(overwrites(false), None);
+    }
+
     #[test]
     fn a_token_that_the_resource_compares_leaves_no_excuse() {
         let history = |token| {
@@ -423,5 +458,29 @@ mod tests {
         assert_eq!(of(Some(1), fencing), None);
         assert_eq!(of(Some(1), ""), Some(Excuse::WriterStopped));
         assert_eq!(of(None, fencing), Some(Excuse::WriterStopped));
+        let tokens = HistoryBuilder::default()
+            .tries(95, "c1")
+            .granted_with_token(100, "c1", 1)
+            .reads(110, "c1", 0)
+            .fault_begins(200, "c1", "pause")
+            .tries(1190, "c2")
+            .granted_with_token(1200, "c2", 2)
+            .writes(1220, "c2", 0)
+            .fault_ends(1590, "c1", "pause")
+            .writes(1600, "c1", 1);
+        let excuse = excused(Property::TokenRegression, tokens, "");
+        assert_eq!(excuse, Some(Excuse::WriterStopped));
+        // Its read is not compared, and its write would be refused.
+        let read = HistoryBuilder::default()
+            .tries(95, "c1")
+            .granted_with_token(100, "c1", 1)
+            .fault_begins(200, "c1", "pause")
+            .tries(1190, "c2")
+            .granted_with_token(1200, "c2", 2)
+            .writes(1220, "c2", 0)
+            .fault_ends(1590, "c1", "pause")
+            .reads(1600, "c1", 1);
+        let excuse = excused(Property::TokenRegression, read, fencing);
+        assert_eq!(excuse, Some(Excuse::WriterStopped));
     }
 }

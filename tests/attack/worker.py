@@ -1,0 +1,164 @@
+"""Locks on one node, right and wrong, for `locklab attack`: `worker.py NAME`, one of the names in `attempt` below.
+
+Each takes its lock again and again, works for 0.1 s under it, and adds one to the resource.
+"""
+import json
+import os
+import socket
+import sys
+import time
+import uuid
+
+NAME = sys.argv[1]
+HOST = os.environ["LOCKLAB_HOST"]
+LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
+DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
+EXTEND = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
+FIELD = (
+    "if redis.call('exists', KEYS[1]) == 0 then redis.call('hset', KEYS[1], ARGV[1], 1) "
+    "redis.call('pexpire', KEYS[1], ARGV[2]) return 1 end return 0"
+)
+UNFIELD = "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.call('del', KEYS[1]) else return 0 end"
+
+
+class Server:
+    """A connection that is made anew after an error."""
+
+    def __init__(self, url):
+        self.address = url.split("//")[1].split(":")
+        self.socket = None
+
+    def call(self, *words):
+        try:
+            if self.socket is None:
+                self.socket = socket.create_connection((self.address[0], int(self.address[1])), timeout=1)
+                self.lines = self.socket.makefile("rb")
+            parts = b"".join(b"$%d\r\n%s\r\n" % (len(it), it) for it in (str(word).encode() for word in words))
+            self.socket.sendall(b"*%d\r\n" % len(words) + parts)
+            return self.reply()
+        except (OSError, ValueError):
+            self.socket = None
+            raise
+
+    def reply(self):
+        line = self.lines.readline()
+        kind, text = line[:1], line[1:].strip().decode()
+        if kind == b"$":
+            return None if text == "-1" else self.lines.read(int(text) + 2)[:-2].decode()
+        if kind == b"*":
+            return None if text == "-1" else [self.reply() for _ in range(int(text))]
+        if kind == b"-":
+            raise RuntimeError(text)
+        if not kind:
+            raise OSError("closed")
+        return int(text) if kind == b":" else text
+
+
+def tell(word, **more):
+    if NAME != "silent":
+        line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
+        os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
+
+
+node, resource = Server(os.environ["REDIS_URL"]), Server(os.environ["LOCKLAB_RESOURCE"])
+
+
+def attempt(me):
+    """Asks once for the lock: whether it was granted, and with which token."""
+    if NAME == "never-looks-at-the-reply":
+        node.call("SET", "lock", me, "NX", "PX", LEASE_MS)
+        return True, None
+    if NAME == "set-without-nx":
+        return node.call("SET", "lock", me, "PX", LEASE_MS) == "OK", None
+    if NAME == "no-expiry":
+        return node.call("SET", "lock", me, "NX") == "OK", None
+    if NAME == "looks-then-sets":
+        if node.call("EXISTS", "lock"):
+            return False, None
+        time.sleep(0.02)
+        return node.call("SET", "lock", me, "PX", LEASE_MS) == "OK", None
+    if NAME == "one-field":
+        return node.call("EVAL", FIELD, 1, "lock", me, LEASE_MS) == 1, None
+    if NAME in ("tokens", "one-token"):
+        token = node.call("INCR", "token") if NAME == "tokens" else 7
+        return node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK", token
+    if NAME == "fails-open":
+        try:
+            return node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK", None
+        except (OSError, RuntimeError, ValueError):
+            return True, None
+    return node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK", None
+
+
+def release(me):
+    """How many keys that deleted, where the program can know it."""
+    if NAME in ("deletes-any", "never-looks-at-the-reply", "set-without-nx", "looks-then-sets", "fails-open"):
+        return node.call("DEL", "lock")
+    if NAME == "one-field":
+        return node.call("EVAL", UNFIELD, 1, "lock", me)
+    if NAME == "watches":
+        node.call("WATCH", "lock")
+        if node.call("GET", "lock") != me:
+            node.call("UNWATCH")
+            return 0
+        node.call("MULTI")
+        node.call("DEL", "lock")
+        done = node.call("EXEC")
+        return done[0] if done else 0
+    if NAME == "gets-then-deletes":
+        if node.call("GET", "lock") != me:
+            return 0
+        time.sleep(0.3)
+        return node.call("DEL", "lock")
+    return node.call("EVAL", DELETE, 1, "lock", me)
+
+
+def work(me, asked, token):
+    """Reads, works and writes."""
+    show = ("TOKEN", token) if token is not None else ()
+    value = int(resource.call("GET", "c", *show) or 0)
+    begun = time.monotonic()
+    while time.monotonic() - begun < {"holds-long": 2.5, "deletes-at-the-start": 0.8}.get(NAME, 0.1):
+        time.sleep(0.1)
+        if NAME == "holds-long":
+            if node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) != 1:
+                return tell("lost")
+            tell("extended", ttl_ms=LEASE_MS - 200)
+    if NAME == "looks-at-its-deadline" and time.monotonic() - asked > 0.9 * LEASE_MS / 1000:
+        return None
+    return resource.call("SET", "c", value + 1, *show)
+
+
+if NAME == "deletes-at-the-start":
+    node.call("DEL", "lock")
+while True:
+    me = "the same for all" if NAME == "one-value" else uuid.uuid4().hex
+    tell("acquiring")
+    asked = time.monotonic()
+    try:
+        granted, token = attempt(me)
+    except (OSError, RuntimeError, ValueError):
+        granted = False
+    if granted:
+        promised = 3 * LEASE_MS if NAME == "promises-too-much" else LEASE_MS
+        more = {"ttl_ms": promised - 1000 * (time.monotonic() - asked)}
+        if NAME == "no-expiry":
+            more = {}
+        if token is not None:
+            more["token"] = token
+        tell("acquired", **more)
+        try:
+            if NAME == "silent":
+                time.sleep(0.1)
+            else:
+                work(me, asked, token)
+        except (OSError, RuntimeError, ValueError):
+            pass
+        tell("releasing")
+        try:
+            tell("released", removed=release(me))
+        except (OSError, RuntimeError, ValueError):
+            tell("released")
+    else:
+        tell("refused")
+    time.sleep(0.03)
