@@ -23,7 +23,7 @@ impl Under {
     /// The overrides of `attack/pause`.
     fn sets(self) -> &'static [&'static str] {
         match self {
-            Under::Pause => &["horizon_ms=4500", "topology.clients=4"],
+            Under::Pause => &["horizon_ms=7000", "topology.clients=4"],
             Under::Fenced => &[
                 "horizon_ms=4500",
                 "lock.fencing_token=true",
@@ -60,8 +60,8 @@ const CORRECT: [(&str, Under); 12] = [
 
 /// Locks that do not.
 const BROKEN: [(&str, Under); 10] = [
-    ("deletes-any", Under::Pause),
     ("set-without-nx", Under::Pause),
+    ("deletes-any", Under::Pause),
     ("never-looks-at-the-reply", Under::Pause),
     ("looks-then-sets", Under::Pause),
     ("no-expiry", Under::Kill),

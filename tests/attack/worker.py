@@ -1,6 +1,6 @@
 """Locks on one node, right and wrong, for `locklab attack`: `worker.py NAME`, one of the names in `attempt` below.
 
-Each takes its lock again and again, works for 0.1 s under it, and adds one to the resource.
+Each takes its lock again and again, works under it, and adds one to the resource.
 """
 import json
 import os
@@ -12,6 +12,7 @@ import uuid
 NAME = sys.argv[1]
 HOST = os.environ["LOCKLAB_HOST"]
 LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
+WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3}
 DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 EXTEND = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
 FIELD = (
@@ -118,7 +119,7 @@ def work(me, asked, token):
     show = ("TOKEN", token) if token is not None else ()
     value = int(resource.call("GET", "c", *show) or 0)
     begun = time.monotonic()
-    while time.monotonic() - begun < {"holds-long": 2.5, "deletes-at-the-start": 0.8}.get(NAME, 0.1):
+    while time.monotonic() - begun < WORK_S.get(NAME, 0.1):
         time.sleep(0.1)
         if NAME == "holds-long":
             if node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) != 1:
@@ -161,4 +162,4 @@ while True:
             tell("released")
     else:
         tell("refused")
-    time.sleep(0.03)
+    time.sleep(0.01)

@@ -204,7 +204,11 @@ impl Case<'_> {
             Persistence::AofEverysec | Persistence::AofNo => kind == FaultKind::Crash,
             Persistence::None | Persistence::Snapshot => kind.ends_process(),
         };
-        if self.has(from_ns, |it| is_lost(it.kind) && self.is_server(it.host)) {
+        // Until it is back it grants nothing again.
+        let is_back = |it: &Struck<'_>| it.to_ns <= self.violation.at_ns;
+        if self.has(from_ns, |it| {
+            is_lost(it.kind) && is_back(it) && self.is_server(it.host)
+        }) {
             return Some(Excuse::MemoryLost);
         }
         let switches = |record: &Record| {
@@ -380,6 +384,12 @@ mod tests {
             assert_eq!(overlap(fault("kill"), &kept), lost(kill), "{kept}");
             assert_eq!(overlap(fault("crash"), &kept), lost(crash), "{kept}");
         }
+    }
+
+    #[test]
+    fn what_is_granted_while_the_server_is_down_it_has_not_granted() {
+        let crash = |history: HistoryBuilder| history.fault_begins(300, "n1", "crash");
+        assert_eq!(overlap(crash, ""), None);
     }
 
     #[test]
