@@ -1,55 +1,68 @@
 //! The faults of a run as periods: which host stands still, and which link is cut, at a time.
 
-use locklab_history::{Event, FaultKind, FaultyLinks, History, Name, PacketFault, Phase};
+use locklab_history::{Event, FaultKind, FaultyLinks, History, Name, PacketFault, Phase, Span};
 use locklab_vecmap::VecMap;
 
 /// The faults of a run that stop hosts or cut links.
 pub(super) struct Faults<'a>(Vec<Period<'a>>);
 
-/// A fault on one host.
-struct Period<'a> {
-    host: &'a Name,
-    kind: FaultKind,
-    links: Option<&'a FaultyLinks>,
-    from_ns: u64,
-    until_ns: u64,
+/// A fault on one host while it lasts.
+pub struct Period<'a> {
+    /// The host.
+    pub host: &'a Name,
+    /// The kind of the fault.
+    pub kind: FaultKind,
+    /// The links, if it is a fault of links.
+    pub links: Option<&'a FaultyLinks>,
+    /// When it began, in nanoseconds of true time.
+    pub from_ns: u64,
+    /// When it ended: `u64::MAX` if it did not, and when it began if it is momentary.
+    pub until_ns: u64,
+}
+
+/// All faults of a history that took effect, on each of their hosts.
+pub fn periods(history: &History) -> Vec<Period<'_>> {
+    let mut periods: Vec<Period> = Vec::new();
+    let mut open: VecMap<(&Name, &Name), usize> = VecMap::new();
+    for record in &history.records {
+        let Event::Fault {
+            fault,
+            kind,
+            phase,
+            links,
+        } = &record.event
+        else {
+            continue;
+        };
+        match phase {
+            Phase::Begins => {
+                open.insert((fault, &record.host), periods.len());
+                periods.push(Period {
+                    host: &record.host,
+                    kind: *kind,
+                    links: links.as_deref(),
+                    from_ns: record.at_ns,
+                    until_ns: match kind.span() {
+                        Span::Momentary => record.at_ns,
+                        Span::Lasting | Span::Down => u64::MAX,
+                    },
+                });
+            }
+            Phase::Ends => {
+                if let Some(place) = open.remove(&(fault, &record.host)) {
+                    periods[place].until_ns = record.at_ns;
+                }
+            }
+            Phase::Before | Phase::Missed => {}
+        }
+    }
+    periods
 }
 
 impl<'a> Faults<'a> {
     /// Those of a history.
     pub(super) fn of(history: &'a History) -> Self {
-        let mut periods: Vec<Period> = Vec::new();
-        let mut open: VecMap<(&Name, &Name), usize> = VecMap::new();
-        for record in &history.records {
-            let Event::Fault {
-                fault,
-                kind,
-                phase,
-                links,
-            } = &record.event
-            else {
-                continue;
-            };
-            match phase {
-                Phase::Begins => {
-                    open.insert((fault, &record.host), periods.len());
-                    periods.push(Period {
-                        host: &record.host,
-                        kind: *kind,
-                        links: links.as_deref(),
-                        from_ns: record.at_ns,
-                        until_ns: u64::MAX,
-                    });
-                }
-                Phase::Ends => {
-                    if let Some(place) = open.remove(&(fault, &record.host)) {
-                        periods[place].until_ns = record.at_ns;
-                    }
-                }
-                Phase::Before | Phase::Missed => {}
-            }
-        }
-        Faults(periods)
+        Faults(periods(history))
     }
 
     fn at(&self, at_ns: u64) -> impl Iterator<Item = &Period<'a>> {

@@ -33,6 +33,7 @@ use locklab_vecmap::VecSet;
 
 pub use self::can_meet::can_meet;
 use self::faults::Faults;
+pub use self::faults::{Period, periods};
 use self::holders::Holders;
 use self::lapse::lapses;
 pub use locklab_check::Situation;

@@ -9,12 +9,11 @@ use std::fmt;
 
 use locklab_check::{Property, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{
-    Access, Event, FaultKind, FaultyLinks, Name, Phase, Point, RESOURCE, Record, Role, Span,
-};
+use locklab_history::{Access, Event, FaultKind, Name, Point, RESOURCE, Record, Role};
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_model::workload::Fencing;
 use locklab_runner::judged::JudgedRun;
+use locklab_situations::{Period, periods};
 use locklab_values::units::ns_from_ms;
 
 /// Why no lock of this kind could have prevented a violation.
@@ -73,7 +72,7 @@ pub(crate) fn excuse(
     scenario: &Scenario,
 ) -> Option<Excuse> {
     let timeline = &Timeline::of(&run.history);
-    let faults = &faults(timeline);
+    let faults = &periods(&run.history);
     let case = Case {
         violation,
         run,
@@ -102,57 +101,13 @@ pub(crate) fn excuse(
     }
 }
 
-/// A fault of a host while it lasts.
-struct Struck<'h> {
-    host: &'h Name,
-    kind: FaultKind,
-    /// The links, if it is a fault of links.
-    crosses: Option<&'h FaultyLinks>,
-    from_ns: u64,
-    to_ns: u64,
-}
-
-/// All faults that took effect.
-fn faults<'h>(timeline: &Timeline<'h>) -> Vec<Struck<'h>> {
-    let records = timeline.all_records();
-    let mut struck = Vec::new();
-    for (place, record) in records.iter().enumerate() {
-        let Event::Fault {
-            fault,
-            kind,
-            phase: Phase::Begins,
-            links,
-        } = &record.event
-        else {
-            continue;
-        };
-        let ends = |later: &&Record| {
-            matches!(&later.event, Event::Fault { fault: other, phase: Phase::Ends, .. }
-                if other == fault && later.host == record.host)
-        };
-        let end = records[place..].iter().find(ends);
-        let is_momentary = kind.span() == Span::Momentary;
-        struck.push(Struck {
-            host: &record.host,
-            kind: *kind,
-            crosses: links.as_deref(),
-            from_ns: record.at_ns,
-            to_ns: match is_momentary {
-                true => record.at_ns,
-                false => end.map_or(u64::MAX, |end| end.at_ns),
-            },
-        });
-    }
-    struck
-}
-
 /// A violation, and what happened before it.
 struct Case<'a> {
     violation: &'a Violation,
     run: &'a JudgedRun,
     scenario: &'a Scenario,
     timeline: &'a Timeline<'a>,
-    faults: &'a [Struck<'a>],
+    faults: &'a [Period<'a>],
 }
 
 impl Case<'_> {
@@ -179,18 +134,18 @@ impl Case<'_> {
     }
 
     /// Whether such a fault struck from this time on, before the violation.
-    fn has(&self, from_ns: u64, is: impl Fn(&Struck<'_>) -> bool) -> bool {
+    fn has(&self, from_ns: u64, is: impl Fn(&Period<'_>) -> bool) -> bool {
         let before = self
             .faults
             .iter()
-            .filter(|it| it.from_ns <= self.violation.at_ns && from_ns <= it.to_ns);
+            .filter(|it| it.from_ns <= self.violation.at_ns && from_ns <= it.until_ns);
         { before }.any(is)
     }
 
     fn servers(&self) -> Option<Excuse> {
         let from_ns = self.begins_ns();
         let is_clock =
-            |it: &Struck<'_>| matches!(it.kind, FaultKind::ClockStep | FaultKind::ClockRate);
+            |it: &Period<'_>| matches!(it.kind, FaultKind::ClockStep | FaultKind::ClockRate);
         match self.has(from_ns, |it| is_clock(it) && self.is_server(it.host)) {
             true => Some(Excuse::ServerClock),
             false => self.forgets(from_ns),
@@ -205,7 +160,7 @@ impl Case<'_> {
             Persistence::None | Persistence::Snapshot => kind.ends_process(),
         };
         // Until it is back it grants nothing again.
-        let is_back = |it: &Struck<'_>| it.to_ns <= self.violation.at_ns;
+        let is_back = |it: &Period<'_>| it.until_ns <= self.violation.at_ns;
         if self.has(from_ns, |it| {
             is_lost(it.kind) && is_back(it) && self.is_server(it.host)
         }) {
@@ -223,7 +178,7 @@ impl Case<'_> {
 
     fn holders(&self) -> Option<Excuse> {
         let from_ns = self.begins_ns();
-        let is_one = |it: &Struck<'_>| self.violation.clients.contains(it.host);
+        let is_one = |it: &Period<'_>| self.violation.clients.contains(it.host);
         // One that is set does not move the monotonic clock, by which a lease is to be measured.
         if self.has(from_ns, |it| it.kind == FaultKind::ClockRate && is_one(it)) {
             return Some(Excuse::HolderClock);
@@ -269,9 +224,13 @@ impl Case<'_> {
         let mut grants = self.timeline.grants.iter().rev();
         let grant = grants.find(|it| it.client == writer && it.begins_ns <= at_ns);
         let from_ns = grant.map_or(0, |grant| grant.begins_ns);
-        let lasts = |it: &Struck<'_>| it.to_ns.min(at_ns).saturating_sub(it.from_ns.max(from_ns));
+        let lasts = |it: &Period<'_>| {
+            it.until_ns
+                .min(at_ns)
+                .saturating_sub(it.from_ns.max(from_ns))
+        };
         // Of a program that does not tell its grants nothing but the standstill is known.
-        let is_over = |it: &Struck<'_>| match grant {
+        let is_over = |it: &Period<'_>| match grant {
             Some(grant) => {
                 grant
                     .lapses_ns
@@ -280,7 +239,7 @@ impl Case<'_> {
             }
             None => lasts(it) >= lease_ns,
         };
-        let until_then = |it: &&Struck<'_>| it.from_ns <= at_ns && from_ns <= it.to_ns;
+        let until_then = |it: &&Period<'_>| it.from_ns <= at_ns && from_ns <= it.until_ns;
         let mut struck = self.faults.iter().filter(until_then);
         struck.find_map(
             |it| match it.kind.stands_still() && it.host == writer && is_over(it) {
@@ -299,9 +258,9 @@ impl Case<'_> {
 }
 
 /// Whether a fault is of the link from a client to the resource.
-fn delays(fault: &Struck<'_>, client: &str) -> bool {
+fn delays(fault: &Period<'_>, client: &str) -> bool {
     let has = |side: &[Name], name: &str| side.iter().any(|it| **it == *name);
-    fault.crosses.is_some_and(|links| {
+    fault.links.is_some_and(|links| {
         has(&links.from, client) && has(&links.to, RESOURCE)
             || links.both_ways && has(&links.to, client) && has(&links.from, RESOURCE)
     })
