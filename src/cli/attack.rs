@@ -29,9 +29,9 @@ LOCKLAB_RESOURCE. A program that tells nothing is judged by what its nodes saw
 of one key, its lock. docs/attack.md says what a program can show and tell, so
 that more can be judged.
 
-Exit codes: 0 all predictions came true; 1 usage; 2 a violation that was not
-predicted; 3 none, and too few runs to show that there is none; 70 a bug in
-Locklab; 130 interrupted.";
+Exit codes: 0 all predictions came true; 1 usage; 2 a violation that the lock
+should have prevented; 3 none, and too few runs to show that there is none; 70
+a bug in Locklab; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
