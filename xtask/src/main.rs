@@ -100,7 +100,8 @@ Usage: cargo xtask <chore>
   bench instructions [--write]
                    Count the instructions of some workloads, and compare them with
                    benches/instructions.json, or write them there
-  bench serve      Requests a second of `locklab serve` and of redis-server
+  bench serve      Processor time a request of `locklab serve`, with and without `--control`,
+                   and of redis-server
   fuzz [--seconds N]
                    Send the node requests and scripts by chance, for a minute or N seconds each
   fuzz --libfuzzer [--seconds N]
