@@ -6,7 +6,7 @@ use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attack::excuse::excuse;
+use super::attack::excuse::excuses;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
 use super::pictures::{self, Evidence};
@@ -139,16 +139,13 @@ impl Runs {
 
     /// Sorts the violations of a program of somebody else.
     fn sort(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
-        for (property, verdict) in &run.verdicts {
-            let Verdict::Violated(violation) = verdict else {
-                continue;
-            };
-            match excuse(*property, violation, run, scenario) {
+        for (property, excuse) in excuses(run, scenario) {
+            match excuse {
                 Some(why) => {
                     let excused = self.excused.entry(why.to_string()).or_default();
-                    *excused.entry(*property).or_default() += 1;
+                    *excused.entry(property).or_default() += 1;
                 }
-                None => self.blame(*property, seed),
+                None => self.blame(property, seed),
             }
         }
     }
@@ -378,7 +375,7 @@ impl Run {
             let properties: Vec<&str> = excused.keys().map(|it| it.name()).collect();
             let most = excused.values().max().copied().unwrap_or_default();
             let line = format!(
-                "  no fault of the lock's, {}: {}: {why}",
+                "  not the lock's fault, {}: {}: {why}",
                 times(most),
                 properties.join(", ")
             );

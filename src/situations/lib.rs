@@ -36,6 +36,7 @@ use self::faults::Faults;
 pub use self::faults::{Period, periods};
 use self::holders::Holders;
 use self::lapse::lapses;
+pub use self::restarts::is_switch;
 pub use locklab_check::Situation;
 
 /// A run.

@@ -55,7 +55,8 @@ pub(super) fn is_token_drawn_late(timeline: &Timeline, topology: &Topology) -> b
     })
 }
 
-fn is_switch(record: &Record) -> bool {
+/// Whether sentinels replaced the master then.
+pub fn is_switch(record: &Record) -> bool {
     let Event::Reached {
         point: Point::Notice(notice),
     } = &record.event

@@ -111,7 +111,7 @@ fn redis_py_lets_two_workers_in_after_a_pause() {
     assert_eq!(code, Some(3), "{told}");
     for expected in [
         "stale-write",
-        "no fault of the lock's, once: ",
+        "not the lock's fault, once: ",
         "attack-seed-0.svg",
         "attack --scenario attack/pause --set horizon_ms=4500 --seed 0 -- ",
     ] {

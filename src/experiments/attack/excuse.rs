@@ -9,11 +9,11 @@ use std::fmt;
 
 use locklab_check::{Property, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{Access, Event, FaultKind, Name, Point, RESOURCE, Record, Role};
+use locklab_history::{Access, Event, FaultKind, Name, RESOURCE, Record, Role};
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_model::workload::Fencing;
 use locklab_runner::judged::JudgedRun;
-use locklab_situations::{Period, periods};
+use locklab_situations::{Period, is_switch, periods};
 use locklab_values::units::ns_from_ms;
 
 /// Why no lock of this kind could have prevented a violation.
@@ -64,41 +64,25 @@ impl fmt::Display for Excuse {
     }
 }
 
-/// Why nobody could have prevented this violation in a run of `scenario`; `None` if the lock should have.
-pub(crate) fn excuse(
-    property: Property,
-    violation: &Violation,
-    run: &JudgedRun,
-    scenario: &Scenario,
-) -> Option<Excuse> {
+/// The violated properties of a run of `scenario`, each with the reason why no lock of this kind could have prevented
+/// the violation; `None` if the lock should have.
+pub(crate) fn excuses(run: &JudgedRun, scenario: &Scenario) -> Vec<(Property, Option<Excuse>)> {
     let timeline = &Timeline::of(&run.history);
     let faults = &periods(&run.history);
-    let case = Case {
-        violation,
-        run,
-        scenario,
-        timeline,
-        faults,
-    };
-    match property {
-        Property::Lease => case.servers().or_else(|| case.holders()),
-        Property::Progress => case.forgets(0),
-        Property::TokenRegression => case.forgets(0).or_else(|| case.late(|_| true)),
-        Property::StaleWrite | Property::LostUpdate => {
-            let of_the_lock = case.servers().or_else(|| case.holders());
-            of_the_lock.or_else(|| case.late(|access| matches!(access, Access::Write { .. })))
-        }
-        // It is violated where the first of its parts is.
-        Property::Resource => {
-            let at_once = |part: &Property| match run.verdicts.get(part) {
-                Some(Verdict::Violated(part)) => part.at_ns == violation.at_ns,
-                _ => false,
-            };
-            let part = Property::PARTS_OF_RESOURCE.into_iter().find(at_once)?;
-            excuse(part, violation, run, scenario)
-        }
-        _ => None,
-    }
+    let violated = run.verdicts.iter().filter_map(|(property, verdict)| {
+        let Verdict::Violated(violation) = verdict else {
+            return None;
+        };
+        let case = Case {
+            violation,
+            run,
+            scenario,
+            timeline,
+            faults,
+        };
+        Some((*property, case.excuse(*property)))
+    });
+    violated.collect()
 }
 
 /// A violation, and what happened before it.
@@ -111,19 +95,39 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// The last grant of a client before the violation.
-    fn grant(&self, client: &Name) -> Option<&Grant<'_>> {
+    fn excuse(&self, property: Property) -> Option<Excuse> {
+        match property {
+            Property::Lease => self.servers().or_else(|| self.holders()),
+            Property::Progress => self.forgets(0),
+            Property::TokenRegression => self.forgets(0).or_else(|| self.late(|_| true)),
+            Property::StaleWrite | Property::LostUpdate => {
+                let of_the_lock = self.servers().or_else(|| self.holders());
+                of_the_lock.or_else(|| self.late(|it| matches!(it, Access::Write { .. })))
+            }
+            // It is violated where the first of its parts is.
+            Property::Resource => {
+                let at_once = |part: &Property| match self.run.verdicts.get(part) {
+                    Some(Verdict::Violated(part)) => part.at_ns == self.violation.at_ns,
+                    _ => false,
+                };
+                let part = Property::PARTS_OF_RESOURCE.into_iter().find(at_once)?;
+                self.excuse(part)
+            }
+            _ => None,
+        }
+    }
+
+    /// The last grant of a client at this time.
+    fn grant(&self, client: &Name, at_ns: u64) -> Option<&Grant<'_>> {
         let mut grants = self.timeline.grants.iter().rev();
-        grants.find(|it| it.client == client && it.begins_ns <= self.violation.at_ns)
+        grants.find(|it| it.client == client && it.begins_ns <= at_ns)
     }
 
     /// When the first of the grants began that the violation is about.
     fn begins_ns(&self) -> u64 {
-        let grants = self
-            .violation
-            .clients
-            .iter()
-            .filter_map(|it| self.grant(it));
+        let at_ns = self.violation.at_ns;
+        let clients = self.violation.clients.iter();
+        let grants = clients.filter_map(|it| self.grant(it, at_ns));
         let asked_ns = |grant: &Grant<'_>| {
             let asked = grant
                 .asked
@@ -166,11 +170,8 @@ impl Case<'_> {
         }) {
             return Some(Excuse::MemoryLost);
         }
-        let switches = |record: &Record| {
-            let is_switch = matches!(&record.event,
-                Event::Reached { point: Point::Notice(notice) } if &**notice == "+switch-master");
-            is_switch && (from_ns..=self.violation.at_ns).contains(&record.at_ns)
-        };
+        let between = from_ns..=self.violation.at_ns;
+        let switches = |it: &Record| is_switch(it) && between.contains(&it.at_ns);
         let is_failover = self.has(from_ns, |it| it.kind == FaultKind::Failover)
             || self.timeline.all_records().iter().any(switches);
         is_failover.then_some(Excuse::FailedOver)
@@ -219,34 +220,45 @@ impl Case<'_> {
             return None;
         }
         let at_ns = write.at_ns;
+        let grant = self.grant(writer, at_ns);
+        let from_ns = grant.map_or(0, |grant| grant.begins_ns);
         let of_scenario = self.scenario.lock.facts().lease_ms.map(ns_from_ms);
         let lease_ns = self.run.lease_ns.or(of_scenario)?;
-        let mut grants = self.timeline.grants.iter().rev();
-        let grant = grants.find(|it| it.client == writer && it.begins_ns <= at_ns);
-        let from_ns = grant.map_or(0, |grant| grant.begins_ns);
-        let lasts = |it: &Period<'_>| {
-            it.until_ns
+        // Of a program that does not tell its grants it is not known when its lease was over.
+        let late_ns = match grant {
+            Some(grant) => at_ns.checked_sub(self.lapse_ns(grant, at_ns, lease_ns))?,
+            None => lease_ns,
+        };
+        let (mut stopped_ns, mut is_delayed) = (0, false);
+        for fault in self.faults {
+            let lasts_ns = fault
+                .until_ns
                 .min(at_ns)
-                .saturating_sub(it.from_ns.max(from_ns))
+                .checked_sub(fault.from_ns.max(from_ns));
+            let stops = fault.kind.stands_still() && fault.host == writer;
+            stopped_ns += lasts_ns.filter(|_| stops).unwrap_or(0);
+            is_delayed |= lasts_ns.is_some() && delays(fault, writer);
+        }
+        // Without the time that it stood still it would have come within its lease.
+        match stopped_ns > 0 && stopped_ns >= late_ns {
+            true => Some(Excuse::WriterStopped),
+            false => is_delayed.then_some(Excuse::WriteDelayed),
+        }
+    }
+
+    /// When the lease of a grant was over, of which the client did something at `at_ns`: when it said, or a lease after
+    /// it was granted or extended last.
+    fn lapse_ns(&self, grant: &Grant<'_>, at_ns: u64, lease_ns: u64) -> u64 {
+        if grant.lapses_ns < grant.ends_ns {
+            return grant.lapses_ns;
+        }
+        let mut records = self.timeline.all_records()[grant.began..].iter().rev();
+        let begins = |record: &&Record| {
+            let is_its_own = matches!(record.event, Event::BeliefBegins { grant: number, .. } if number == grant.number);
+            is_its_own && record.host == *grant.client && record.at_ns <= at_ns
         };
-        // Of a program that does not tell its grants nothing but the standstill is known.
-        let is_over = |it: &Period<'_>| match grant {
-            Some(grant) => {
-                grant
-                    .lapses_ns
-                    .min(grant.begins_ns.saturating_add(lease_ns))
-                    <= at_ns
-            }
-            None => lasts(it) >= lease_ns,
-        };
-        let until_then = |it: &&Period<'_>| it.from_ns <= at_ns && from_ns <= it.until_ns;
-        let mut struck = self.faults.iter().filter(until_then);
-        struck.find_map(
-            |it| match it.kind.stands_still() && it.host == writer && is_over(it) {
-                true => Some(Excuse::WriterStopped),
-                false => (delays(it, writer) && is_over(it)).then_some(Excuse::WriteDelayed),
-            },
-        )
+        let last_ns = records.find(begins).map_or(grant.begins_ns, |it| it.at_ns);
+        last_ns.saturating_add(lease_ns)
     }
 
     fn is_server(&self, host: &Name) -> bool {
@@ -286,10 +298,11 @@ mod tests {
             ..Run::default()
         };
         let run = JudgedRun::of(run, Schedule::default(), &scenario);
-        let Verdict::Violated(violation) = &run.verdicts[&property] else {
-            panic!("{property}: {:?}", run.verdicts[&property]);
-        };
-        excuse(property, violation, &run, &scenario)
+        let all = excuses(&run, &scenario);
+        let found = all.iter().find(|(violated, _)| *violated == property);
+        found
+            .unwrap_or_else(|| panic!("{property} is not violated"))
+            .1
     }
 
     fn granted(history: HistoryBuilder, ms: u64, client: &'static str) -> HistoryBuilder {
@@ -386,6 +399,37 @@ mod tests {
         assert_eq!(late_write(other, nothing), None);
     }
 
+    #[test]
+    fn a_short_stop_does_not_excuse_long_work() {
+        let pauses = |history: HistoryBuilder| history.fault_begins(200, "c1", "pause");
+        let resumes = |ms| move |history: HistoryBuilder| history.fault_ends(ms, "c1", "pause");
+        // It pauses at 200 ms, and its write at 1,600 ms is 500 ms late.
+        let paused_until = |ms| {
+            let pauses = |history| resumes(ms)(pauses(history));
+            late_write(pauses, |history| history)
+        };
+        assert_eq!(paused_until(699), None);
+        assert_eq!(paused_until(700), Some(Excuse::WriterStopped));
+    }
+
+    #[test]
+    fn a_lease_that_was_extended_or_released_is_not_over() {
+        let write = |before: HistoryBuilder| {
+            let paused = before.fault_begins(920, "c1", "pause");
+            let resumed = paused.fault_ends(1190, "c1", "pause");
+            let taken = granted(resumed, 1200, "c2").reads(1210, "c2", 0);
+            let written = taken.writes(1220, "c2", 0).writes(1250, "c1", 0);
+            excused(Property::LostUpdate, written, "")
+        };
+        let before = granted(HistoryBuilder::default(), 100, "c1").reads(110, "c1", 0);
+        let is_late = Some(Excuse::WriterStopped);
+        assert_eq!(write(before.clone()), is_late);
+        let extended = before.prolongs(900, "c1", ClockKind::Monotonic, 1000);
+        assert_eq!(write(extended.clone()), None);
+        let released = extended.releases(910, "c1");
+        assert_eq!(write(released), None);
+    }
+
     /// c2 has read before c1's late write, and writes after it.
     #[test]
     fn who_overwrites_a_late_write_is_not_blamed_either() {
@@ -427,29 +471,22 @@ mod tests {
         assert_eq!(of(Some(1), fencing), None);
         assert_eq!(of(Some(1), ""), Some(Excuse::WriterStopped));
         assert_eq!(of(None, fencing), Some(Excuse::WriterStopped));
-        let tokens = HistoryBuilder::default()
-            .tries(95, "c1")
-            .granted_with_token(100, "c1", 1)
-            .reads(110, "c1", 0)
-            .fault_begins(200, "c1", "pause")
-            .tries(1190, "c2")
-            .granted_with_token(1200, "c2", 2)
-            .writes(1220, "c2", 0)
-            .fault_ends(1590, "c1", "pause")
-            .writes(1600, "c1", 1);
-        let excuse = excused(Property::TokenRegression, tokens, "");
-        assert_eq!(excuse, Some(Excuse::WriterStopped));
-        // Its read is not compared, and its write would be refused.
-        let read = HistoryBuilder::default()
-            .tries(95, "c1")
-            .granted_with_token(100, "c1", 1)
-            .fault_begins(200, "c1", "pause")
-            .tries(1190, "c2")
-            .granted_with_token(1200, "c2", 2)
-            .writes(1220, "c2", 0)
-            .fault_ends(1590, "c1", "pause")
-            .reads(1600, "c1", 1);
-        let excuse = excused(Property::TokenRegression, read, fencing);
-        assert_eq!(excuse, Some(Excuse::WriterStopped));
+        // A read is not compared, and the write after it would be refused.
+        let regresses = |extra, accesses: fn(HistoryBuilder) -> HistoryBuilder| {
+            let before = HistoryBuilder::default()
+                .tries(95, "c1")
+                .granted_with_token(100, "c1", 1)
+                .fault_begins(200, "c1", "pause")
+                .tries(1190, "c2")
+                .granted_with_token(1200, "c2", 2)
+                .writes(1220, "c2", 0)
+                .fault_ends(1590, "c1", "pause");
+            excused(Property::TokenRegression, accesses(before), extra)
+        };
+        let writes = |history: HistoryBuilder| history.writes(1600, "c1", 1);
+        let reads = |history: HistoryBuilder| history.reads(1600, "c1", 1);
+        assert_eq!(regresses("", writes), Some(Excuse::WriterStopped));
+        assert_eq!(regresses(fencing, reads), Some(Excuse::WriterStopped));
+        assert_eq!(regresses(fencing, writes), None);
     }
 }

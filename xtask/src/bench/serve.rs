@@ -35,6 +35,9 @@ pub fn run() -> Result<()> {
     }
     let servers = [locklab(&[])?, locklab(&["--control", "0"])?, redis_server()];
     println!(
+        "of each: redis-server's processor time over its own, its own, and its requests a second"
+    );
+    println!(
         "{:<24}{:>22}{:>22}{:>22}",
         "", "locklab serve", "with --control", "redis-server"
     );
