@@ -8,7 +8,7 @@ const fd = process.env.LOCKLAB_FD;
 export function tell(word, more = {}) {
   if (fd === undefined) return;
   const ns = process.hrtime.bigint();
-  const line = JSON.stringify({ locklab: word, ...more });
+  const line = JSON.stringify({ locklab: word, pid: process.pid, ...more });
   // As text, since a number of JavaScript is not exact to the nanosecond for ever.
   writeSync(Number(fd), `${line.slice(0, -1)},"ns":${ns}}\n`);
 }

@@ -27,6 +27,8 @@ pub struct Evidence {
     pub seed: u64,
     /// The violated property for which it is shrunk unless another is named.
     pub usual: Option<Property>,
+    /// The lock that it is about, of a program with several.
+    pub lock: Option<String>,
     /// Where the recording is.
     pub recording: PathBuf,
     /// Where its picture is, in the last of the formats.
@@ -56,12 +58,17 @@ impl Evidence {
     /// Lines that say where its picture is, and how to explore and to repeat the run.
     pub fn files(&self, program: &Program) -> String {
         let recording = self.recording.to_string_lossy();
-        format!(
-            "    picture  {}\n    explore  {}\n    replay   {}",
-            self.picture.display(),
-            program.line(&["view", &recording]),
-            program.line(&["replay", &recording]),
-        )
+        let lock = self
+            .lock
+            .iter()
+            .map(|lock| format!("    lock     {lock}\n"));
+        lock.collect::<String>()
+            + &format!(
+                "    picture  {}\n    explore  {}\n    replay   {}",
+                self.picture.display(),
+                program.line(&["view", &recording]),
+                program.line(&["replay", &recording]),
+            )
     }
 
     /// The violated property that the run is about, or else the first of those in question.
@@ -95,6 +102,7 @@ pub fn keep(
         properties: vec![property],
         seed: run.header.seed,
         usual: usual_property(scenario, &run.footer.verdicts),
+        lock: run.header.lock.clone(),
         recording,
         picture: last,
         again: None,
@@ -117,7 +125,9 @@ pub fn drawing(
         [] => String::new(),
         overrides => format!(", with {}", overrides.join(", ")),
     };
-    let title = format!("{title}{real}{with}");
+    let lock = run.header.lock.iter();
+    let lock: String = lock.map(|lock| format!(", lock {lock}")).collect();
+    let title = format!("{title}{real}{with}{lock}");
     let recorded = recorded::scenario(run).ok();
     let contents = recorded.and_then(|it| recorded::contents(run, &it).ok()?);
     let leases = contents.as_ref().map_or(Vec::new(), |contents| {

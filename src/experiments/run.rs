@@ -424,7 +424,13 @@ impl Run {
         };
         runs.notes.extend(run.notes.iter().cloned());
         let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
-        let run = JudgedRun::of(run, schedule, &scenario);
+        let run = worst(JudgedRun::of_each_lock(run, schedule, &scenario), &scenario);
+        if let Some(lock) = &run.lock {
+            let note = format!(
+                "the program has several locks, and a run is judged by the worst; seed {seed}: {lock}"
+            );
+            runs.notes.extend(is_first.then_some(note));
+        }
         // Belief is not predicted, so nothing else would say that it is open.
         if is_first
             && run.unshown.contains_key(&Property::Belief)
@@ -570,6 +576,24 @@ impl Run {
         }
         value
     }
+}
+
+/// Of a run with several locks, the one that is told: with most violations that it should have prevented, with most
+/// violations, of which most is known.
+fn worst(of_locks: Vec<JudgedRun>, scenario: &Scenario) -> JudgedRun {
+    let badness = |run: &JudgedRun| {
+        let violated = excuses(run, scenario);
+        let blamed = violated.iter().filter(|(_, excuse)| excuse.is_none());
+        let decided = run.verdicts.keys().filter(|it| run.decides(**it));
+        (blamed.count(), violated.len(), decided.count())
+    };
+    // The first of several.
+    let mut of_locks = of_locks.into_iter().rev();
+    let last = of_locks.next().expect("a run has a lock");
+    of_locks.fold(last, |worst, run| match badness(&run) >= badness(&worst) {
+        true => run,
+        false => worst,
+    })
 }
 
 /// Whether something is told of a property of somebody else's lock. Few locks keep an order or work without

@@ -4,7 +4,7 @@ use locklab_check::Property;
 use locklab_model::scenario::Scenario;
 
 /// What is told where `resource` is not predicted.
-pub(crate) const NO_RESOURCE: &str = "resource is not predicted: the program does not use the resource, so no run could show a violation";
+pub(crate) const NO_RESOURCE: &str = "resource is not predicted: no run could show a violation, since the program does not use the resource, or its lock admits several clients";
 
 /// The scenario without a prediction that nothing but the use of the resource can show, unless the user makes it.
 /// `None` if it has no such prediction.

@@ -61,6 +61,8 @@ pub struct KeyChange {
 pub struct KeyState {
     /// The value as readable text.
     pub value: String,
+    /// Whether it can belong to several: a set, a list, or a hash with more than one field.
+    pub has_several: bool,
     /// The end of its time to live by the node's own clock; `None` if it has none.
     pub expires: Option<Deadline>,
 }

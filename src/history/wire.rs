@@ -36,7 +36,7 @@ mod tests;
 mod visits;
 
 pub use self::grants::{Answer, Doubt, Grant, Release, grants};
-pub use self::keys::{granted_keys, longest_lease_ns};
+pub use self::keys::{granted_keys, has_several, longest_lease_ns};
 pub use self::records::{At, Possible, events, possible};
 use locklab_vecmap::VecSet;
 

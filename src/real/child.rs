@@ -15,7 +15,8 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::child_protocol::{ChildMessage, Command, Job, Role, ServerKind};
+use super::child_protocol::{Accessed, ChildMessage, Command, Job, Role, ServerKind};
+use super::foreign::deaths::Deaths;
 use super::foreign::leftovers::Own;
 use super::foreign::told::{self, News, OutputEnd, Told};
 use super::kept::Kept;
@@ -199,6 +200,7 @@ enum OutputFormat {
 #[derive(Clone)]
 pub(super) struct Collector {
     records: Arc<Mutex<Vec<Record>>>,
+    accesses: Arc<Mutex<Vec<Accessed>>>,
     told: Arc<Mutex<Vec<Told>>>,
     kept: Arc<Kept>,
     event: Sender<(ProcessId, ChildEvent)>,
@@ -256,6 +258,7 @@ impl Collector {
     pub(super) fn new(event: Sender<(ProcessId, ChildEvent)>, kept: Arc<Kept>) -> Self {
         Self {
             records: Arc::default(),
+            accesses: Arc::default(),
             told: Arc::default(),
             kept,
             event,
@@ -266,6 +269,11 @@ impl Collector {
     pub(super) fn records(&self) -> MutexGuard<'_, Vec<Record>> {
         // No code panics while the records are in an inconsistent state.
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The accesses of foreign programs so far, in the order of arrival.
+    pub(super) fn accesses(&self) -> MutexGuard<'_, Vec<Accessed>> {
+        self.accesses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What foreign programs told so far, in the order of arrival.
@@ -287,8 +295,13 @@ fn listen(stdout: ChildStdout, who: &ProcessId, format: OutputFormat, collector:
         match format.parse(&line) {
             Some(Output::Record(record)) => {
                 let served = served(&record);
-                if served.is_none() || collector.kept.accesses.take(1, record.at_ns) {
-                    collector.records().push(record);
+                collector.records().push(record);
+                served.into_iter().for_each(&report);
+            }
+            Some(Output::Accessed(accessed)) => {
+                if collector.kept.accesses.take(1, accessed.record.at_ns) {
+                    let served = served(&accessed.record);
+                    collector.accesses().push(accessed);
                     served.into_iter().for_each(&report);
                 }
             }
@@ -341,7 +354,9 @@ const LONGEST_WORDS: usize = 200;
 
 /// Reads what a program writes to its standard error.
 fn overhear(errors: ChildStderr, is_over: &AtomicBool, words: &LastWords) {
-    told::read_lines(errors, is_over, |line, _, _| words.add(line));
+    told::read_lines(errors, is_over, |line, _, _| {
+        line.into_iter().for_each(|line| words.add(line))
+    });
 }
 
 /// Reads the output of a process that becomes a foreign program.
@@ -367,9 +382,15 @@ fn listen_to_program(
     };
     let now_ns = read_clock(ClockKind::Monotonic);
     note(News::Began, now_ns, now_ns);
-    let mut is_program = false;
+    let (mut is_program, mut deaths) = (false, Deaths::default());
     let (end, after_ns, by_ns) =
         told::read_lines(stdout, &stages.is_over, |line, after_ns, by_ns| {
+            let Some(line) = line else {
+                for (process, after_ns, by_ns) in deaths.look(by_ns) {
+                    note(News::Gone(process), after_ns, by_ns);
+                }
+                return;
+            };
             // The last one says that it could not become the program.
             let may_be_own = !is_program || line.starts_with(FAILED);
             let own = may_be_own
@@ -380,7 +401,7 @@ fn listen_to_program(
                 match own.into() {
                     Output::Event(event) => report(event),
                     Output::Words(why) => words.add(&why),
-                    Output::Record(_) => {}
+                    Output::Record(_) | Output::Accessed(_) => {}
                 }
                 return;
             }
@@ -388,10 +409,12 @@ fn listen_to_program(
                 None => words.add(line),
                 Some(_) if !collector.kept.lines.take(1, after_ns) => {}
                 Some(news) => {
-                    if let News::Line(line) = &news
-                        && let Some(point) = line.word.failpoint()
-                    {
-                        report(ChildEvent::Told(point));
+                    if let News::Line(line) = &news {
+                        line.pid
+                            .into_iter()
+                            .for_each(|pid| deaths.watch(pid, after_ns));
+                        { line.word.failpoint().into_iter() }
+                            .for_each(|point| report(ChildEvent::Told(point)));
                     }
                     note(news, after_ns, by_ns);
                 }
@@ -416,6 +439,7 @@ const FLOOD: &str = "it wrote more than 16 MB, and was ended";
 /// The meaning of a line of output.
 enum Output {
     Record(Record),
+    Accessed(Accessed),
     Event(ChildEvent),
     /// The process explains itself.
     Words(String),
@@ -459,6 +483,7 @@ impl From<ChildMessage> for Output {
     fn from(message: ChildMessage) -> Self {
         match message {
             ChildMessage::Record(record) => Output::Record(record),
+            ChildMessage::Accessed(accessed) => Output::Accessed(accessed),
             ChildMessage::Ready => Output::Event(ChildEvent::Ready),
             ChildMessage::Reached(point) => Output::Event(ChildEvent::Reached(point)),
             ChildMessage::Began { due_ns, at_ns } => {

@@ -150,6 +150,8 @@ pub(super) enum ChildMessage {
     Ready,
     /// An event. Its `at_ns` is the machine's monotonic clock.
     Record(Record),
+    /// A foreign program has used the resource.
+    Accessed(Accessed),
     /// The process is blocked at this watched point until [`Command::GoOn`].
     Reached(Failpoint),
     /// The process waited until it was to begin, and has begun. Both times are those of the machine's
@@ -164,6 +166,15 @@ pub(super) enum ChildMessage {
     Finished,
     /// The process failed, for this reason.
     Failed(String),
+}
+
+/// An access of a foreign program to the resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Accessed {
+    /// The key.
+    pub(super) key: Name,
+    /// Its `at_ns` is the machine's monotonic clock.
+    pub(super) record: Record,
 }
 
 /// A command to a process after its job.

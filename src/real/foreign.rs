@@ -26,9 +26,11 @@
 //! will say nothing. Of a program that tells when it releases its lock, the wire shows what that deleted
 //! ([`removals`]).
 
+pub(super) mod deaths;
 pub(super) mod environment;
 pub(super) mod inferred;
 pub(super) mod leftovers;
+pub(super) mod locks;
 pub(super) mod moments;
 pub(super) mod mute;
 pub(super) mod records;

@@ -362,6 +362,7 @@ pub fn run_with(
         program: real.clients.words(),
         notes: finished.notes,
         moments: conducted.moments,
+        locks: finished.locks,
         unshown: finished.unshown,
         lease_ns: finished.lease_ns,
         server_version: Some(version),

@@ -26,7 +26,7 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::child_protocol::{
-    ChildMessage, ClientJob, Command, ForeignJob, GuardJob, Job, ResourceJob, Role,
+    Accessed, ChildMessage, ClientJob, Command, ForeignJob, GuardJob, Job, ResourceJob, Role,
 };
 use super::foreign::{leftovers, shown};
 use super::{orphans, stamp};
@@ -253,8 +253,9 @@ async fn serve(job: ResourceJob) -> io::Result<()> {
             while let Ok((stream, _)) = gate.accept().await {
                 // Fails only if the peer is gone already.
                 let _ = stream.set_nodelay(true);
-                let (client, shown) = (client.clone(), shown.clone());
-                spawn_local(shown::serve(stream, client, shown, reporter.clone()));
+                let (client, shown, reporter) = (client.clone(), shown.clone(), reporter.clone());
+                let report = move |key: &[u8], event| reporter.accessed(key, event);
+                spawn_local(shown::serve(stream, client, shown, report));
             }
         });
     }
@@ -274,6 +275,15 @@ struct Reporter {
     watched: Rc<VecSet<Failpoint>>,
     calls: Rc<Cell<u32>>,
     grants: Rc<Cell<u32>>,
+}
+
+impl Reporter {
+    fn accessed(&self, key: &[u8], event: Event) {
+        say_or_end(&ChildMessage::Accessed(Accessed {
+            key: String::from_utf8_lossy(key).into(),
+            record: stamp::record(&self.name, &self.clocks, event),
+        }));
+    }
 }
 
 impl Observer for Reporter {

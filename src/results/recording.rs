@@ -72,6 +72,9 @@ pub struct Header {
     /// The longest lease that foreign programs told, or gave the key of their lock, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_ns: Option<u64>,
+    /// The lock that it is about, if foreign programs have several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<String>,
 }
 
 /// The name and version of real servers: `Redis 7.0.15`.

@@ -1,17 +1,19 @@
 //! One run with its verdicts, and everything needed to repeat it.
 
+use std::mem;
+
 use locklab_values::units::{NS_PER_MS, ns_from_ms};
 use locklab_vecmap::VecMap;
 use locklab_world::{Renewal, TraceEvent};
 
 use super::RunError;
-use super::run::Run;
+use super::run::{LockRun, Run};
 use super::simulate::{Keep, simulate, simulate_renewed, simulate_until_full};
 use super::steps::StepLog;
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
 use locklab_env::redis::SENTINEL_LIMIT;
 use locklab_history::Schedule;
-use locklab_history::{Contents, History};
+use locklab_history::{Contents, History, Name};
 use locklab_model::scenario::{Drawn, Network, Scenario};
 use locklab_model::workload::Fencing;
 use locklab_results::Judged;
@@ -39,6 +41,8 @@ pub struct JudgedRun {
     pub unshown: VecMap<Property, String>,
     /// See [`Run::lease_ns`].
     pub lease_ns: Option<u64>,
+    /// Which lock it is about, if its programs have several.
+    pub lock: Option<Name>,
     /// The steps, if they were kept.
     pub steps: Option<StepLog>,
     /// The version of the servers if they are real.
@@ -146,9 +150,29 @@ impl JudgedRun {
             program: run.program,
             unshown: run.unshown,
             lease_ns: run.lease_ns,
+            lock: None,
             steps: run.steps,
             server_version: run.server_version,
         }
+    }
+
+    /// The same for each lock of programs that have several.
+    pub fn of_each_lock(mut run: Run, schedule: Schedule, scenario: &Scenario) -> Vec<JudgedRun> {
+        let locks = mem::take(&mut run.locks);
+        if locks.is_empty() {
+            return vec![JudgedRun::of(run, schedule, scenario)];
+        }
+        let of_lock = |lock: LockRun| {
+            let mut of_lock = run.clone();
+            of_lock.history.records = lock.history.records;
+            of_lock.unshown.extend(lock.unshown);
+            let judged = JudgedRun::of(of_lock, schedule.clone(), scenario);
+            JudgedRun {
+                lock: Some(lock.lock),
+                ..judged
+            }
+        };
+        locks.into_iter().map(of_lock).collect()
     }
 }
 
@@ -211,6 +235,7 @@ pub fn recording(
         program: run.program,
         unshown: run.unshown,
         lease_ns: run.lease_ns,
+        lock: run.lock.as_deref().map(str::to_owned),
     };
     Recording {
         header,

@@ -80,6 +80,7 @@ impl KeyLog {
             .map(|key| {
                 let state = KeyState {
                     value: key.to_string(),
+                    has_several: key.has_several(),
                     expires: key.expires_at_ms.map(&deadline),
                 };
                 (String::from_utf8_lossy(key.name).into_owned(), state)

@@ -1,7 +1,7 @@
 //! The result of a run, in the simulator or on real servers.
 
 use locklab_check::Property;
-use locklab_history::{Contents, History, Moment};
+use locklab_history::{Contents, History, Moment, Name};
 use locklab_vecmap::VecMap;
 use locklab_world::TraceEvent;
 
@@ -28,11 +28,24 @@ impl Lateness {
     }
 }
 
+/// What a run shows of one of several locks of its programs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LockRun {
+    /// The lock, as the program names it; empty if there is one.
+    pub lock: Name,
+    /// What happened around it, without messages.
+    pub history: History,
+    /// Why it does not show whether a property holds, beside [`Run::unshown`].
+    pub unshown: VecMap<Property, String>,
+}
+
 /// A finished run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Run {
     /// The history of the run.
     pub history: History,
+    /// The same for each lock, if its programs have several; [`Run::history`] is the first one's then.
+    pub locks: Vec<LockRun>,
     /// The hash of every event of the simulator, in order; 0 on real servers, where no two runs are
     /// equal.
     pub trace_hash: u64,

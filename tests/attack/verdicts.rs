@@ -17,6 +17,10 @@ enum Under {
     WaiterKilled,
     /// The node loses its power for a second, with what it held.
     Crash,
+    /// The first of four clients stands still for less than a lease.
+    ShortPause,
+    /// All messages take long.
+    SlowLink,
 }
 
 impl Under {
@@ -24,16 +28,21 @@ impl Under {
     fn sets(self) -> &'static [&'static str] {
         match self {
             Under::Pause => &["horizon_ms=7000", "topology.clients=4"],
-            Under::Fenced => &[
-                "horizon_ms=4500",
-                "lock.fencing_token=true",
-                "resource.fencing=writes",
-            ],
+            Under::Fenced => &["horizon_ms=4500", "resource.fencing=writes"],
             Under::Kill => &[
                 "fault={ kill = { kind = 'kill', on = 'c1', after = 'c1 acquired #2', duration_ms = 200 } }",
             ],
             Under::WaiterKilled => &[
                 "fault={ kill = { kind = 'kill', on = 'c2', after = 'c1 acquired #2', duration_ms = 50 } }",
+            ],
+            Under::ShortPause => &[
+                "horizon_ms=7000",
+                "topology.clients=4",
+                "fault.pause.duration_ms=300",
+            ],
+            Under::SlowLink => &[
+                "horizon_ms=7000",
+                "fault={ slow = { kind = 'slow-link', from = ['c1', 'c2'], to = 'n1', extra_ms = 70, at_ms = 200, duration_ms = 6500 } }",
             ],
             Under::Crash => &[
                 "fault={ power = { kind = 'crash', on = 'n1', at_ms = 1500, duration_ms = 1000 } }",
@@ -43,7 +52,7 @@ impl Under {
 }
 
 /// Locks that do what a lock with a lease can do.
-const CORRECT: [(&str, Under); 12] = [
+const CORRECT: [(&str, Under); 18] = [
     ("compares", Under::Pause),
     ("watches", Under::Pause),
     ("one-field", Under::Pause),
@@ -56,10 +65,16 @@ const CORRECT: [(&str, Under); 12] = [
     ("compares", Under::Kill),
     ("compares", Under::WaiterKilled),
     ("compares", Under::Crash),
+    ("semaphore", Under::Pause),
+    ("many-locks", Under::Pause),
+    ("readers", Under::ShortPause),
+    ("tasks", Under::Pause),
+    ("children", Under::ShortPause),
+    ("silent-leader", Under::SlowLink),
 ];
 
 /// Locks that do not.
-const BROKEN: [(&str, Under); 10] = [
+const BROKEN: [(&str, Under); 14] = [
     ("set-without-nx", Under::Pause),
     ("deletes-any", Under::Pause),
     ("never-looks-at-the-reply", Under::Pause),
@@ -70,6 +85,10 @@ const BROKEN: [(&str, Under); 10] = [
     ("one-value", Under::Pause),
     ("deletes-at-the-start", Under::WaiterKilled),
     ("fails-open", Under::Crash),
+    ("semaphore-of-three", Under::Pause),
+    ("many-locks-and-a-wrong-one", Under::Pause),
+    ("readers-not-counted", Under::ShortPause),
+    ("tasks-share", Under::Pause),
 ];
 
 /// Attacks a program so many times; each time its exit code has to be right.

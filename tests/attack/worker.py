@@ -4,8 +4,10 @@ Each takes its lock again and again, works under it, and adds one to the resourc
 """
 import json
 import os
+import random
 import socket
 import sys
+import threading
 import time
 import uuid
 
@@ -55,7 +57,7 @@ class Server:
 
 
 def tell(word, **more):
-    if NAME != "silent":
+    if not NAME.startswith("silent"):
         line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
         os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
 
@@ -124,9 +126,161 @@ def work(me, asked, token):
     return resource.call("SET", "c", value + 1, *show)
 
 
+def rounds(take, give, use, name=lambda: {}):
+    """Takes a lock, uses it and gives it up, again and again; `name` says which one."""
+    while True:
+        which, me = name(), uuid.uuid4().hex
+        tell("acquiring", **which)
+        asked = time.monotonic()
+        if take(me, which):
+            tell("acquired", **which, ttl_ms=LEASE_MS - 1000 * (time.monotonic() - asked))
+            use(asked, which)
+            tell("releasing", **which)
+            give(me, which)
+            tell("released", **which)
+        else:
+            tell("refused", **which)
+        time.sleep(0.02)
+
+
+def semaphore(admits, tells):
+    """At most `admits` may have it; it tells of `tells`."""
+    take = (
+        "local t = redis.call('time') local now = t[1] * 1000 + t[2] / 1000 "
+        "redis.call('zremrangebyscore', KEYS[1], 0, now) "
+        "if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end "
+        "redis.call('zadd', KEYS[1], now + ARGV[3], ARGV[1]) redis.call('pexpire', KEYS[1], ARGV[3]) return 1"
+    )
+    rounds(
+        lambda me, _: node.call("EVAL", take, 1, "permits", me, admits, LEASE_MS) == 1,
+        lambda me, _: node.call("ZREM", "permits", me),
+        lambda *_: time.sleep(0.2),
+        lambda: {"permits": tells},
+    )
+
+
+def many_locks(one_is_wrong):
+    """Twenty locks with a counter each, and two that it takes most often, of which one may lack its NX."""
+
+    def use(asked, which):
+        value = int(resource.call("GET", which["lock"]) or 0)
+        time.sleep(0.15)
+        if time.monotonic() - asked < 0.9 * LEASE_MS / 1000:
+            resource.call("SET", which["lock"], value + 1)
+
+    def take(me, which):
+        nx = [] if one_is_wrong and which["lock"] == "b0" else ["NX"]
+        return node.call("SET", "lock:" + which["lock"], me, *nx, "PX", LEASE_MS) == "OK"
+
+    names = [f"a{number}" for number in range(18)] + ["b0", "b1"] * 12
+    rounds(
+        take,
+        lambda me, which: node.call("EVAL", DELETE, 1, "lock:" + which["lock"], me),
+        use,
+        lambda: {"lock": random.choice(names)},
+    )
+
+
+def readers(counts):
+    """Many readers or one writer, by a hash of holders; a broken one does not look for readers when it writes."""
+    take = (
+        "local mode = redis.call('hget', KEYS[1], 'mode') "
+        "if mode and not (mode == 'read' and ARGV[2] == 'read') and (mode == 'write' or ARGV[4] == '1') "
+        "then return 0 end "
+        "redis.call('hset', KEYS[1], 'mode', ARGV[2], ARGV[1], 1) redis.call('pexpire', KEYS[1], ARGV[3]) return 1"
+    )
+    give = (
+        "redis.call('hdel', KEYS[1], ARGV[1]) "
+        "if redis.call('hlen', KEYS[1]) == 1 then redis.call('del', KEYS[1]) end return 1"
+    )
+    rounds(
+        lambda me, which: node.call(
+            "EVAL", take, 1, "rw", me, "read" if which["shared"] else "write", LEASE_MS, int(counts)
+        )
+        == 1,
+        lambda me, _: node.call("EVAL", give, 1, "rw", me),
+        lambda *_: time.sleep(0.2),
+        lambda: {"shared": random.random() < 0.7},
+    )
+
+
+def tasks(of_each):
+    """Two threads of each process take one lock, each for itself; a broken one lets both in."""
+
+    def work_as(number):
+        server = Server(os.environ["REDIS_URL"])
+        mine = threading.Lock()
+
+        def take(me, _):
+            owner = me if of_each else "process " + os.environ["LOCKLAB_HOST"]
+            got = server.call("SET", "lock", owner, "NX", "PX", LEASE_MS) == "OK"
+            with mine:
+                return got or not of_each and server.call("GET", "lock") == owner
+
+        rounds(
+            take,
+            lambda me, _: server.call("EVAL", DELETE, 1, "lock", me if of_each else "process " + os.environ["LOCKLAB_HOST"]),
+            lambda *_: time.sleep(0.2),
+            lambda: {"task": number},
+        )
+
+    for number in (1, 2):
+        threading.Thread(target=work_as, args=(number,)).start()
+
+
+def children():
+    """Each round is a process of its own, of which one in three dies with the lock."""
+    while True:
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+            continue
+        server, me = Server(os.environ["REDIS_URL"]), uuid.uuid4().hex
+        while True:
+            tell("acquiring", pid=os.getpid())
+            if server.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK":
+                break
+            tell("refused", pid=os.getpid())
+            time.sleep(0.02)
+        tell("acquired", pid=os.getpid())
+        time.sleep(0.1)
+        if random.random() < 0.33:
+            os._exit(1)
+        tell("releasing", pid=os.getpid())
+        tell("released", pid=os.getpid(), removed=server.call("EVAL", DELETE, 1, "lock", me))
+        os._exit(0)
+
+
+def leads():
+    """Takes its lock once, and extends it for ever; the others wait."""
+    me = uuid.uuid4().hex
+    while True:
+        try:
+            if node.call("SET", "lock", me, "NX", "PX", LEASE_MS) != "OK":
+                node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS)
+        except (OSError, RuntimeError, ValueError):
+            pass
+        time.sleep(LEASE_MS / 4000)
+
+
 if NAME == "deletes-at-the-start":
     node.call("DEL", "lock")
-while True:
+others = {
+    "semaphore": lambda: semaphore(2, 2),
+    "semaphore-of-three": lambda: semaphore(3, 2),
+    "many-locks": lambda: many_locks(False),
+    "many-locks-and-a-wrong-one": lambda: many_locks(True),
+    "readers": lambda: readers(True),
+    "readers-not-counted": lambda: readers(False),
+    "tasks": lambda: tasks(True),
+    "tasks-share": lambda: tasks(False),
+    "children": children,
+    "silent-leader": leads,
+    "silent-semaphore": lambda: semaphore(2, 2),
+}
+if NAME in others:
+    others[NAME]()
+while NAME not in others:
     me = "the same for all" if NAME == "one-value" else uuid.uuid4().hex
     tell("acquiring")
     asked = time.monotonic()

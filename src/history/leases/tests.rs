@@ -39,6 +39,7 @@ impl Run {
         now: Option<(&str, Option<u64>)>,
     ) -> Self {
         let now = now.map(|(value, ttl_ms)| KeyState {
+            has_several: false,
             value: value.into(),
             expires: ttl_ms.map(|ttl_ms| Deadline {
                 clock: ClockKind::Wall,

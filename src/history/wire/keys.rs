@@ -28,6 +28,13 @@ pub fn granted_keys(wire: &Wire) -> Vec<String> {
     if often.is_empty() { once } else { often }
 }
 
+/// Whether this key has belonged to several clients at a time, or could: then it is no exclusive lock.
+pub fn has_several(wire: &Wire, key: &str) -> bool {
+    let executed = wire.exchanges.iter().filter_map(|it| it.executed.as_ref());
+    let mut changed = executed.flat_map(|it| &it.changed);
+    changed.any(|change| change.key == key && change.now.as_ref().is_some_and(|it| it.has_several))
+}
+
 /// The longest time to live that any request gave this key, in nanoseconds.
 pub fn longest_lease_ns(wire: &Wire, key: &str) -> Option<u64> {
     let visits = visits(wire, key);

@@ -97,6 +97,7 @@ impl Traffic {
             return vec![];
         }
         let now = after.map(|(value, end_ms)| KeyState {
+            has_several: false,
             value: value.clone(),
             expires: end_ms.map(|end_ms| Deadline {
                 clock: ClockKind::Wall,

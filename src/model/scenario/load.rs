@@ -8,6 +8,7 @@ use super::explain::explain;
 use super::measured::Measured;
 use super::source::Source;
 use super::{Scenario, validate};
+use crate::workload::Fencing;
 
 /// Reads a scenario from a file, or the shipped one of this name, and applies overrides in
 /// their order, each written `path=value`: `fault.gc.duration_ms=500`.
@@ -20,7 +21,8 @@ pub fn load(path_or_name: &str, sets: &[String]) -> Result<Scenario, ScenarioErr
     Source::find(path_or_name)?.scenario(sets)
 }
 
-/// The same for clients that are programs of others: the scenario does not say how often they take the lock.
+/// The same for clients that are programs of others: the scenario does not say how often they take the lock, nor whether
+/// that gives tokens.
 ///
 /// # Errors
 ///
@@ -58,7 +60,8 @@ pub fn parse(file: &str, text: &str, sets: &[String]) -> Result<Scenario, Scenar
     parse_if(file, text, sets, validate::validate)
 }
 
-/// The same for clients that are programs of others: the scenario does not say how often they take the lock.
+/// The same for clients that are programs of others: the scenario does not say how often they take the lock, nor whether
+/// that gives tokens.
 ///
 /// # Errors
 ///
@@ -69,7 +72,7 @@ pub fn parse_for_programs(
     sets: &[String],
 ) -> Result<Scenario, ScenarioError> {
     parse_if(file, text, sets, |scenario| {
-        validate::validate(&endless(scenario))
+        validate::validate(&of_programs(scenario))
     })
 }
 
@@ -128,12 +131,13 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
 ///
 /// As [`check`].
 pub fn check_for_programs(scenario: &Scenario) -> Result<(), String> {
-    check(&endless(scenario))
+    check(&of_programs(scenario))
 }
 
-/// The scenario with clients that take the lock again and again.
-fn endless(scenario: &Scenario) -> Scenario {
+/// The scenario with clients that take the lock again and again, and a resource that asks for no tokens.
+fn of_programs(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
+    scenario.resource.fencing = Fencing::None;
     scenario.workload.rounds = u32::MAX;
     for client in scenario.workload.client.values_mut() {
         client.rounds = None;

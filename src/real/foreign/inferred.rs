@@ -58,6 +58,8 @@ pub(crate) enum Blind {
     NotGranted(String),
     /// Several keys were granted.
     SeveralKeys(Vec<String>),
+    /// The key may belong to several clients at once.
+    Shared(String),
 }
 
 impl fmt::Display for Blind {
@@ -72,6 +74,14 @@ impl fmt::Display for Blind {
                 write!(f, "no request made the key `{key}` exist as a lock does")
             }
             Blind::SeveralKeys(_) => f.write_str("several keys were granted"),
+            Blind::Shared(key) => {
+                let key = untrusted::line(key);
+                write!(
+                    f,
+                    "the key `{key}` is a set, a list or a hash with several fields, so several clients may have \
+                     the lock at once"
+                )
+            }
         }
     }
 }
@@ -90,6 +100,9 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
         lapse: &|client, from_ns, ttl_ns| seen.lapse_ns(client, from_ns, ttl_ns),
     };
     let key = key(&wire, seen.key)?;
+    if wire::has_several(&wire, &key) {
+        return Err(Blind::Shared(key));
+    }
     let mut answers = wire::grants(&wire, &key);
     let removals = removals(seen.history, &answers);
     let removals = removals.into_iter().map(|event| seen.record(event));

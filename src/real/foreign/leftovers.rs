@@ -4,6 +4,7 @@
 //! becomes its child, and is ended with the run. Elsewhere, and when Locklab is killed, such processes are known
 //! by the run in their environment only, which they have inherited, unless they cleared it.
 
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -80,15 +81,20 @@ pub(crate) fn end_adopted() {
 fn adopted() -> Vec<Pid> {
     let this = std::process::id();
     let is_child = |number: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        // The name before it may have any characters.
-        let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-        let parent = rest.split(' ').nth(1);
+        let parent = stat(number).into_iter().nth(1);
         parent.and_then(|parent| parent.parse().ok()) == Some(this)
     };
     let children = numbers().filter(is_child);
     let others = children.filter(|number| !own(|all| all.contains(&number.cast_unsigned())));
     others.map(Pid::from_raw).collect()
+}
+
+/// What the kernel says of a process after its name, from its state on; nothing if it is gone.
+pub(super) fn stat(process: impl Display) -> Vec<String> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The name before it may have any characters.
+    let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    rest.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Ends all processes of the run with this folder, but this one. A process with another environment

@@ -13,7 +13,7 @@ use locklab_shim::Readings;
 use locklab_values::units::ns_from_fractional_ms;
 use locklab_vecmap::{VecMap, VecSet};
 
-use super::told::{Line, News, Told, Word};
+use super::told::{Line, News, Text, Told, Word};
 
 /// The clocks of the hosts of a run.
 pub(crate) trait HostReadings {
@@ -27,14 +27,23 @@ pub(crate) trait HostReadings {
 /// What came of what was told.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Converted {
-    /// The records of the clients. Their `at_ns` is the machine's monotonic clock.
-    pub(crate) records: Vec<Record>,
-    /// Every grant.
-    pub(crate) grants: Vec<Granted>,
+    /// By the name of the lock; that of a program that names none is empty.
+    pub(crate) locks: VecMap<Name, OfLock>,
     /// What makes no sense of it, in words.
     pub(crate) notes: Vec<String>,
     /// How much more makes no sense.
     unsaid: u64,
+}
+
+/// What was told of one lock.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct OfLock {
+    /// The records of the clients. Their `at_ns` is the machine's monotonic clock.
+    pub(crate) records: Vec<Record>,
+    /// Every grant.
+    pub(crate) grants: Vec<Granted>,
+    /// How many may have it at once.
+    pub(crate) permits: u32,
 }
 
 /// The most notes of a run about what makes no sense.
@@ -43,10 +52,24 @@ const MOST_NOTES: usize = 50;
 /// A grant that a program told.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Granted {
-    host: Name,
+    /// The program, or its task: see [`holder`].
+    holder: Name,
     at_ns: u64,
     number: u32,
     is_exact: bool,
+}
+
+/// The name by which a history knows a task of a program; a program without tasks is its own holder.
+fn holder(program: &Name, task: Option<&Text>) -> Name {
+    match task {
+        None => program.clone(),
+        Some(task) => format!("{program}/{}", task.name()).into(),
+    }
+}
+
+/// The program of a holder.
+pub(crate) fn program_of(holder: &str) -> &str {
+    holder.split('/').next().unwrap_or(holder)
 }
 
 /// Converts everything that was told, in the order in which it was read.
@@ -55,20 +78,47 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
     let hosts: VecSet<&Name> = told.iter().map(|told| &told.host).collect();
     for host in hosts {
         let own: Vec<&Told> = told.iter().filter(|told| told.host == *host).collect();
-        let mut program = Program {
-            host,
-            clocks,
-            clock: clock_of(host, &own, clocks),
-            converted: &mut converted,
-            now_ns: 0,
-            floor_ns: 0,
-            calls: 0,
-            grants: 0,
-            acquires: None,
-            holds: None,
-            releases: None,
-        };
-        own.iter().for_each(|told| program.take(told));
+        let clock = clock_of(host, &own, clocks);
+        // Each of its tasks knows each lock for itself.
+        let mut held: VecMap<(Name, Name), Program<'_>> = VecMap::new();
+        let mut began_ns = 0;
+        for told in own {
+            match &told.news {
+                News::Line(line) => {
+                    let lock = line.lock.as_ref().map_or_else(|| "".into(), Text::name);
+                    let holder = holder(host, line.task.as_ref());
+                    let program = { held.entry((holder.clone(), lock.clone())) };
+                    let program = program.or_insert_with(|| Program {
+                        host,
+                        holder,
+                        lock,
+                        clocks,
+                        clock,
+                        now_ns: 0,
+                        floor_ns: began_ns,
+                        calls: 0,
+                        grants: 0,
+                        process: Processes::default(),
+                        acquires: None,
+                        holds: None,
+                        releases: None,
+                    });
+                    program.take(told, &mut converted);
+                }
+                News::Garbled(why) => {
+                    let what = format!("told what is not in the protocol: {why}");
+                    converted.note(host, &what);
+                }
+                News::Began | News::Ended | News::Gone(_) => {
+                    if told.news == News::Began {
+                        began_ns = told.after_ns;
+                    }
+                    for program in held.values_mut() {
+                        program.take(told, &mut converted);
+                    }
+                }
+            }
+        }
     }
     if converted.unsaid > 0 {
         let more = format!("{} more lines make no sense", converted.unsaid);
@@ -77,22 +127,39 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
     converted
 }
 
-/// Finds the grant of each access that is under none yet: the last one that its client told before, if it
-/// is known exactly when that was.
-pub(crate) fn assign_grants(records: &mut [Record], grants: &[Granted]) {
-    let mut of_hosts: VecMap<&Name, Vec<&Granted>> = VecMap::new();
-    for granted in grants {
-        of_hosts.entry(&granted.host).or_default().push(granted);
+impl Converted {
+    /// Notes something once, and counts what comes after many notes.
+    fn note(&mut self, host: &Name, what: &str) {
+        let note = format!("{host} {what}");
+        match self.notes.len() < MOST_NOTES {
+            _ if self.notes.contains(&note) => {}
+            true => self.notes.push(note),
+            false => self.unsaid += 1,
+        }
     }
+}
+
+/// Finds the grant of each access that is under none yet: the last one that its client told before, if it
+/// is known exactly when that was. Which of its tasks has used the resource is not known, unless it has one.
+pub(crate) fn assign_grants(records: &mut [Record], grants: &[Granted]) {
+    let mut of_hosts: VecMap<&str, Vec<&Granted>> = VecMap::new();
+    for granted in grants {
+        let host = program_of(&granted.holder);
+        of_hosts.entry(host).or_default().push(granted);
+    }
+    of_hosts.retain(|_, grants| grants.iter().all(|it| it.holder == grants[0].holder));
     for record in records {
         let at_ns = record.at_ns;
         if let Event::Access { client, grant, .. } = &mut record.event
             && *grant == 0
-            && let Some(granted) = of_hosts.get(client)
+            && let Some(granted) = of_hosts.get(&**client)
         {
             let before = granted.partition_point(|granted| granted.at_ns <= at_ns);
             let last = granted[..before].last();
             *grant = last.map_or(0, |last| if last.is_exact { last.number } else { 0 });
+            if let Some(last) = last {
+                *client = last.holder.clone();
+            }
         }
     }
 }
@@ -195,18 +262,28 @@ impl Time {
     }
 }
 
-/// A program whose words are converted.
+/// The processes of a holder.
+#[derive(Default)]
+struct Processes {
+    asks: Option<u32>,
+    holds: Option<u32>,
+}
+
+/// A program, or one of its tasks, of which the words about one lock are converted.
 struct Program<'a> {
     host: &'a Name,
+    holder: Name,
+    lock: Name,
     clocks: &'a dyn HostReadings,
     clock: Clock,
-    converted: &'a mut Converted,
     /// The time of its last record.
     now_ns: u64,
     /// Before this nothing can have happened that is told next.
     floor_ns: u64,
     calls: u32,
     grants: u32,
+    /// The process that it told when it asked last, and when it was granted the lock last.
+    process: Processes,
     /// The call of acquire under way.
     acquires: Option<u32>,
     /// The grant that it has.
@@ -216,24 +293,38 @@ struct Program<'a> {
 }
 
 impl Program<'_> {
-    fn take(&mut self, told: &Told) {
+    fn take(&mut self, told: &Told, converted: &mut Converted) {
+        let ends = Time {
+            after_ns: told.after_ns,
+            by_ns: told.by_ns,
+        };
         match &told.news {
             News::Began => {
                 (self.acquires, self.holds, self.releases) = (None, None, None);
                 self.floor_ns = told.after_ns;
             }
-            News::Garbled(why) => self.note(format!("told what is not in the protocol: {why}")),
+            News::Garbled(_) => {}
             News::Ended => {
-                let time = Time {
-                    after_ns: told.after_ns,
-                    by_ns: told.by_ns,
-                };
-                self.end_belief(time);
+                self.end_belief(ends, converted);
+            }
+            News::Gone(process) => {
+                if self.process.asks == Some(*process) {
+                    self.acquires = None;
+                }
+                if self.process.holds == Some(*process) {
+                    self.end_belief(ends, converted);
+                    self.releases = None;
+                }
             }
             News::Line(line) => {
                 let time = self.time(told, line);
                 self.floor_ns = time.after_ns.max(self.floor_ns);
-                self.hear(line, time);
+                match line.word {
+                    Word::Acquiring => self.process.asks = line.pid,
+                    Word::Acquired => self.process.holds = line.pid,
+                    _ => {}
+                }
+                self.hear(line, time, converted);
             }
         }
     }
@@ -251,37 +342,37 @@ impl Program<'_> {
         Time { after_ns, by_ns }
     }
 
-    fn hear(&mut self, line: &Line, time: Time) {
+    fn hear(&mut self, line: &Line, time: Time, to: &mut Converted) {
         match line.word {
-            Word::Acquiring => self.asks(time),
-            Word::Refused => self.completes(Outcome::Failed, time),
-            Word::Acquired => self.gets(line, time),
+            Word::Acquiring => self.asks(time, to),
+            Word::Refused => self.completes(Outcome::Failed, time, to),
+            Word::Acquired => self.gets(line, time, to),
             Word::Extended => match self.holds {
-                Some(grant) => self.believes(grant, line, time),
-                None => self.note("told \"extended\" without a lock".into()),
+                Some(grant) => self.believes(grant, line, time, to),
+                None => to.note(self.host, "told \"extended\" without a lock"),
             },
             Word::Lost => {
                 if self.holds.is_some() {
-                    self.push(time.after_ns, Event::reached(Failpoint::Stopped));
+                    self.push(time.after_ns, Event::reached(Failpoint::Stopped), to);
                 }
-                self.end_belief(time);
+                self.end_belief(time, to);
             }
-            Word::Releasing => self.releases(time),
-            Word::Released => self.has_released(line, time),
+            Word::Releasing => self.releases(time, to),
+            Word::Released => self.has_released(line, time, to),
         }
     }
 
-    fn asks(&mut self, time: Time) {
+    fn asks(&mut self, time: Time, to: &mut Converted) {
         // A second line belongs to the same wait.
         if time.is_exact() && self.acquires.is_none() {
             let call = self.next_call();
             self.acquires = Some(call);
             let op = Op::Acquire;
-            self.push(time.by_ns, Event::Invoke { call, op });
+            self.push(time.by_ns, Event::Invoke { call, op }, to);
         }
     }
 
-    fn completes(&mut self, outcome: Outcome, time: Time) {
+    fn completes(&mut self, outcome: Outcome, time: Time, to: &mut Converted) {
         if let Some(call) = self.acquires.take() {
             let event = Event::Complete {
                 call,
@@ -289,21 +380,23 @@ impl Program<'_> {
                 outcome,
                 detail: String::new(),
             };
-            self.push(time.by_ns, event);
+            self.push(time.by_ns, event, to);
         }
     }
 
-    fn gets(&mut self, line: &Line, time: Time) {
+    fn gets(&mut self, line: &Line, time: Time, to: &mut Converted) {
         if self.holds.is_some() {
-            self.note("told \"acquired\" while it had the lock".into());
-            self.end_belief(time);
+            to.note(self.host, "told \"acquired\" while it had the lock");
+            self.end_belief(time, to);
         }
-        self.completes(Outcome::Ok, time);
+        self.completes(Outcome::Ok, time, to);
         self.grants += 1;
         self.holds = Some(self.grants);
-        self.believes(self.grants, line, time);
-        self.converted.grants.push(Granted {
-            host: self.host.clone(),
+        self.believes(self.grants, line, time, to);
+        let lock = to.locks.entry(self.lock.clone()).or_default();
+        lock.permits = lock.permits.max(line.permits.unwrap_or(1));
+        lock.grants.push(Granted {
+            holder: self.holder.clone(),
             at_ns: time.by_ns,
             number: self.grants,
             is_exact: time.is_exact(),
@@ -311,16 +404,16 @@ impl Program<'_> {
     }
 
     /// It may rely on the lock from the latest time on, and for as long as it tells from the earliest.
-    fn believes(&mut self, grant: u32, line: &Line, time: Time) {
+    fn believes(&mut self, grant: u32, line: &Line, time: Time, to: &mut Converted) {
         // The cast saturates: a grant that came after its lease has a time below 0, and gives nothing.
         let ttl_ns = line.ttl_ms.map(|ms| ns_from_fractional_ms(ms) as u64);
         let event = Event::BeliefBegins {
             grant,
             deadline: ttl_ns.map(|ttl_ns| self.deadline(time, ttl_ns)),
             token: line.token,
-            shared: false,
+            shared: line.shared,
         };
-        self.push(time.by_ns, event);
+        self.push(time.by_ns, event, to);
     }
 
     /// When a lease ends by the clock that the program goes by. Where no stamp tells which one that is, the
@@ -339,34 +432,34 @@ impl Program<'_> {
         }
     }
 
-    fn end_belief(&mut self, time: Time) -> Option<u32> {
+    fn end_belief(&mut self, time: Time, to: &mut Converted) -> Option<u32> {
         let grant = self.holds.take()?;
-        self.push(time.after_ns, Event::BeliefEnds { grant });
+        self.push(time.after_ns, Event::BeliefEnds { grant }, to);
         Some(grant)
     }
 
-    fn releases(&mut self, time: Time) {
-        let Some(grant) = self.end_belief(time) else {
-            return self.note("told \"releasing\" without a lock".into());
+    fn releases(&mut self, time: Time, to: &mut Converted) {
+        let Some(grant) = self.end_belief(time, to) else {
+            return to.note(self.host, "told \"releasing\" without a lock");
         };
         let call = time.is_exact().then(|| self.next_call());
         if let Some(call) = call {
             let op = Op::Release;
-            self.push(time.after_ns, Event::Invoke { call, op });
+            self.push(time.after_ns, Event::Invoke { call, op }, to);
         }
         self.releases = Some((grant, call));
     }
 
-    fn has_released(&mut self, line: &Line, time: Time) {
+    fn has_released(&mut self, line: &Line, time: Time, to: &mut Converted) {
         if self.holds.is_some() {
             // When it called release it did not tell: perhaps at once.
-            self.note("told \"released\" without \"releasing\"".into());
+            to.note(self.host, "told \"released\" without \"releasing\"");
             let after_ns = self.now_ns;
-            self.end_belief(Time { after_ns, ..time });
+            self.end_belief(Time { after_ns, ..time }, to);
             return;
         }
         let Some((grant, call)) = self.releases.take() else {
-            return self.note("told \"released\" without a lock".into());
+            return to.note(self.host, "told \"released\" without a lock");
         };
         if let Some(call) = call {
             let event = Event::Complete {
@@ -375,9 +468,9 @@ impl Program<'_> {
                 outcome: Outcome::Ok,
                 detail: String::new(),
             };
-            self.push(time.by_ns, event);
+            self.push(time.by_ns, event, to);
             if let Some(removed) = line.removed {
-                self.push(time.by_ns, Event::Released { grant, removed });
+                self.push(time.by_ns, Event::Released { grant, removed }, to);
             }
         }
     }
@@ -388,26 +481,17 @@ impl Program<'_> {
     }
 
     /// Records an event; in the order in which it was told, so not before the last one.
-    fn push(&mut self, at_ns: u64, event: Event) {
+    fn push(&mut self, at_ns: u64, event: Event, to: &mut Converted) {
         self.now_ns = self.now_ns.max(at_ns);
         let Readings { wall_ns, mono_ns } = self.clocks.at(self.host, self.now_ns);
-        self.converted.records.push(Record {
+        let lock = to.locks.entry(self.lock.clone()).or_default();
+        lock.records.push(Record {
             at_ns: self.now_ns,
-            host: self.host.clone(),
+            host: self.holder.clone(),
             wall_ns,
             mono_ns,
             event,
         });
-    }
-
-    /// Notes something once, and counts what comes after many notes.
-    fn note(&mut self, what: String) {
-        let note = format!("{} {what}", self.host);
-        match self.converted.notes.len() < MOST_NOTES {
-            _ if self.converted.notes.contains(&note) => {}
-            true => self.converted.notes.push(note),
-            false => self.converted.unsaid += 1,
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The resource as a foreign program sees it: a Redis that knows a few commands and one key.
+//! The resource as a foreign program sees it: a Redis that knows a few commands. Each of its keys is a register.
 //!
 //! A connection says by the address to which it comes whose it is. So no program has to say who it is,
 //! and any client of Redis can read, write and add.
@@ -12,15 +12,22 @@ use locklab_vecmap::VecMap;
 use redis_protocol::resp2::types::{BytesFrame, Resp2Frame};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use locklab_env::observe::Observer;
 use locklab_history::{Access, Event, Name};
 use locklab_runner::workload::resource::Register;
 
 /// The contents of the resource.
 pub(crate) struct Contents {
+    /// What a key is before it is used.
+    unused: Register,
+    keys: VecMap<Vec<u8>, Cell>,
+}
+
+/// The most keys that a resource has.
+const MOST_KEYS: usize = 1000;
+
+/// A key of the resource.
+struct Cell {
     register: Register,
-    /// Its key: the first one that was used.
-    key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
     version: u64,
     /// The version that each client has read, and has not written from yet.
@@ -28,33 +35,29 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// An empty resource.
-    pub(crate) fn new(register: Register) -> Self {
+    /// An empty resource, of which each key is such a register.
+    pub(crate) fn new(unused: Register) -> Self {
         Self {
-            register,
-            key: None,
-            value: None,
-            version: 0,
-            known: VecMap::new(),
+            unused,
+            keys: VecMap::new(),
         }
     }
 }
 
-/// Serves a connection of this client until it ends.
-pub(crate) async fn serve<S, O>(
+/// Serves a connection of this client until it ends, and reports each access with its key.
+pub(crate) async fn serve<S>(
     mut stream: S,
     client: Name,
     contents: Rc<RefCell<Contents>>,
-    observer: O,
+    report: impl Fn(&[u8], Event),
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
-    O: Observer,
 {
     let (mut inbound, mut protocol) = (Inbound::new(Bounds::REQUEST), Protocol::Resp2);
     while let Ok(1..) = stream.read_buf(inbound.buffer()).await {
         loop {
             let reply = match inbound.next_frame() {
-                Ok(Some(frame)) => contents.borrow_mut().answer(&frame, &client, &observer),
+                Ok(Some(frame)) => contents.borrow_mut().answer(&frame, &client, &report),
                 Ok(None) => break,
                 // Not Redis's protocol, or too much of it.
                 Err(_) => return,
@@ -142,7 +145,12 @@ enum Request<'a> {
 }
 
 impl Contents {
-    fn answer(&mut self, frame: &BytesFrame, client: &Name, observer: &impl Observer) -> Reply {
+    fn answer(
+        &mut self,
+        frame: &BytesFrame,
+        client: &Name,
+        report: &impl Fn(&[u8], Event),
+    ) -> Reply {
         let words: Option<Vec<&[u8]>> = match frame {
             BytesFrame::Array(words) => words.iter().map(|word| word.as_bytes()).collect(),
             _ => None,
@@ -188,18 +196,28 @@ impl Contents {
             }
             _ => return Reply::wrong(&command),
         };
-        if self.key.get_or_insert_with(|| key.to_vec()) != key {
-            return Reply::Error("ERR this resource has one key, and another one was used".into());
+        if self.keys.len() >= MOST_KEYS && !self.keys.contains_key(*key) {
+            return Reply::Error(format!(
+                "ERR this resource has {MOST_KEYS} keys, and another one was used"
+            ));
         }
-        self.access(&request, token, client, observer)
+        let cell = self.keys.entry(key.to_vec()).or_insert_with(|| Cell {
+            register: self.unused.clone(),
+            value: None,
+            version: 0,
+            known: VecMap::new(),
+        });
+        cell.access(&request, token, client, |event| report(key, event))
     }
+}
 
+impl Cell {
     fn access(
         &mut self,
         request: &Request<'_>,
         token: Option<u64>,
         client: &Name,
-        observer: &impl Observer,
+        report: impl Fn(Event),
     ) -> Reply {
         let written = match request {
             Request::Read => None,
@@ -232,7 +250,7 @@ impl Contents {
             self.value = written.or(self.value.take());
         }
         let version = self.version;
-        observer.record(Event::Access {
+        report(Event::Access {
             client: client.clone(),
             grant: 0,
             access: match is_write {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Failpoint, Name};
+use locklab_values::untrusted;
 
 /// What a program tells of its lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -66,6 +67,44 @@ pub(crate) struct Line {
     /// How many keys a release has deleted.
     #[serde(default)]
     pub(crate) removed: Option<u32>,
+    /// The name of the lock, for a program with several.
+    #[serde(default)]
+    pub(crate) lock: Option<Text>,
+    /// Whether other readers may have it too.
+    #[serde(default)]
+    pub(crate) shared: bool,
+    /// How many may have it at once, if it is a semaphore.
+    #[serde(default)]
+    pub(crate) permits: Option<u32>,
+    /// Which of the program's tasks it is, if each asks for itself.
+    #[serde(default)]
+    pub(crate) task: Option<Text>,
+    /// The process of the holder, if the belief is to end with it.
+    #[serde(default)]
+    pub(crate) pid: Option<u32>,
+}
+
+/// A name that a program gives: a text or a number.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Text {
+    /// A text.
+    Words(String),
+    /// A number.
+    Number(i64),
+}
+
+impl Text {
+    /// It, as far as a name of this length goes.
+    pub(crate) fn name(&self) -> Name {
+        const LONGEST: usize = 80;
+        let text = match self {
+            Text::Words(words) => words.clone(),
+            Text::Number(number) => number.to_string(),
+        };
+        let text = untrusted::line(&text);
+        text.chars().take(LONGEST).collect::<String>().into()
+    }
 }
 
 /// What became known of a program's process.
@@ -79,6 +118,8 @@ pub(crate) enum News {
     Garbled(String),
     /// It has ended by itself.
     Ended,
+    /// A process has ended that it had told as the holder's.
+    Gone(u32),
 }
 
 /// News of a process, and when it came about, in nanoseconds of the machine's monotonic clock.
@@ -132,11 +173,12 @@ pub(crate) enum OutputEnd {
 }
 
 /// Reads lines until the output ends, or `stop` is set and nothing is left. Calls `take` with each
-/// line, the time at which it was not there yet, and the time at which it was.
+/// line, the time at which it was not there yet, and the time at which it was; and, whenever nothing is left,
+/// with none.
 pub(crate) fn read_lines(
     mut output: impl Read + AsFd,
     stop: &AtomicBool,
-    mut take: impl FnMut(&str, u64, u64),
+    mut take: impl FnMut(Option<&str>, u64, u64),
 ) -> (OutputEnd, u64, u64) {
     let mut lines = Lines::default();
     let mut chunk = vec![0; 64 << 10];
@@ -149,6 +191,7 @@ pub(crate) fn read_lines(
             Ok(false) if stopped => return (OutputEnd::Closed, after_ns, now_ns()),
             Ok(false) => {
                 after_ns = before_ns;
+                take(None, after_ns, after_ns);
                 continue;
             }
             Err(_) => return (OutputEnd::Closed, after_ns, now_ns()),
@@ -161,7 +204,7 @@ pub(crate) fn read_lines(
         if read == 0 {
             return (OutputEnd::Closed, after_ns, by_ns);
         }
-        lines.take(&chunk[..read], |line| take(line, after_ns, by_ns));
+        lines.take(&chunk[..read], |line| take(Some(line), after_ns, by_ns));
         if lines.bytes > MOST_OUTPUT {
             return (OutputEnd::Flood, after_ns, by_ns);
         }
@@ -251,12 +294,17 @@ mod tests {
                 ttl_ms,
                 token: None,
                 removed: None,
+                lock: None,
+                shared: false,
+                permits: None,
+                task: None,
+                pid: None,
             }))
         };
         let read = News::read;
         assert_eq!(read(r#"{"locklab":"acquired"}"#), acquired(None, None));
         assert_eq!(
-            read(r#"working... {"locklab":"acquired","ns":7,"ttl_ms":0.5,"thread":"main"}"#),
+            read(r#"working... {"locklab":"acquired","ns":7,"ttl_ms":0.5,"level":"info"}"#),
             acquired(Some(7), Some(0.5))
         );
         assert_eq!(read("acquired"), None);

@@ -17,6 +17,7 @@ use locklab_model::scenario::Scenario;
 use nix::unistd::Pid;
 
 use super::environment::RUN;
+use super::leftovers::stat;
 use crate::ConfirmError;
 use crate::clients::Program;
 
@@ -229,12 +230,7 @@ fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_of_group = |process: i32| {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        // Behind the name, which may contain anything: state, parent, group.
-        let group = stat
-            .rsplit(')')
-            .next()
-            .and_then(|rest| rest.split_whitespace().nth(2)?.parse().ok());
+        let group = stat(process).get(2).and_then(|group| group.parse().ok());
         group.is_some_and(|group| groups.contains(&Pid::from_raw(group)))
     };
     let run = format!("{RUN}={}", run.display());

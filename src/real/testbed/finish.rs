@@ -7,20 +7,26 @@ use locklab_history::{ClockKind, Contents, Event, History, Message, Name, Phase,
 use locklab_proxy::{MAX_MESSAGES, Segment};
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
+use locklab_runner::run::LockRun;
 use locklab_values::untrusted;
 use locklab_vecmap::{VecMap, VecSet};
 
 use super::Testbed;
+use crate::child_protocol::Accessed;
 use crate::child_protocol::ServerKind;
+use crate::foreign::inferred;
+use crate::foreign::locks::{self, Part};
+use crate::foreign::records::{self, Converted};
 use crate::foreign::told::{News, Told};
-use crate::foreign::{inferred, records};
 use crate::replay::{self, Repeated, Unknown, Wire};
 use crate::{Clients, ConfirmError, zookeeper_server};
 
 /// What a run has left.
 pub(crate) struct Finished {
-    /// From the beginning to the end, in the order of true time.
+    /// From the beginning to the end, in the order of true time; of programs with several locks, the first one's.
     pub(crate) history: History,
+    /// The histories of all of their locks, if there are several; without the messages.
+    pub(crate) locks: Vec<LockRun>,
     /// When it ended before its horizon because it was full, in nanoseconds since it began.
     pub(crate) full_ns: Option<u64>,
     /// What foreign programs did that makes no sense, or ended them, in words.
@@ -59,40 +65,39 @@ impl Testbed<'_> {
         let full_ns = full_ns.into_iter().flatten().min();
         let full_ns = full_ns.map(|at_ns| at_ns.saturating_sub(origin_ns).min(end_ns));
         let end_ns = full_ns.unwrap_or(end_ns);
-        let mut records = std::mem::take(&mut *self.collector.records());
+        let mut shared = std::mem::take(&mut *self.collector.records());
+        shared.sort_by_key(|record| record.at_ns);
+        let accesses = std::mem::take(&mut *self.collector.accesses());
         let told = std::mem::take(&mut *self.collector.told());
-        let converted = records::convert(&told, &self.plan.clocks);
-        records.extend(converted.records);
-        records.sort_by_key(|record| record.at_ns);
-        records::assign_grants(&mut records, &converted.grants);
-        if self.has_foreign_clients() {
-            records::forget_reads_of_earlier_grants(&mut records);
-        }
-        let notes = [std::mem::take(&mut self.notes), converted.notes].concat();
-        records.retain(|record| record.at_ns >= origin_ns);
-        for record in &mut records {
-            record.at_ns -= origin_ns;
-            if ends_with_run(&record.event) {
-                record.at_ns = record.at_ns.min(end_ns);
-            }
-        }
-        records.retain(|record| record.at_ns <= end_ns);
-        let segments = self.proxy.take_messages();
-        let history = History {
-            records,
-            messages: self.messages(&segments, end_ns),
-            end_ns,
+        let mut converted = records::convert(&told, &self.plan.clocks);
+        let silent = self.silent(&accesses, &converted);
+        let parts = match self.has_foreign_clients() {
+            true => locks::parts(&shared, accesses, &mut converted),
+            false => vec![Part::own(shared)],
         };
+        let notes = [std::mem::take(&mut self.notes), converted.notes].concat();
+        let locks = parts.into_iter().map(|part| self.lock_run(part, end_ns));
+        let mut locks: Vec<LockRun> = locks.collect();
+        let segments = self.proxy.take_messages();
+        let is_one = locks.len() == 1;
+        let mut history = match is_one {
+            true => std::mem::take(&mut locks[0].history),
+            false => locks[0].history.clone(),
+        };
+        history.messages = self.messages(&segments, end_ns);
+        let leases_ns =
+            { locks.iter().map(|it| &it.history).chain([&history]) }.filter_map(told_lease_ns);
         let mut finished = Finished {
-            lease_ns: self
-                .has_foreign_clients()
-                .then(|| told_lease_ns(&history))
-                .flatten(),
+            lease_ns: leases_ns.max().filter(|_| self.has_foreign_clients()),
             history,
+            unshown: match is_one {
+                true => locks.remove(0).unshown,
+                false => VecMap::new(),
+            },
+            locks,
             full_ns,
             notes,
             contents: None,
-            unshown: VecMap::new(),
         };
         if let Some(full_ns) = full_ns {
             let mut dropped = self.kept.dropped();
@@ -103,7 +108,6 @@ impl Testbed<'_> {
             finished.end_at(full_ns, &dropped);
             return Ok(finished);
         }
-        let silent = self.silent(&finished.history);
         let keys = match &self.plan.are {
             Clients::Foreign(program) => match &program.key {
                 Some(key) => Keys::One(key.clone()),
@@ -124,7 +128,10 @@ impl Testbed<'_> {
         };
         let repeated = replay::repeat(&wire, self.plan.scenario, &keys);
         if self.has_foreign_clients() {
-            self.infer(&mut finished, &silent, &told, repeated)?;
+            // Of several locks it is not known which key is whose.
+            if is_one {
+                self.infer(&mut finished, &silent, &told, repeated)?;
+            }
             return Ok(finished);
         }
         let run_ns = origin_ns..=origin_ns + end_ns;
@@ -157,16 +164,51 @@ impl Testbed<'_> {
         kept.map(message).collect()
     }
 
+    /// The history of a part of the run, from its beginning to `end_ns`.
+    fn lock_run(&self, part: Part, end_ns: u64) -> LockRun {
+        let Part {
+            lock,
+            mut records,
+            unshown,
+        } = part;
+        if self.has_foreign_clients() {
+            records::forget_reads_of_earlier_grants(&mut records);
+        }
+        records.retain(|record| record.at_ns >= self.origin_ns);
+        for record in &mut records {
+            record.at_ns -= self.origin_ns;
+            if ends_with_run(&record.event) {
+                record.at_ns = record.at_ns.min(end_ns);
+            }
+        }
+        records.retain(|record| record.at_ns <= end_ns);
+        LockRun {
+            lock,
+            history: History {
+                records,
+                messages: vec![],
+                end_ns,
+            },
+            unshown,
+        }
+    }
+
     /// The foreign programs that have neither told nor shown anything.
-    fn silent(&self, history: &History) -> VecSet<Name> {
-        let speaker = |record: &Record| match &record.event {
-            Event::Access { client, .. } => Some(client.clone()),
-            Event::BeliefBegins { .. } | Event::Invoke { .. } => Some(record.host.clone()),
+    fn silent(&self, accesses: &[Accessed], converted: &Converted) -> VecSet<Name> {
+        let told = converted.locks.values().flat_map(|lock| &lock.records);
+        let told =
+            told.filter(|it| matches!(it.event, Event::BeliefBegins { .. } | Event::Invoke { .. }));
+        let told = told.map(|it| records::program_of(&it.host));
+        let shown = accesses.iter().filter_map(|it| match &it.record.event {
+            Event::Access { client, .. } => Some(&**client),
             _ => None,
-        };
-        let spoke: VecSet<Name> = history.records.iter().filter_map(speaker).collect();
+        });
+        let spoke: VecSet<&str> = told.chain(shown).collect();
         let clients = self.plan.clients.iter();
-        clients.filter(|it| !spoke.contains(*it)).cloned().collect()
+        clients
+            .filter(|it| !spoke.contains(&***it))
+            .cloned()
+            .collect()
     }
 
     /// Adds what the wire shows of programs that say nothing, and what the releases of the others deleted. If all
@@ -222,7 +264,7 @@ impl Testbed<'_> {
                 finished.lease_ns = finished.lease_ns.max(found.lease_ns);
                 if !silent.is_empty() {
                     finished.notes.push(found.note);
-                    finished.unshown = found.unshown;
+                    finished.unshown.extend(found.unshown);
                 }
                 Ok(())
             }

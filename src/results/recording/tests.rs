@@ -38,6 +38,7 @@ fn sample() -> Recording {
         program: vec![],
         unshown: VecMap::new(),
         lease_ns: None,
+        lock: None,
     };
     let records = vec![
         record(

@@ -30,6 +30,17 @@ impl Node {
     }
 }
 
+impl Key<'_> {
+    /// Whether it can belong to several: a set, a list, or a hash with more than one field.
+    pub fn has_several(&self) -> bool {
+        match self.value {
+            Value::String(_) => false,
+            Value::Hash(hash) => hash.len() > 1,
+            Value::List(_) | Value::Set(_) | Value::Zset(_) => true,
+        }
+    }
+}
+
 /// The value as readable text: a string, the fields of a hash, or the size of another collection.
 impl fmt::Display for Key<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,12 +80,13 @@ mod tests {
         node.receive(conn, b"GET b\r\n", 9_000_000, &mut effects);
         let held = node.keys().map(|key| {
             let name = String::from_utf8_lossy(key.name);
-            format!("{name} = {key} until {:?}", key.expires_at_ms)
+            let several = if key.has_several() { " (several)" } else { "" };
+            format!("{name} = {key}{several} until {:?}", key.expires_at_ms)
         });
         let expected = [
             "a = one until Some(1005)",
-            "b = f: 1, g: 2 until None",
-            "c = a list of 2 until None",
+            "b = f: 1, g: 2 (several) until None",
+            "c = a list of 2 (several) until None",
         ];
         assert_eq!(held.collect::<Vec<_>>(), expected);
     }

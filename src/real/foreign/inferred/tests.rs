@@ -47,6 +47,7 @@ fn takes(client: &str, at_ms: u64, key: &str) -> Exchange {
     let words = ["SET", key, client, "NX", "PX", "300"];
     let executed_ns = (at_ms + 1) * NS_PER_MS;
     let state = KeyState {
+        has_several: false,
         value: client.into(),
         expires: Some(Deadline {
             clock: ClockKind::Wall,
@@ -115,6 +116,20 @@ fn the_lock_is_the_named_key_or_the_only_one() {
     check(&["a", "b", "a", "b"], Some("b"), Ok("b"));
     check(&["a"], Some("b"), Err(Blind::NotGranted("b".into())));
     check(&[], None, Err(Blind::NoKey));
+}
+
+#[test]
+fn a_key_of_several_fields_is_no_exclusive_lock() {
+    let mut exchanges = [takes("c1", 10, "a"), takes("c2", 600, "a")];
+    let states = exchanges.iter_mut().filter_map(|it| it.executed.as_mut());
+    for state in states
+        .flat_map(|it| &mut it.changed)
+        .filter_map(|it| it.now.as_mut())
+    {
+        state.has_several = true;
+    }
+    let found = infer_from(&exchanges, None, &Clocks::Right);
+    assert_eq!(found.err(), Some(Blind::Shared("a".into())));
 }
 
 #[test]

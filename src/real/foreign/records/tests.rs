@@ -76,7 +76,8 @@ fn check_with(clocks: Clocks, told: &[Told], expected: &[(u64, &str)]) -> Conver
         };
         (record.at_ns / NS_PER_MS, event)
     };
-    let found: Vec<(u64, String)> = converted.records.iter().map(short).collect();
+    let records = converted.locks.values().flat_map(|lock| &lock.records);
+    let found: Vec<(u64, String)> = records.map(short).collect();
     let expected = expected
         .iter()
         .map(|(ms, event)| (*ms, (*event).to_owned()));
@@ -287,7 +288,7 @@ fn an_access_is_under_the_last_grant_if_its_time_is_known() {
     ];
     let converted = convert(&told, &Clocks::Right);
     let mut records = [5, 15, 25, 35].map(access);
-    assign_grants(&mut records, &converted.grants);
+    assign_grants(&mut records, &converted.locks[&Name::from("")].grants);
     let grants = records.map(|record| match record.event {
         Event::Access { grant, .. } => grant,
         _ => unreachable!("it is an access"),
@@ -339,4 +340,60 @@ fn a_read_of_an_earlier_grant_is_not_what_a_write_is_computed_from() {
     for known_to_overwrite in [(1, 1), (0, 2), (1, 0)] {
         assert_eq!(based_on(known_to_overwrite.0, known_to_overwrite.1), 0);
     }
+}
+
+#[test]
+fn each_task_knows_each_lock_for_itself() {
+    let converted = check(
+        &[
+            began(),
+            line(9, 11, r#""acquired","ns":10000000,"lock":"a","task":1"#),
+            line(19, 21, r#""acquired","ns":20000000,"lock":"a","task":2"#),
+            line(
+                29,
+                31,
+                r#""acquired","ns":30000000,"lock":7,"task":1,"permits":3"#,
+            ),
+            line(39, 41, r#""releasing","ns":40000000,"lock":"a","task":1"#),
+        ],
+        &[
+            (30, "has 1"),
+            (10, "has 1"),
+            (20, "has 1"),
+            (40, "ends 1"),
+            (40, "calls Release"),
+        ],
+    );
+    let holders = |lock: &str| -> Vec<String> {
+        let records = converted.locks[&Name::from(lock)].records.iter();
+        records.map(|record| record.host.to_string()).collect()
+    };
+    assert_eq!(holders("7"), ["c1/1"]);
+    assert_eq!(holders("a"), ["c1/1", "c1/2", "c1/1", "c1/1"]);
+    assert_eq!(converted.locks[&Name::from("7")].permits, 3);
+    assert_eq!(converted.notes, [""; 0]);
+}
+
+/// The program goes on, and another one of its processes asks for the lock.
+#[test]
+fn a_belief_ends_with_the_process_that_the_program_has_told() {
+    let acquired = line(9, 11, r#""acquired","ns":10000000,"pid":40"#);
+    check(
+        &[
+            began(),
+            acquired.clone(),
+            told(20, 25, News::Gone(41)),
+            line(28, 30, r#""acquiring","ns":29000000,"pid":41"#),
+            told(30, 35, News::Gone(40)),
+            line(49, 51, r#""acquired","ns":50000000,"pid":41"#),
+        ],
+        &[
+            (10, "has 1"),
+            (29, "calls Acquire"),
+            (30, "ends 1"),
+            (50, "Acquire returns Ok"),
+            (50, "has 2"),
+        ],
+    );
+    check(&[began(), acquired], &[(10, "has 1")]);
 }

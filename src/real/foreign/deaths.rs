@@ -1,0 +1,84 @@
+//! The processes that a program has told as those of its holders: a belief ends with its process, also if that
+//! is a child of the program, whose own end is what the testbed sees.
+
+use locklab_vecmap::VecMap;
+
+use super::leftovers::stat;
+
+/// Watches processes until they end.
+#[derive(Debug, Default)]
+pub(crate) struct Deaths {
+    alive: VecMap<u32, Seen>,
+    /// What was found at the last look.
+    found: Vec<(u32, u64, u64)>,
+}
+
+/// A process that was alive.
+#[derive(Debug)]
+struct Seen {
+    /// When it began, in ticks since the machine did: its number may go to another process.
+    began: String,
+    /// At this time of the machine's monotonic clock, in nanoseconds.
+    at_ns: u64,
+}
+
+impl Deaths {
+    /// Watches this process, which was alive at this time. One that cannot be seen, as in another namespace, is not
+    /// watched.
+    pub(crate) fn watch(&mut self, process: u32, at_ns: u64) {
+        if !self.alive.contains_key(&process)
+            && let Some(began) = began(process)
+        {
+            self.alive.insert(process, Seen { began, at_ns });
+        }
+    }
+
+    /// The processes that had ended at the look before: everything that they have told is read by now. Each with
+    /// the last time at which it was alive, and the first at which it was not.
+    pub(crate) fn look(&mut self, now_ns: u64) -> Vec<(u32, u64, u64)> {
+        let found = &mut self.found;
+        let known = std::mem::take(found);
+        self.alive.retain(|process, seen| {
+            let lives = began(*process).as_ref() == Some(&seen.began);
+            match lives {
+                true => seen.at_ns = now_ns,
+                false => found.push((*process, seen.at_ns, now_ns)),
+            }
+            lives
+        });
+        known
+    }
+}
+
+/// When a process began; `None` if it has ended, waited for or not.
+fn began(process: u32) -> Option<String> {
+    const BEGAN: usize = 19;
+    let stat = stat(process);
+    let is_alive = !matches!(stat.first().map(String::as_str), None | Some("Z" | "X"));
+    stat.into_iter().nth(BEGAN).filter(|_| is_alive)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_end_of_a_process_is_known_at_the_look_after_it() {
+        let mut deaths = Deaths::default();
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let process = child.id();
+        deaths.watch(process, 10);
+        deaths.watch(u32::MAX, 10);
+        assert_eq!(deaths.look(20), []);
+        // One that nobody has waited for has ended, too.
+        child.kill().expect("it lives");
+        while began(process).is_some() {
+            std::thread::yield_now();
+        }
+        assert_eq!(deaths.look(30), []);
+        assert_eq!(deaths.look(40), [(process, 20, 30)]);
+        assert_eq!(deaths.look(50), []);
+        child.wait().expect("it has ended");
+    }
+}

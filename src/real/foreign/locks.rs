@@ -1,0 +1,275 @@
+//! Takes a run of programs with several locks apart: every lock has a history of its own, with all that struck the
+//! programs, and is judged like the only one.
+//!
+//! A semaphore of `n` permits becomes `n` exclusive locks. A grant takes a permit that nobody relies on, or else one of
+//! which the lease is over, or else any; so two clients have one permit together if, and only if, more than `n` have the
+//! semaphore together: intervals of which no more than `n` overlap can be spread over `n` so that none do, by giving
+//! each the first that is free.
+
+use locklab_check::Property;
+use locklab_history::timeline::Timeline;
+use locklab_history::{Event, Failpoint, History, Name, Op, Outcome, Record};
+use locklab_vecmap::{VecMap, VecSet};
+
+use super::records::{Converted, Granted, OfLock, assign_grants, program_of};
+use crate::child_protocol::Accessed;
+
+/// What happened around one lock. Times are those of the machine's monotonic clock.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Part {
+    /// The lock, in words; empty if there is one.
+    pub(crate) lock: Name,
+    /// In the order of time.
+    pub(crate) records: Vec<Record>,
+    /// What is not judged of it, and why.
+    pub(crate) unshown: VecMap<Property, String>,
+}
+
+impl Part {
+    /// All that Locklab's own clients did, who have one lock.
+    pub(crate) fn own(records: Vec<Record>) -> Part {
+        Part {
+            records,
+            ..Part::default()
+        }
+    }
+}
+
+/// What is not judged of a permit.
+const OF_PERMITS: &str = "several clients may have a semaphore, so this is not judged";
+
+/// The parts of a run, one at least. `shared` is what happened to the programs, in the order of time. Adds notes on what
+/// belongs to no lock.
+pub(crate) fn parts(
+    shared: &[Record],
+    accesses: Vec<Accessed>,
+    converted: &mut Converted,
+) -> Vec<Part> {
+    let mut locks = std::mem::take(&mut converted.locks);
+    if locks.is_empty() {
+        locks.insert("".into(), OfLock::default());
+    }
+    let mut accesses = by_lock(accesses, &locks, &mut converted.notes);
+    let is_one = locks.len() == 1;
+    let mut parts = Vec::new();
+    for (
+        name,
+        OfLock {
+            records,
+            grants,
+            permits,
+        },
+    ) in locks
+    {
+        let used = accesses.remove(&name).unwrap_or_default();
+        let lock: Name = match &*name {
+            _ if is_one => "".into(),
+            "" => "without a name".into(),
+            _ => name,
+        };
+        if permits > 1 {
+            let of_permit = |(permit, records): (usize, Vec<Record>)| Part {
+                lock: format!("{lock}, permit {} of {permits}", permit + 1)
+                    .trim_start_matches(", ")
+                    .into(),
+                records: joined(shared, records, vec![], &[]),
+                unshown: unshown(),
+            };
+            parts.extend(
+                spread(shared, records, permits)
+                    .into_iter()
+                    .enumerate()
+                    .map(of_permit),
+            );
+            continue;
+        }
+        parts.push(Part {
+            lock,
+            records: joined(shared, records, used, &grants),
+            unshown: VecMap::new(),
+        });
+    }
+    parts
+}
+
+/// The accesses of each lock. The key of the resource is the name of the lock that protects it; a program with one lock
+/// has any one key.
+fn by_lock(
+    accesses: Vec<Accessed>,
+    locks: &VecMap<Name, OfLock>,
+    notes: &mut Vec<String>,
+) -> VecMap<Name, Vec<Record>> {
+    let mut of_locks: VecMap<Name, Vec<Record>> = VecMap::new();
+    let only = (locks.len() == 1)
+        .then(|| locks.keys().next().cloned())
+        .flatten();
+    let first = accesses.first().map(|it| it.key.clone());
+    let mut strangers = VecSet::new();
+    for Accessed { key, record } in accesses {
+        let lock = match &only {
+            Some(only) => (Some(&key) == first.as_ref()).then(|| only.clone()),
+            None => locks.contains_key(&key).then(|| key.clone()),
+        };
+        match lock {
+            Some(lock) => of_locks.entry(lock).or_default().push(record),
+            None => {
+                strangers.insert(key);
+            }
+        }
+    }
+    if !strangers.is_empty() {
+        let keys: Vec<String> = strangers
+            .iter()
+            .take(5)
+            .map(|key| format!("`{key}`"))
+            .collect();
+        let keys = keys.join(", ");
+        let why = match only {
+            Some(_) => "a program with one lock has one key",
+            None => "none of its locks has this name",
+        };
+        notes.push(format!(
+            "accesses to {keys} of the resource are not judged: {why}"
+        ));
+    }
+    of_locks
+}
+
+/// Everything of a lock, in the order of time: what happened to a program happened to each of its tasks.
+fn joined(
+    shared: &[Record],
+    told: Vec<Record>,
+    accesses: Vec<Record>,
+    grants: &[Granted],
+) -> Vec<Record> {
+    let mut tasks: VecMap<&str, VecSet<Name>> = VecMap::new();
+    for record in &told {
+        let program = program_of(&record.host);
+        if *program != *record.host {
+            tasks
+                .entry(program)
+                .or_default()
+                .insert(record.host.clone());
+        }
+    }
+    let mut records = Vec::new();
+    for record in shared {
+        let mut record = record.clone();
+        if let Event::Fault {
+            links: Some(links), ..
+        } = &mut record.event
+        {
+            for side in [&mut links.from, &mut links.to] {
+                let of_side: Vec<Name> = { side.iter() }
+                    .flat_map(|host| tasks.get(&**host).into_iter().flatten().cloned())
+                    .collect();
+                side.extend(of_side);
+            }
+        }
+        let of_program = tasks.get(&*record.host).into_iter().flatten();
+        let of_tasks: Vec<Record> = of_program
+            .map(|host| Record {
+                host: host.clone(),
+                ..record.clone()
+            })
+            .collect();
+        records.push(record);
+        records.extend(of_tasks);
+    }
+    records.extend(told);
+    records.extend(accesses);
+    records.sort_by_key(|record| record.at_ns);
+    assign_grants(&mut records, grants);
+    records
+}
+
+/// What each permit of a semaphore was used for, as if it were a lock: who relied on it, and who was refused while it was
+/// taken. Only permits that were used are here.
+fn spread(shared: &[Record], told: Vec<Record>, permits: u32) -> Vec<Vec<Record>> {
+    let history = History {
+        records: joined(shared, told.clone(), vec![], &[]),
+        ..History::default()
+    };
+    let timeline = Timeline::of(&history);
+    // The permit of each grant, and when each permit is free: certainly, and by its leases.
+    let mut of_grants: VecMap<(Name, u32), usize> = VecMap::new();
+    let mut free_ns: Vec<(u64, u64)> = Vec::new();
+    for grant in &timeline.grants {
+        let now_ns = grant.begins_ns;
+        let own = of_grants
+            .get(&(grant.client.clone(), grant.number))
+            .copied();
+        let first = |is_free: fn(&(u64, u64), u64) -> bool| {
+            free_ns.iter().position(|it| is_free(it, now_ns))
+        };
+        let unused = (free_ns.len() < permits as usize).then_some(free_ns.len());
+        let permit = own
+            .or_else(|| first(|(ends_ns, _), now_ns| *ends_ns <= now_ns))
+            .or(unused)
+            .or_else(|| first(|(_, lapses_ns), now_ns| *lapses_ns <= now_ns))
+            .unwrap_or(0);
+        of_grants.insert((grant.client.clone(), grant.number), permit);
+        if permit == free_ns.len() {
+            free_ns.push((0, 0));
+        }
+        let (ends_ns, lapses_ns) = &mut free_ns[permit];
+        *ends_ns = grant.ends_ns.max(*ends_ns);
+        *lapses_ns = grant.lapses_ns.max(*lapses_ns);
+    }
+    let mut spread = vec![Vec::new(); free_ns.len()];
+    let mut asks: VecMap<Name, Vec<Record>> = VecMap::new();
+    for record in told {
+        let host = record.host.clone();
+        match &record.event {
+            Event::Invoke {
+                op: Op::Acquire, ..
+            } => {
+                asks.insert(host, vec![record]);
+            }
+            Event::Complete {
+                op: Op::Acquire,
+                outcome,
+                ..
+            } => {
+                let mut call = asks.remove(&host).unwrap_or_default();
+                let gives_up = Record {
+                    event: Event::reached(Failpoint::GivingUp),
+                    ..record.clone()
+                };
+                call.push(record.clone());
+                match outcome {
+                    // Its grant follows.
+                    Outcome::Ok => {
+                        asks.insert(host, call);
+                    }
+                    _ => {
+                        call.push(gives_up);
+                        spread
+                            .iter_mut()
+                            .for_each(|permit| permit.extend(call.iter().cloned()));
+                    }
+                }
+            }
+            Event::BeliefBegins { grant, .. } | Event::BeliefEnds { grant } => {
+                if let Some(permit) = of_grants.get(&(host.clone(), *grant)) {
+                    spread[*permit].extend(asks.remove(&host).unwrap_or_default());
+                    spread[*permit].push(record);
+                }
+            }
+            _ => {}
+        }
+    }
+    spread
+}
+
+/// What a permit does not show, which is all but that two have it.
+fn unshown() -> VecMap<Property, String> {
+    let judged = [Property::Belief, Property::Lease];
+    let others = { Property::ALL.into_iter() }.filter(|property| !judged.contains(property));
+    others
+        .map(|property| (property, OF_PERMITS.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Programs with several locks, tasks and permits, and what is judged of each.
+
+use locklab_check::history_builder::{HistoryBuilder, MS};
+use locklab_check::{Bounds, Verdict, judge};
+use locklab_history::{Access, ClockKind, Deadline};
+
+use super::*;
+
+fn bounds() -> Bounds {
+    let text = "title = \"a program\"\nlock = { name = \"set-nx-px\", ttl_ms = 1000 }\n";
+    let scenario = locklab_model::scenario::parse("t.toml", text, &[]).expect("a sound scenario");
+    locklab_runner::judged::bounds(&scenario)
+}
+
+/// A lock with these permits, and who has it from when to when, in milliseconds; with a deadline, if there is one.
+fn lock(permits: u32, held: &[(&str, u64, u64, Option<u64>)]) -> OfLock {
+    let mut lock = OfLock {
+        permits,
+        ..OfLock::default()
+    };
+    for (grant, (host, from_ms, to_ms, deadline_ms)) in (1..).zip(held) {
+        let record = |ms: u64, event| record(ms, host, event);
+        let deadline = deadline_ms.map(|ms| Deadline {
+            clock: ClockKind::Monotonic,
+            at_ns: ms * MS,
+        });
+        lock.records.extend([
+            record(
+                *from_ms,
+                Event::BeliefBegins {
+                    grant,
+                    deadline,
+                    token: None,
+                    shared: false,
+                },
+            ),
+            record(*to_ms, Event::BeliefEnds { grant }),
+        ]);
+    }
+    lock.records.sort_by_key(|record| record.at_ns);
+    lock
+}
+
+fn record(ms: u64, host: &str, event: Event) -> Record {
+    Record {
+        at_ns: ms * MS,
+        host: host.into(),
+        wall_ns: ms * MS,
+        mono_ns: ms * MS,
+        event,
+    }
+}
+
+fn of_locks(locks: Vec<(&str, OfLock)>) -> Converted {
+    let mut converted = Converted::default();
+    let locks = locks.into_iter().map(|(name, lock)| (name.into(), lock));
+    converted.locks.extend(locks);
+    converted
+}
+
+/// Whether a property is violated in one of the parts.
+fn violates(property: Property, locks: Vec<(&str, OfLock)>) -> bool {
+    let parts = parts(&[], vec![], &mut of_locks(locks));
+    parts.into_iter().any(|part| {
+        let history = History {
+            records: part.records,
+            ..History::default()
+        };
+        matches!(judge(&history, &bounds())[&property], Verdict::Violated(_))
+    })
+}
+
+#[test]
+fn who_has_different_locks_does_not_have_one_together() {
+    let held = |host| [(host, 10, 90, None)];
+    let of = |locks: &[&'static str]| {
+        let hosts = ["c1", "c2"].into_iter();
+        let mut all: VecMap<&str, OfLock> = VecMap::new();
+        for (name, host) in locks.iter().zip(hosts) {
+            all.entry(name)
+                .or_default()
+                .records
+                .extend(lock(1, &held(host)).records);
+        }
+        violates(Property::Belief, all.into_iter().collect())
+    };
+    assert!(of(&["a", "a"]));
+    assert!(!of(&["a", "b"]));
+    assert!(!of(&["", "b"]));
+}
+
+#[test]
+fn a_semaphore_is_violated_if_more_have_it_than_it_has_permits() {
+    let held = [
+        ("c1", 10, 50, None),
+        ("c2", 20, 60, None),
+        ("c3", 30, 70, None),
+        ("c1", 55, 90, None),
+    ];
+    let with = |permits| violates(Property::Belief, vec![("s", lock(permits, &held))]);
+    assert!(with(1) && with(2));
+    assert!(!with(3));
+    // The lease of c1 is over before c3 has its own; its belief is not.
+    let held = [
+        ("c1", 10, 50, Some(25)),
+        ("c2", 20, 60, None),
+        ("c3", 30, 70, None),
+    ];
+    assert!(violates(Property::Belief, vec![("s", lock(2, &held))]));
+    assert!(!violates(Property::Lease, vec![("s", lock(2, &held))]));
+}
+
+#[test]
+fn a_permit_shows_nothing_but_who_has_it() {
+    let held = [("c1", 10, 50, None), ("c2", 20, 60, None)];
+    let parts = parts(&[], vec![], &mut of_locks(vec![("s", lock(2, &held))]));
+    let names: Vec<&str> = parts.iter().map(|part| &*part.lock).collect();
+    assert_eq!(names, ["permit 1 of 2", "permit 2 of 2"]);
+    let unshown = &parts[0].unshown;
+    assert!(unshown.contains_key(&Property::Resource) && !unshown.contains_key(&Property::Lease));
+}
+
+/// c2 is refused while both permits are taken, and does not count as waiting when one is free.
+#[test]
+fn a_client_that_was_refused_has_asked_for_each_permit() {
+    let mut of_lock = lock(2, &[("c1", 10, 50, None), ("c3", 20, 60, None)]);
+    let call = 1;
+    let op = Op::Acquire;
+    let outcome = Outcome::Failed;
+    let detail = String::new();
+    of_lock
+        .records
+        .push(record(30, "c2", Event::Invoke { call, op }));
+    of_lock.records.push(record(
+        31,
+        "c2",
+        Event::Complete {
+            call,
+            op,
+            outcome,
+            detail,
+        },
+    ));
+    of_lock.records.sort_by_key(|record| record.at_ns);
+    let parts = parts(&[], vec![], &mut of_locks(vec![("s", of_lock)]));
+    for part in parts {
+        let asked = part
+            .records
+            .iter()
+            .filter(|it| it.event.is_reached(Failpoint::GivingUp));
+        assert_eq!(asked.count(), 1);
+        let end_ns = 9000 * MS;
+        let history = History {
+            records: part.records,
+            end_ns,
+            ..History::default()
+        };
+        let verdicts = judge(&history, &bounds());
+        assert_eq!(
+            verdicts[&Property::Lease],
+            Verdict::Holds,
+            "{:?}",
+            verdicts[&Property::Lease]
+        );
+        assert!(!matches!(
+            verdicts[&Property::Deadlock],
+            Verdict::Violated(_)
+        ));
+    }
+}
+
+#[test]
+fn what_strikes_a_program_strikes_its_tasks() {
+    let shared = HistoryBuilder::default()
+        .fault_begins(30, "c1", "kill")
+        .history();
+    let held = [("c1/1", 10, 90, None), ("c2/1", 40, 80, None)];
+    let of = |shared: &[Record]| {
+        let parts = parts(shared, vec![], &mut of_locks(vec![("", lock(1, &held))]));
+        let history = History {
+            records: parts[0].records.clone(),
+            ..History::default()
+        };
+        matches!(
+            judge(&history, &bounds())[&Property::Belief],
+            Verdict::Violated(_)
+        )
+    };
+    assert!(of(&[]));
+    assert!(!of(&shared.records));
+}
+
+#[test]
+fn a_key_of_the_resource_belongs_to_the_lock_of_its_name() {
+    let access = |key: &str| Accessed {
+        key: key.into(),
+        record: record(
+            20,
+            "resource",
+            Event::Access {
+                client: "c1".into(),
+                grant: 0,
+                access: Access::Read { version: 0 },
+                token: None,
+                accepted: true,
+            },
+        ),
+    };
+    let accesses = |locks: &[&str], keys: &[&str]| {
+        let locks = locks
+            .iter()
+            .map(|name| (*name, lock(1, &[("c1", 10, 90, None)])));
+        let mut converted = of_locks(locks.collect());
+        let keys = keys.iter().map(|key| access(key)).collect();
+        let parts = parts(&[], keys, &mut converted);
+        let is_access = |record: &&Record| matches!(record.event, Event::Access { .. });
+        let counts = parts
+            .iter()
+            .map(|part| part.records.iter().filter(is_access).count());
+        (counts.collect::<Vec<_>>(), converted.notes.len())
+    };
+    assert_eq!(accesses(&["a", "b"], &["b", "a", "b"]), (vec![1, 2], 0));
+    assert_eq!(accesses(&["a", "b"], &["b", "c"]), (vec![0, 1], 1));
+    // The only lock protects the first key, whatever its name.
+    assert_eq!(accesses(&["a"], &["x", "x"]), (vec![2], 0));
+    assert_eq!(accesses(&[""], &["x", "y"]), (vec![1], 1));
+}
