@@ -209,6 +209,13 @@ mod tests {
     }
 
     #[test]
+    fn whether_a_program_has_tokens_is_not_for_the_scenario_to_say() {
+        let compares = ["resource.fencing=writes"];
+        assert!(scenario::load("kleppmann/k1", &compares.map(String::from)).is_err());
+        assert!(loaded(&[PAUSE, DRAWN, "kleppmann/k1"], &compares).is_ok());
+    }
+
+    #[test]
     fn a_scenario_that_is_given_twice_is_named() {
         let error = loaded(&["k1", "kleppmann/k1"], &[]).map(drop).unwrap_err();
         assert_eq!(error.to_string(), "kleppmann/k1 is given twice");

@@ -25,6 +25,8 @@ pub(crate) enum Excuse {
     HolderClock,
     /// The machine of a holder was suspended.
     HolderSuspended,
+    /// A holder stood still, which renews its lease and is told no deadline.
+    HolderStopped,
     /// A server lost what it held.
     MemoryLost,
     /// A replica became the master.
@@ -47,6 +49,9 @@ impl fmt::Display for Excuse {
             Excuse::HolderSuspended => {
                 "the machine of a holder was suspended, so that its monotonic clock stood still, and no lock with a \
                  lease by that clock survives that"
+            }
+            Excuse::HolderStopped => {
+                "a holder that renews its lease stood still and could not, and until it goes on it cannot know"
             }
             Excuse::MemoryLost => {
                 "a server lost what it held, and no lock on it survives that"
@@ -97,7 +102,10 @@ struct Case<'a> {
 impl Case<'_> {
     fn excuse(&self, property: Property) -> Option<Excuse> {
         match property {
-            Property::Lease => self.servers().or_else(|| self.holders()),
+            Property::Lease => {
+                let of_the_lock = self.servers().or_else(|| self.holders());
+                of_the_lock.or_else(|| self.stopped_holder())
+            }
             Property::Progress => self.forgets(0),
             Property::TokenRegression => self.forgets(0).or_else(|| self.late(|_| true)),
             Property::StaleWrite | Property::LostUpdate => {
@@ -188,6 +196,32 @@ impl Case<'_> {
         is_suspended.then_some(Excuse::HolderSuspended)
     }
 
+    /// The earlier holder, which has no deadline, stood still for long enough to miss a renewal when the other was granted
+    /// the lock, and did not go on with it for another lease afterwards.
+    fn stopped_holder(&self) -> Option<Excuse> {
+        let lease_ns = self.lease_ns()?;
+        let at_ns = self.violation.at_ns;
+        let earlier = self.violation.clients.first()?;
+        let grant = self.grant(earlier, at_ns)?;
+        let has_deadline = grant.lapses_ns < grant.ends_ns;
+        let is_it = |fault: &Period<'_>| {
+            let lasts = fault.from_ns.saturating_add(lease_ns / 4)..=fault.until_ns;
+            let is_told_in_time = grant.ends_ns <= fault.until_ns.saturating_add(lease_ns);
+            fault.kind.stands_still()
+                && fault.host == earlier
+                && lasts.contains(&at_ns)
+                && is_told_in_time
+        };
+        let is_stopped = !has_deadline && self.faults.iter().any(is_it);
+        is_stopped.then_some(Excuse::HolderStopped)
+    }
+
+    /// The lease of the program, or that of the scenario.
+    fn lease_ns(&self) -> Option<u64> {
+        let of_scenario = self.scenario.lock.facts().lease_ms.map(ns_from_ms);
+        self.run.lease_ns.or(of_scenario)
+    }
+
     /// One of the clients was kept from its last access, or its last write, until its lease was over: the violation is
     /// that, or it overwrites that unseen.
     fn late(&self, counts: fn(&Access) -> bool) -> Option<Excuse> {
@@ -222,8 +256,7 @@ impl Case<'_> {
         let at_ns = write.at_ns;
         let grant = self.grant(writer, at_ns);
         let from_ns = grant.map_or(0, |grant| grant.begins_ns);
-        let of_scenario = self.scenario.lock.facts().lease_ms.map(ns_from_ms);
-        let lease_ns = self.run.lease_ns.or(of_scenario)?;
+        let lease_ns = self.lease_ns()?;
         // Of a program that does not tell its grants it is not known when its lease was over.
         let late_ns = match grant {
             Some(grant) => at_ns.checked_sub(self.lapse_ns(grant, at_ns, lease_ns))?,
@@ -334,6 +367,30 @@ mod tests {
                 .fault_begins(300, "c1", "pause")
                 .fault_ends(800, "c1", "pause")
         };
+        assert_eq!(overlap(pause, ""), None);
+    }
+
+    /// c1 renews its lease of a second until it is paused, and c2 is granted the lock.
+    #[test]
+    fn who_cannot_renew_its_lease_cannot_know_that_it_is_over() {
+        let excuse = |paused_ms: u64, goes_on_ms: u64, released_ms: u64| {
+            let before = HistoryBuilder::default().tries(95, "c1").granted(100, "c1");
+            let paused = before.fault_begins(paused_ms, "c1", "pause");
+            let goes_on = |history: HistoryBuilder| history.fault_ends(goes_on_ms, "c1", "pause");
+            let history = match goes_on_ms < 1500 {
+                true => granted(goes_on(paused), 1500, "c2"),
+                false => goes_on(granted(paused, 1500, "c2")),
+            };
+            let history = history.releases(released_ms, "c1");
+            excused(Property::Lease, history, "")
+        };
+        assert_eq!(excuse(600, 2500, 2520), Some(Excuse::HolderStopped));
+        // Too short to miss a renewal; over by then; and it goes on for more than a lease.
+        assert_eq!(excuse(1300, 2500, 2520), None);
+        assert_eq!(excuse(600, 1490, 1600), None);
+        assert_eq!(excuse(600, 1600, 2700), None);
+        // One with a deadline knows.
+        let pause = |history: HistoryBuilder| history.fault_begins(300, "c1", "pause");
         assert_eq!(overlap(pause, ""), None);
     }
 
