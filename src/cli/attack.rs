@@ -71,6 +71,9 @@ pub(super) struct Options {
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
+    /// Runs at the same time; by default eight for each core, since most of a run is waiting
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=64))]
+    at_once: Option<u16>,
     #[command(flatten)]
     per_run: PerRun,
     #[command(flatten)]
@@ -127,5 +130,9 @@ pub(super) fn attack(options: &Options, context: &Context) -> anyhow::Result<Exi
     locklab_real::adopt_orphans();
     let session = options.many.session(context)?;
     let run = Run::plan(scenarios, On::Redis, options.per_run.detail())?;
-    conduct(&run.with_clients(Clients::Foreign(program)), &session)
+    let at_once = { options.at_once.map(usize::from) }.unwrap_or(8 * session.threads);
+    conduct(
+        &run.with_clients(Clients::Foreign(program), at_once),
+        &session,
+    )
 }

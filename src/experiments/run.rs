@@ -69,6 +69,8 @@ pub struct Run {
     detail: Detail,
     /// On real Redis: what the clients are.
     clients: Clients,
+    /// On real Redis: how many runs there are at once.
+    at_once: usize,
     /// Of real Redis: results of one version are not mixed with those of another.
     version: Option<String>,
 }
@@ -207,7 +209,7 @@ impl Experiment for Run {
                     part: 1,
                     runs_each: 1,
                 };
-                work.runs(&stage, seeds, 1, run, &bug)
+                work.runs(&stage, seeds, self.at_once, run, &bug)
             }
         }
     }
@@ -305,13 +307,18 @@ impl Run {
             on,
             clients: Clients::Own,
             detail,
+            at_once: 1,
             version,
         })
     }
 
-    /// The same with this program in the place of the clients, on real Redis.
-    pub fn with_clients(self, clients: Clients) -> Run {
-        Run { clients, ..self }
+    /// The same with this program in the place of the clients, on real Redis, so many runs at once.
+    pub fn with_clients(self, clients: Clients, at_once: usize) -> Run {
+        Run {
+            clients,
+            at_once,
+            ..self
+        }
     }
 
     /// The command line that repeats one run of a scenario.

@@ -21,7 +21,7 @@ pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{Command, Job, ServerKind};
 use super::clocks::HostClocks;
-use super::foreign::leftovers;
+use super::foreign::leftovers::{self, UnderWay};
 use super::foreign::untranslated::{self, Watch, Why};
 use super::heartbeat::Heartbeat;
 use super::kept::Kept;
@@ -80,6 +80,8 @@ pub(super) struct Testbed<'a> {
     watch: Watch,
     /// What makes them wrong, in words.
     bends: String,
+    /// If its clients are programs of others.
+    _under_way: Option<UnderWay>,
     /// The last one, since its folder goes when all processes have ended.
     plan: Plan<'a>,
 }
@@ -127,6 +129,7 @@ impl<'a> Testbed<'a> {
         let mut testbed = Self {
             watch: Watch::start(watched.cloned().collect(), run, locklab),
             bends: bent.map(|(_, bends)| bends).unwrap_or_default(),
+            _under_way: matches!(plan.are, Clients::Foreign(_)).then(UnderWay::begin),
             hosts: VecMap::new(),
             proxy,
             operator: operator.map_err(ConfirmError::Proxy)?,
@@ -579,7 +582,7 @@ impl Drop for Testbed<'_> {
     fn drop(&mut self) {
         self.hosts.clear();
         if self.has_foreign_clients() {
-            leftovers::end_adopted();
+            leftovers::end_adopted(self.plan.folder.path());
             leftovers::end(self.plan.folder.path());
         }
     }

@@ -118,10 +118,20 @@ fn the_innocent_are_not_blamed_and_the_guilty_are() {
         true => (&CORRECT[..], &BROKEN[..], 10),
         false => (&CORRECT[..1], &BROKEN[..1], 1),
     };
-    for (program, under) in correct {
-        attacks(program, *under, times, |code| matches!(code, Some(0 | 3)));
-    }
-    for (program, under) in broken {
-        attacks(program, *under, times, |code| code == Some(2));
+    type Case = (&'static str, Under, fn(Option<i32>) -> bool);
+    let correct = correct
+        .iter()
+        .map(|&(program, under)| -> Case { (program, under, |code| matches!(code, Some(0 | 3))) });
+    let broken = broken
+        .iter()
+        .map(|&(program, under)| -> Case { (program, under, |code| code == Some(2)) });
+    let cases: Vec<Case> = correct.chain(broken).collect();
+    // Most of an attack is waiting.
+    for some in cases.chunks(8) {
+        std::thread::scope(|scope| {
+            for &(program, under, is_right) in some {
+                scope.spawn(move || attacks(program, under, times, is_right));
+            }
+        });
     }
 }

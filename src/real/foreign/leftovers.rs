@@ -8,6 +8,7 @@ use std::fmt::Display;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -58,13 +59,40 @@ pub fn adopt() {
     let _ = prctl::set_child_subreaper(true);
 }
 
-/// Ends the orphans that this process has adopted, if it adopts any, and their descendants, which it then adopts.
-pub(crate) fn end_adopted() {
+/// A run of foreign programs that is under way, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct UnderWay(());
+
+/// How many are.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+impl UnderWay {
+    /// A run begins.
+    pub(crate) fn begin() -> UnderWay {
+        RUNS.fetch_add(1, Ordering::SeqCst);
+        UnderWay(())
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        RUNS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends the orphans of the run with this folder that this process has adopted, if it adopts any, and their descendants,
+/// which it then adopts. While other runs are under way, one that has cleared its environment may be theirs: the
+/// last of the runs ends it.
+pub(crate) fn end_adopted(folder: &Path) {
     if prctl::get_child_subreaper() != Ok(true) {
         return;
     }
+    let mark = mark(folder);
     for _ in 0..ROUNDS {
-        let adopted = adopted();
+        let mut adopted = adopted();
+        if RUNS.load(Ordering::SeqCst) > 1 {
+            adopted.retain(|process| has_mark(process.as_raw(), &mark));
+        }
         for process in &adopted {
             // An error means that it has ended, or is not waited for yet.
             let _ = kill(*process, Signal::SIGKILL);
@@ -100,8 +128,7 @@ pub(super) fn stat(process: impl Display) -> Vec<String> {
 /// Ends all processes of the run with this folder, but this one. A process with another environment
 /// than it was given is not found.
 pub(crate) fn end(folder: &Path) {
-    let mut mark = format!("{RUN}=").into_bytes();
-    mark.extend(folder.as_os_str().as_bytes());
+    let mark = mark(folder);
     for _ in 0..ROUNDS {
         let found = marked(&mark);
         for process in &found {
@@ -115,17 +142,26 @@ pub(crate) fn end(folder: &Path) {
     }
 }
 
+/// What the environment of a process of the run with this folder has.
+fn mark(folder: &Path) -> Vec<u8> {
+    let mut mark = format!("{RUN}=").into_bytes();
+    mark.extend(folder.as_os_str().as_bytes());
+    mark
+}
+
+/// Whether the environment of a process has this variable.
+fn has_mark(process: i32, mark: &[u8]) -> bool {
+    // A process of another user, or a zombie, has none.
+    let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.any(|variable| variable == mark)
+}
+
 /// The processes of which the environment has this variable, but this one and the dead.
 fn marked(mark: &[u8]) -> Vec<Pid> {
-    let is_marked = |number: &i32| {
-        // A process of another user, or a zombie, has none.
-        let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-        let mut variables = environment.split(|byte| *byte == 0);
-        variables.any(|variable| variable == mark)
-    };
     let is_own = |number: &i32| *number == std::process::id().cast_signed();
     numbers()
-        .filter(|number| !is_own(number) && is_marked(number))
+        .filter(|number| !is_own(number) && has_mark(*number, mark))
         .map(Pid::from_raw)
         .collect()
 }

@@ -82,11 +82,25 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
         // Each of its tasks knows each lock for itself.
         let mut held: VecMap<(Name, Name), Program<'_>> = VecMap::new();
         let mut began_ns = 0;
+        // The lock that each task was refused last.
+        let mut refused: VecMap<Name, Name> = VecMap::new();
         for told in own {
             match &told.news {
                 News::Line(line) => {
                     let lock = line.lock.as_ref().map_or_else(|| "".into(), Text::name);
                     let holder = holder(host, line.task.as_ref());
+                    // Who asks for another lock has given up on the one that it was refused.
+                    if line.word == Word::Acquiring
+                        && let Some(before) = refused.remove(&holder)
+                        && before != lock
+                        && let Some(program) = held.get_mut(&(holder.clone(), before))
+                    {
+                        let gives_up = Event::reached(Failpoint::GivingUp);
+                        program.push(program.now_ns, gives_up, &mut converted);
+                    }
+                    if line.word == Word::Refused {
+                        refused.insert(holder.clone(), lock.clone());
+                    }
                     let program = { held.entry((holder.clone(), lock.clone())) };
                     let program = program.or_insert_with(|| Program {
                         host,

@@ -72,6 +72,7 @@ fn check_with(clocks: Clocks, told: &[Told], expected: &[(u64, &str)]) -> Conver
             },
             Event::BeliefEnds { grant } => format!("ends {grant}"),
             Event::Released { removed, .. } => format!("removed {removed}"),
+            event if event.is_reached(Failpoint::GivingUp) => "gives up".to_owned(),
             other => format!("{other:?}"),
         };
         (record.at_ns / NS_PER_MS, event)
@@ -396,4 +397,25 @@ fn a_belief_ends_with_the_process_that_the_program_has_told() {
         ],
     );
     check(&[began(), acquired], &[(10, "has 1")]);
+}
+
+#[test]
+fn who_asks_for_another_lock_has_given_up_on_the_first() {
+    let asks = |ms: u64, word: &str, lock: &str| {
+        let json = format!("{word:?},\"ns\":{},\"lock\":{lock:?}", ms * NS_PER_MS);
+        line(ms - 1, ms + 1, &json)
+    };
+    let refused = [
+        began(),
+        asks(10, "acquiring", "a"),
+        asks(20, "refused", "a"),
+    ];
+    let of_a = [(10, "calls Acquire"), (20, "Acquire returns Failed")];
+    let again = [&refused[..], &[asks(30, "acquiring", "a")]].concat();
+    check(&again, &[&of_a[..], &[(30, "calls Acquire")]].concat());
+    let other = [&refused[..], &[asks(30, "acquiring", "b")]].concat();
+    check(
+        &other,
+        &[&of_a[..], &[(20, "gives up"), (30, "calls Acquire")]].concat(),
+    );
 }
