@@ -28,7 +28,7 @@ impl Under {
     fn sets(self) -> &'static [&'static str] {
         match self {
             Under::Pause => &["horizon_ms=7000", "topology.clients=4"],
-            Under::Fenced => &["horizon_ms=4500", "resource.fencing=writes"],
+            Under::Fenced => &["resource.fencing=writes"],
             Under::Kill => &[
                 "fault={ kill = { kind = 'kill', on = 'c1', after = 'c1 acquired #2', duration_ms = 200 } }",
             ],
