@@ -91,6 +91,11 @@ impl<H: Ord> Links<H> {
         self.rules.retain(|(installed, _)| *installed != id);
     }
 
+    /// Whether no fault is in force, and every host has power.
+    pub fn are_undisturbed(&self) -> bool {
+        self.rules.is_empty() && self.silent.is_empty()
+    }
+
     /// Whether a host is without power.
     pub fn is_silent(&self, host: &H) -> bool {
         self.silent.contains(host)

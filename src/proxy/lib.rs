@@ -9,6 +9,10 @@
 //! TCP's retransmission. The module `model` has connections over these links, without sockets;
 //! `relay` connects it to sockets.
 //!
+//! A server of the same process may serve a host's connections itself while no fault is in force
+//! ([`Direct`]). When one begins, the proxy takes these connections, with what is under way on them, and
+//! keeps them.
+//!
 //! The data of one read, up to 64 KiB, is one segment: it arrives whole or is lost whole.
 //!
 //! # Time
@@ -29,12 +33,14 @@
 //! - A process can always write as much as its own socket and the proxy's hold: some megabytes.
 
 mod clock;
+mod direct;
 mod model;
 mod options;
 mod proxy;
 mod relay;
 mod watch;
 
+pub use direct::Direct;
 pub use model::{Dropped, MAX_MESSAGE_BYTES, MAX_MESSAGES, Segment};
 pub use options::{Greeting, Host, Keep, Options};
 pub use proxy::Proxy;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
@@ -10,9 +11,10 @@ use locklab_link::{LinkRule, RuleId};
 use locklab_vecmap::VecMap;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::model::{Dropped, Segment};
+use crate::direct::Direct;
+use crate::model::{Dropped, Network, Segment};
 use crate::options::Options;
-use crate::relay::{self, Command, Relay};
+use crate::relay::{self, Act, Command, Relay};
 use crate::watch::Watch;
 
 /// A running proxy, on a thread of its own.
@@ -88,6 +90,14 @@ impl Proxy {
         self.call(move |relay| relay.publish(name, listener, public, real))
     }
 
+    /// From now on `server` serves the connections of `client` itself while no fault is in force, without
+    /// the latency, the loss and the record of the proxy's. A fault of a link, of power or of a
+    /// connection, and a suspension, takes all such connections back before it begins.
+    pub fn lend(&self, client: &Name, server: &Name, direct: impl Direct + Send + 'static) {
+        let (client, server) = (client.clone(), server.clone());
+        self.call(move |relay| relay.lend_to(server, client, Box::new(direct)));
+    }
+
     /// Withdraws `server`, whose process has ended: from now on the kernel refuses connections to
     /// it. Its existing connections remain until their sockets end.
     pub fn withdraw(&self, server: &Name) {
@@ -98,7 +108,7 @@ impl Proxy {
     /// Installs a fault on links. It applies to what leaves from now on; names that are not
     /// hosts match nothing.
     pub fn install(&self, rule: LinkRule<Name>) -> RuleId {
-        self.call(move |relay| relay.act(|network, _| network.install(rule)))
+        self.strike(|network, _| network.install(rule))
     }
 
     /// Ends a fault on links. Held segments are sent at their next retransmission.
@@ -113,7 +123,7 @@ impl Proxy {
     /// on the process's behalf. The process notices nothing on its sockets.
     pub fn cut_power(&self, host: &Name) {
         let host = host.clone();
-        self.call(move |relay| relay.act(|network, now_ns| network.cut_power(&host, now_ns)));
+        self.strike(move |network, now_ns| network.cut_power(&host, now_ns));
     }
 
     /// Ends a [`Proxy::cut_power`], however often that was called. A peer's next segment on an
@@ -127,14 +137,14 @@ impl Proxy {
     /// power and its links stay as they are.
     pub fn reset(&self, host: &Name) {
         let host = host.clone();
-        self.call(move |relay| relay.act(|network, _| network.reset(&host)));
+        self.strike(move |network, _| network.reset(&host));
     }
 
     /// Suspends `host`: arriving data waits as if in its network card, it sends nothing, and its
     /// retransmission timers stop. Each call needs its own [`Proxy::wake`].
     pub fn suspend(&self, host: &Name) {
         let host = host.clone();
-        self.call(move |relay| relay.act(|network, now_ns| network.suspend(&host, now_ns)));
+        self.strike(move |network, now_ns| network.suspend(&host, now_ns));
     }
 
     /// Ends a [`Proxy::suspend`]; without one it has no effect.
@@ -170,20 +180,33 @@ impl Proxy {
         self.call(|relay| relay.dialled())
     }
 
+    /// Begins a fault, with every connection at the proxy.
+    fn strike<R: Send + 'static>(
+        &self,
+        change: impl FnOnce(&mut Network, u64) -> R + Send + 'static,
+    ) -> R {
+        self.send(Command::Strike, move |relay| relay.act(change))
+    }
+
     /// Carries out `act` on the proxy's thread and returns its answer.
     ///
     /// # Panics
     /// If the proxy's thread has panicked.
-    fn call<R: Send + 'static>(
+    fn call<R: Send + 'static>(&self, act: impl FnOnce(&Rc<Relay>) -> R + Send + 'static) -> R {
+        self.send(Command::Act, act)
+    }
+
+    fn send<R: Send + 'static>(
         &self,
-        act: impl FnOnce(&std::rc::Rc<Relay>) -> R + Send + 'static,
+        command: fn(Act) -> Command,
+        act: impl FnOnce(&Rc<Relay>) -> R + Send + 'static,
     ) -> R {
         let (answer, answered) = mpsc::channel();
-        let command: Command = Box::new(move |relay| {
+        let act: Act = Box::new(move |relay| {
             let _ = answer.send(act(relay));
         });
         if let Some(commands) = &self.commands {
-            let _ = commands.send(command);
+            let _ = commands.send(command(act));
         }
         let answer = answered.recv();
         answer.expect("the proxy's thread runs until the proxy is dropped")

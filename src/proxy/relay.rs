@@ -4,6 +4,7 @@
 //! Each socket has a task ([`port`]). The thread's main loop ([`thread`]) carries out commands,
 //! accepts connections, and waits for the model's next event.
 
+mod lent;
 mod port;
 mod servers;
 mod thread;
@@ -20,6 +21,7 @@ use locklab_vecmap::VecMap;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 
+use self::lent::Borrower;
 use self::port::Port;
 use self::servers::{Arrival, Servers};
 use self::timer::Timer;
@@ -30,7 +32,13 @@ use crate::options::{Greeting, Host, Options};
 pub(crate) use thread::run;
 
 /// Something for the proxy's thread to do.
-pub(crate) type Command = Box<dyn FnOnce(&Rc<Relay>) + Send>;
+pub(crate) enum Command {
+    Act(Act),
+    /// A fault begins: every connection has to be here before.
+    Strike(Act),
+}
+
+pub(crate) type Act = Box<dyn FnOnce(&Rc<Relay>) + Send>;
 
 /// The byte for hosts that wait for a greeting.
 const GREETING: Bytes = Bytes::from_static(&[1]);
@@ -45,6 +53,8 @@ pub(crate) struct Relay {
     gates: VecMap<SocketAddr, Name>,
     network: RefCell<Network>,
     servers: RefCell<Servers>,
+    /// The servers that serve connections without the proxy.
+    borrowers: RefCell<VecMap<Name, Borrower>>,
     /// The sockets at the ends of connections.
     ports: RefCell<VecMap<End, Rc<Port>>>,
     /// The public address to which each connection goes.
@@ -65,6 +75,7 @@ impl Relay {
             gates: options.gates.clone(),
             network: RefCell::new(Network::new(options)),
             servers: RefCell::default(),
+            borrowers: RefCell::default(),
             ports: RefCell::default(),
             targets: RefCell::default(),
             dialled: RefCell::default(),
@@ -151,6 +162,9 @@ impl Relay {
         let greeting = match self.hosts.get(&connector) {
             Some(host) => host.greeting,
             None => Greeting::None,
+        };
+        let Some(arrival) = self.lend(&connector, arrival) else {
+            return;
         };
         let server = arrival.server;
         let opened = self.network.borrow_mut().open(connector, server, now_ns());

@@ -2,11 +2,11 @@
 //!
 //! A server listens on an address of its own, 127.83.0.1 and so on, and connects from there. The
 //! proxy listens on its public port, and so all connections pass it: it knows a served peer by its
-//! address, and takes everybody else for a client. Faults of links are the proxy's; those of clock,
-//! process and disk are the [`Machine`]'s.
+//! address, and takes everybody else for a client. It lends a node its clients' connections while no fault is in
+//! force. Faults of links are the proxy's; those of clock, process and disk are the [`Machine`]'s.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -15,14 +15,14 @@ use std::time::Duration;
 use anyhow::Context;
 use locklab_history::Name;
 use locklab_link::{LinkEffect, LinkRule, RuleId};
-use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
+use locklab_proxy::{Direct, Greeting, Host, Keep, Options, Proxy};
 use locklab_redis::server::{Machine, Stop};
 use locklab_values::dist::Dist;
 use locklab_vecmap::VecMap;
 
 use crate::order::{self, COMMANDS, Command, Direction, Order, Strike};
 use crate::record::Record;
-use crate::topology::Place;
+use crate::topology::{Place, Role};
 
 /// The name of everybody who is not a served server.
 const CLIENTS: &str = "clients";
@@ -64,6 +64,19 @@ struct Server {
     /// The latency of what it receives, and that of what it sends.
     latency: VecMap<Way, RuleId>,
     partition: Option<RuleId>,
+}
+
+/// A served node, which needs no proxy for its clients before the first fault.
+struct Node(Machine);
+
+impl Direct for Node {
+    fn lend(&self, client: TcpStream) -> io::Result<()> {
+        self.0.lend(client)
+    }
+
+    fn take_back(&self) -> Vec<(TcpStream, TcpStream)> {
+        self.0.take_back()
+    }
 }
 
 /// One direction of a server's links.
@@ -133,6 +146,10 @@ impl Served {
             let public = std::mem::replace(&mut place.listener, listener.try_clone()?);
             proxy.publish_on(&place.name, public, real)?;
             let (server, bench) = server(place, listener, &proxy)?;
+            if place.role != Role::Sentinel {
+                let node = Node(server.machine.clone());
+                proxy.lend(&CLIENTS.into(), &place.name, node);
+            }
             servers.insert(place.name.clone(), server);
             benches.push(bench);
         }

@@ -76,7 +76,7 @@ pub fn serve(
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
     let Settings { max_clients, .. } = settings;
-    // With benches a connection has a socket at either end of the proxy, too.
+    // With benches a connection may have a socket at either end of the proxy, too.
     let sockets = if benches.is_empty() { 1 } else { 3 };
     let clients = (max_clients.get() as usize).saturating_mul(places.len());
     allow_descriptors(clients.saturating_mul(sockets));

@@ -40,6 +40,18 @@ impl Client {
         assert_eq!(read, Ok(0));
     }
 
+    /// What the node knows of this connection.
+    fn info(&mut self) -> String {
+        self.send(b"CLIENT INFO\r\nPING\r\n");
+        let mut bytes = Vec::new();
+        while !bytes.ends_with(b"+PONG\r\n") {
+            let mut byte = [0];
+            self.0.read_exact(&mut byte).expect("a reply");
+            bytes.extend(byte);
+        }
+        String::from_utf8(bytes).expect("UTF-8")
+    }
+
     #[track_caller]
     fn expect_reset(&mut self) {
         let read = self.0.read(&mut [0]).map_err(|error| error.kind());
@@ -166,6 +178,90 @@ fn a_partition_may_spare_clients() {
     assert_eq!(served.redis_cli(1, &["GET", "lock"]), "c1\n");
     served.order(2, "LAB.HEAL");
     until(&served.port(1), &["GET", "lock"], |said| said == "c2\n");
+}
+
+/// The node has the client's own socket before the first fault, and the proxy's during one; of the
+/// connection it sees the same.
+#[test]
+fn a_node_serves_its_clients_directly_while_no_fault_is_in_force() {
+    let served = two_nodes(&[]);
+    let (mut client, mut other) = (served.connect(0), served.connect(1));
+    let address = |client: &Client| format!(" addr={} ", client.0.local_addr().expect("a socket"));
+    assert!(client.info().contains(&address(&client)));
+    served.order(CONTROL, "LAB.LATENCY n1 1");
+    assert!(client.info().contains(&address(&client)));
+    other.check("PING\r\n", "+PONG\r\n");
+    let mut meanwhile = served.connect(0);
+    assert!(!meanwhile.info().contains(&address(&meanwhile)));
+    served.order(CONTROL, "LAB.HEAL");
+    let mut afterwards = served.connect(0);
+    assert!(afterwards.info().contains(&address(&afterwards)));
+    meanwhile.check("PING\r\n", "+PONG\r\n");
+}
+
+/// One client's requests are in its socket, and another's replies in the node: it has not read them.
+#[test]
+fn what_is_under_way_at_the_first_fault_arrives_once() {
+    let served = two_nodes(&[]);
+    let (mut client, mut reader) = (served.connect(0), served.connect(0));
+    let value = "v".repeat(1 << 20);
+    let set = format!(
+        "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${}\r\n{value}\r\n",
+        value.len()
+    );
+    reader.check(&set, "+OK\r\n");
+    for number in 0..20 {
+        reader.send(format!("GET k\r\nECHO {number:02}\r\n").as_bytes());
+    }
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.PAUSE n1 1h");
+    let requests: String = (1..=2000)
+        .map(|number| format!("INCR i\r\nECHO {number}\r\n"))
+        .collect();
+    client.send(requests.as_bytes());
+    served.order(CONTROL, "LAB.LATENCY n1 1");
+    client.send(b"INCR i\r\n");
+    served.order(CONTROL, "LAB.PAUSE n1 0");
+    for number in 1..=2000 {
+        let digits = number.to_string().len();
+        client.expect(&format!(":{number}\r\n${digits}\r\n{number}\r\n"));
+    }
+    client.expect(":2001\r\n");
+    for number in 0..20 {
+        reader.expect(&format!(
+            "${}\r\n{value}\r\n$2\r\n{number:02}\r\n",
+            value.len()
+        ));
+    }
+}
+
+/// Only what is sent afterwards is late, although the node has seen neither.
+#[test]
+fn what_was_sent_before_the_first_fault_is_not_late() {
+    let served = two_nodes(&[]);
+    let mut client = served.connect(0);
+    client.check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.PAUSE n1 1h");
+    client.send(b"INCR i\r\n");
+    served.order(CONTROL, "LAB.LATENCY n1 1h TO");
+    client.send(b"INCR i\r\n");
+    served.order(CONTROL, "LAB.PAUSE n1 0");
+    client.expect(":1\r\n");
+    served.order(CONTROL, "LAB.HEAL");
+    served.connect(0).check("GET i\r\n", "$1\r\n1\r\n");
+}
+
+/// A paused node has not accepted it.
+#[test]
+fn a_fault_strikes_a_connection_that_waits_for_its_node() {
+    let served = two_nodes(&[]);
+    served.connect(0).check("PING\r\n", "+PONG\r\n");
+    served.order(CONTROL, "LAB.PAUSE n1 1h");
+    let mut newcomer = served.connect(0);
+    served.order(CONTROL, "LAB.RESET n1");
+    newcomer.expect_reset();
+    served.order(CONTROL, "LAB.PAUSE n1 0");
+    served.connect(0).check("PING\r\n", "+PONG\r\n");
 }
 
 #[test]

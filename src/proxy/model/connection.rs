@@ -62,6 +62,14 @@ impl Connection {
         }
     }
 
+    pub(super) fn established(connector: Name, server: Name) -> Self {
+        Self {
+            connector: EndState::new(connector, SocketState::Open),
+            server: EndState::new(server, SocketState::Open),
+            stage: Stage::Established,
+        }
+    }
+
     pub(super) fn at(&self, side: Side) -> &EndState {
         match side {
             Side::Connector => &self.connector,

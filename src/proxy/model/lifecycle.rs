@@ -11,8 +11,7 @@ use super::payload::Payload;
 impl Network {
     /// `connector` connects to `server`.
     pub(crate) fn open(&mut self, connector: Name, server: Name, now_ns: u64) -> ConnectionId {
-        let id = ConnectionId(self.opened);
-        self.opened += 1;
+        let id = self.next_id();
         if self.links.is_silent(&connector) {
             // Its process does not know yet that its power is cut.
             self.effects.push_back(Effect::Detach(id.connector()));
@@ -21,6 +20,20 @@ impl Network {
         self.connections
             .insert(id, Connection::new(connector, server));
         self.leave(id.connector(), Content::Syn, now_ns);
+        id
+    }
+
+    /// A connection that was established without the network passes it from now on.
+    pub(crate) fn adopt(&mut self, connector: Name, server: Name) -> ConnectionId {
+        let id = self.next_id();
+        let connection = Connection::established(connector, server);
+        self.connections.insert(id, connection);
+        id
+    }
+
+    fn next_id(&mut self) -> ConnectionId {
+        let id = ConnectionId(self.opened);
+        self.opened += 1;
         id
     }
 

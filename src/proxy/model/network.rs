@@ -101,6 +101,11 @@ impl Network {
         self.links.lift(rule);
     }
 
+    /// Whether no fault is in force.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        self.links.are_undisturbed() && self.suspended.is_empty()
+    }
+
     /// Lets somebody see what passes.
     pub(crate) fn watch(&mut self, watch: Box<dyn Watch>) {
         self.watch = Some(watch);

@@ -53,7 +53,14 @@ async fn run_commands(relay: &Rc<Relay>, mut commands: UnboundedReceiver<Command
             return;
         };
         catch_up(relay).await;
-        command(relay);
+        match command {
+            Command::Act(act) => act(relay),
+            Command::Strike(act) => {
+                relay.take_back();
+                read_all(relay).await;
+                act(relay);
+            }
+        }
     }
 }
 
@@ -66,6 +73,12 @@ async fn catch_up(relay: &Rc<Relay>) {
         Poll::Ready(())
     })
     .await;
+    relay.read_all();
+}
+
+/// Takes note of all that was sent on connections that have just come to the proxy.
+async fn read_all(relay: &Rc<Relay>) {
+    yield_now().await;
     relay.read_all();
 }
 

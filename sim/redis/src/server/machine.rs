@@ -1,13 +1,16 @@
 //! The machine of a server: its wall clock, its disk, and pauses of its process. They outlive the
-//! process, and other threads may change them while it runs.
+//! process, and other threads may change them while it runs. They may also lend it connections.
 
 use std::fmt;
+use std::io;
+use std::net::TcpStream;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio::sync::Notify;
 
+use super::sockets::Sockets;
 use super::thread::Stop;
 use crate::endpoint::Now;
 use crate::engine::{DiskWrite, Files};
@@ -42,6 +45,7 @@ struct Parts {
     paused: Notify,
     /// `None`: what is written is lost.
     disk: Option<Mutex<Disk>>,
+    sockets: Arc<Sockets>,
 }
 
 /// The wall clock, as its difference from the clock of the machine on which everything runs.
@@ -95,6 +99,29 @@ impl Machine {
             let Disk { files, synced } = &mut *lock(disk);
             files.aof.truncate(*synced);
         }
+    }
+
+    /// Lets the node serve a client whose connection somebody else has accepted.
+    ///
+    /// # Errors
+    ///
+    /// If the system cannot prepare the socket.
+    pub fn lend(&self, client: TcpStream) -> io::Result<()> {
+        client.set_nonblocking(true)?;
+        self.0.sockets.lend(client);
+        Ok(())
+    }
+
+    /// Takes back the connections that were lent, at once, whatever the node does. Of each it
+    /// returns the socket to the client, from which everything can be read that the node has not
+    /// read, and the far end of one by which the node serves this client from now on. Neither
+    /// blocks.
+    pub fn take_back(&self) -> Vec<(TcpStream, TcpStream)> {
+        self.0.sockets.take_back()
+    }
+
+    pub(super) fn sockets(&self) -> &Arc<Sockets> {
+        &self.0.sockets
     }
 
     /// The time by the clocks of the machine.
@@ -163,6 +190,7 @@ impl Parts {
             paused_until: Mutex::default(),
             paused: Notify::new(),
             disk,
+            sockets: Arc::default(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::net::{self, IpAddr};
 use std::panic;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use tokio::time::sleep;
 
 use super::Surroundings;
 use super::other_clients::SocketClients;
-use super::sockets::{Sockets, addresses, connect};
-use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now, TOO_MANY_CLIENTS};
-use crate::engine::{ConnId, Node};
+use super::sockets::{Socket, Sockets, connect};
+use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now};
+use crate::engine::{Addresses, ConnId, Node};
 
 /// The most bytes per read; a client that has sent more waits for the other clients' turns.
 const READ_BYTES: usize = 64 << 10;
@@ -49,7 +50,8 @@ pub(super) async fn serve(
     let listener = TcpListener::from_std(listener)?;
     let (connect, mut connects) = mpsc::unbounded_channel();
     let (newcomer, mut newcomers) = mpsc::unbounded_channel();
-    let sockets = Rc::new(Sockets::default());
+    let sockets = around.machine.sockets().clone();
+    sockets.begin();
     let server = Rc::new(Server {
         endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
         sockets: sockets.clone(),
@@ -84,9 +86,17 @@ pub(super) async fn serve(
             Some(conn) = newcomers.recv() => {
                 tasks.spawn_local(server.clone().serve_connection(conn));
             }
+            () = server.sockets.arrived.notified() => {
+                while let Some(accepted) = server.accept_waiting() {
+                    if let Some(conn) = accepted {
+                        tasks.spawn_local(server.clone().serve_connection(conn));
+                    }
+                }
+            }
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    if let Some(conn) = server.accept_client(stream) {
+                    let addresses = server.sockets.lock().accepted(stream);
+                    if let Some(conn) = server.accept_client(addresses) {
                         tasks.spawn_local(server.clone().serve_connection(conn));
                     }
                 }
@@ -106,7 +116,7 @@ struct Master {
 
 struct Server {
     endpoint: RefCell<Endpoint>,
-    sockets: Rc<Sockets>,
+    sockets: Arc<Sockets>,
     /// The address that the node listens on and connects from.
     ip: IpAddr,
     around: Surroundings,
@@ -130,16 +140,23 @@ enum Turn {
     End,
 }
 
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.sockets.end();
+    }
+}
+
 impl Server {
-    /// Accepts a connection, unless there are too many.
-    fn accept_client(&self, stream: TcpStream) -> Option<ConnId> {
-        let accepted = (self.endpoint.borrow_mut()).accept(addresses(&stream), self.now());
-        match accepted {
-            Some(conn) => self.sockets.begin(conn, stream),
-            // Best effort, as in Redis: a client that does not receive it sees the connection
-            // close.
-            None => drop(stream.try_write(TOO_MANY_CLIENTS)),
-        }
+    /// Accepts a connection that another thread has lent, if one waits.
+    fn accept_waiting(&self) -> Option<Option<ConnId>> {
+        let addresses = self.sockets.lock().accept_waiting()?;
+        Some(self.accept_client(addresses))
+    }
+
+    /// Accepts the newest connection, unless there are too many.
+    fn accept_client(&self, addresses: Addresses) -> Option<ConnId> {
+        let accepted = (self.endpoint.borrow_mut()).accept(addresses, self.now());
+        self.sockets.lock().begin_newest(accepted);
         accepted
     }
 
@@ -151,7 +168,8 @@ impl Server {
             self.called.notify_one();
             return;
         };
-        self.sockets.begin(conn, stream);
+        let socket = Socket::new(stream);
+        self.sockets.lock().open.insert(conn, socket);
         self.endpoint.borrow_mut().connected(conn, self.now());
         self.execute_effects();
         self.serve_connection(conn).await;
@@ -187,7 +205,7 @@ impl Server {
             }
         }
         self.endpoint.borrow_mut().closed(conn);
-        self.sockets.open.borrow_mut().remove(&conn);
+        self.sockets.lock().open.remove(&conn);
         self.called.notify_one();
     }
 
@@ -204,8 +222,8 @@ impl Server {
         }
         // The node may have closed it, now that all output is sent.
         self.execute_effects();
-        let mut sockets = self.sockets.open.borrow_mut();
-        let Some(socket) = sockets.get_mut(&conn) else {
+        let mut sockets = self.sockets.lock();
+        let Some(socket) = sockets.open.get_mut(&conn) else {
             return Poll::Ready(Turn::End);
         };
         socket.set_waker(context.waker());
@@ -224,8 +242,8 @@ impl Server {
 
     fn flush(&self, conn: ConnId, context: &mut Context<'_>) -> io::Result<()> {
         let mut endpoint = self.endpoint.borrow_mut();
-        let mut sockets = self.sockets.open.borrow_mut();
-        let Some(socket) = sockets.get_mut(&conn) else {
+        let mut sockets = self.sockets.lock();
+        let Some(socket) = sockets.open.get_mut(&conn) else {
             return Ok(());
         };
         while let Some(bytes) = endpoint.unwritten(conn)
@@ -238,7 +256,8 @@ impl Server {
     }
 
     fn execute_effects(&self) {
-        for conn in self.sockets.newcomers.take() {
+        let newcomers = std::mem::take(&mut self.sockets.lock().newcomers);
+        for conn in newcomers {
             self.endpoint.borrow_mut().accepted(conn);
             // If the receiver is gone, the node is about to end.
             let _ = self.newcomer.send(conn);
@@ -273,8 +292,9 @@ impl Server {
     /// Writes pending output to a socket; the rest is left to the connection's task.
     fn write(&self, conn: ConnId) {
         let mut endpoint = self.endpoint.borrow_mut();
-        let mut sockets = self.sockets.open.borrow_mut();
-        let (Some(socket), Some(bytes)) = (sockets.get_mut(&conn), endpoint.unwritten(conn)) else {
+        let mut sockets = self.sockets.lock();
+        let socket = sockets.open.get_mut(&conn);
+        let (Some(socket), Some(bytes)) = (socket, endpoint.unwritten(conn)) else {
             return;
         };
         match socket.stream.try_write(bytes) {
@@ -295,7 +315,8 @@ impl Server {
 
     /// Closes a connection and ends its task.
     fn end(&self, conn: ConnId) {
-        if let Some(socket) = self.sockets.open.borrow_mut().remove(&conn) {
+        let socket = self.sockets.lock().open.remove(&conn);
+        if let Some(socket) = socket {
             socket.wake();
         }
     }

@@ -5,7 +5,7 @@
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes};
 use socket2::SockRef;
@@ -13,9 +13,8 @@ use tokio::net::TcpStream;
 
 use super::Surroundings;
 use super::machine::Machine;
-use super::sockets::{Sockets, addresses};
+use super::sockets::Sockets;
 use super::thread::Stop;
-use crate::endpoint::TOO_MANY_CLIENTS;
 use crate::engine::{Addresses, Arrival, ConnId, OtherClients};
 
 /// The most bytes per read: requests that make sense now are short.
@@ -23,19 +22,17 @@ const READ_BYTES: usize = 4096;
 
 /// The clients of a node.
 pub(super) struct SocketClients {
-    sockets: Rc<Sockets>,
+    sockets: Arc<Sockets>,
     listener: net::TcpListener,
     machine: Machine,
     stop: Stop,
-    /// The connection that was accepted last, without an id.
-    newest: Option<TcpStream>,
     /// The connection that was read last: the next one has its turn.
     last: Option<ConnId>,
 }
 
 impl SocketClients {
     pub(super) fn new(
-        sockets: Rc<Sockets>,
+        sockets: Arc<Sockets>,
         listener: net::TcpListener,
         around: &Surroundings,
     ) -> Self {
@@ -44,24 +41,23 @@ impl SocketClients {
             listener,
             machine: around.machine.clone(),
             stop: around.stop.clone(),
-            newest: None,
             last: None,
         }
     }
 
     fn accept(&mut self) -> Option<Addresses> {
-        let (stream, _) = self.listener.accept().ok()?;
+        let mut sockets = self.sockets.lock();
+        let Ok((stream, _)) = self.listener.accept() else {
+            return sockets.accept_waiting();
+        };
         stream.set_nonblocking(true).ok()?;
-        let stream = TcpStream::from_std(stream).ok()?;
-        let addresses = addresses(&stream);
-        self.newest = Some(stream);
-        Some(addresses)
+        Some(sockets.accepted(TcpStream::from_std(stream).ok()?))
     }
 
     /// Bytes of the next of these connections that has any. Each is read once a round, so that a
     /// client that sends without end does not keep the script from going on.
     fn read(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
-        let sockets = self.sockets.open.borrow();
+        let sockets = &self.sockets.lock().open;
         let from = self
             .last
             .map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
@@ -99,22 +95,14 @@ impl OtherClients for SocketClients {
     }
 
     fn accepted(&mut self, conn: Option<ConnId>) {
-        let Some(stream) = self.newest.take() else {
-            return;
-        };
-        match conn {
-            Some(conn) => {
-                self.sockets.begin(conn, stream);
-                self.sockets.newcomers.borrow_mut().push(conn);
-            }
-            // Best effort, as at any other time.
-            None => drop((&*SockRef::from(&stream)).write(TOO_MANY_CLIENTS)),
-        }
+        let mut sockets = self.sockets.lock();
+        sockets.begin_newest(conn);
+        sockets.newcomers.extend(conn);
     }
 
     fn send(&mut self, conn: ConnId, mut bytes: Bytes) -> Bytes {
-        let mut sockets = self.sockets.open.borrow_mut();
-        let Some(socket) = sockets.get_mut(&conn) else {
+        let mut sockets = self.sockets.lock();
+        let Some(socket) = sockets.open.get_mut(&conn) else {
             return Bytes::new();
         };
         while !socket.is_full && !bytes.is_empty() {
