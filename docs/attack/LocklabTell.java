@@ -5,16 +5,16 @@ import java.nio.charset.StandardCharsets;
 
 /** Tells `locklab attack` when this process holds its lock; elsewhere it does nothing. */
 final class LocklabTell {
-    private static final String FD = System.getenv("LOCKLAB_FD");
+    private static final String FILE = System.getenv("LOCKLAB_FILE");
 
     /** Tells that something happened now: tell("acquired", "\"ttl_ms\":900,\"token\":7"). */
     static void tell(String word, String more) {
-        if (FD == null) return;
+        if (FILE == null) return;
         // CLOCK_MONOTONIC on Linux.
         long ns = System.nanoTime();
         String rest = more.isEmpty() ? "" : "," + more;
         String line = "{\"locklab\":\"" + word + "\",\"ns\":" + ns + rest + "}\n";
-        try (FileOutputStream out = new FileOutputStream("/proc/self/fd/" + FD)) {
+        try (FileOutputStream out = new FileOutputStream(FILE, true)) {
             out.write(line.getBytes(StandardCharsets.UTF_8));
         } catch (IOException error) {
             throw new UncheckedIOException(error);

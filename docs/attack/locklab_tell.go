@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
 	"unsafe"
 )
 
 // Tell tells that something happened now: Tell("acquired", map[string]any{"ttl_ms": 900, "token": 7}).
 func Tell(word string, more map[string]any) {
-	fd, err := strconv.Atoi(os.Getenv("LOCKLAB_FD"))
+	file, err := os.OpenFile(os.Getenv("LOCKLAB_FILE"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return
 	}
+	defer file.Close()
 	// CLOCK_MONOTONIC, of which package time shows only differences.
 	var now syscall.Timespec
 	syscall.Syscall(syscall.SYS_CLOCK_GETTIME, 1, uintptr(unsafe.Pointer(&now)), 0)
@@ -24,5 +24,5 @@ func Tell(word string, more map[string]any) {
 		text, _ := json.Marshal(value)
 		line += fmt.Sprintf(",%q:%s", key, text)
 	}
-	syscall.Write(fd, []byte(line+"}\n"))
+	file.WriteString(line + "}\n")
 }

@@ -1,14 +1,14 @@
 // Tells `locklab attack` when this process holds its lock; elsewhere it does nothing.
 
-import { writeSync } from "node:fs";
+import { appendFileSync } from "node:fs";
 
-const fd = process.env.LOCKLAB_FD;
+const file = process.env.LOCKLAB_FILE;
 
 /** Tells that something happened now: tell("acquired", { ttl_ms: 900, token: 7 }). */
 export function tell(word, more = {}) {
-  if (fd === undefined) return;
+  if (file === undefined) return;
   const ns = process.hrtime.bigint();
   const line = JSON.stringify({ locklab: word, pid: process.pid, ...more });
   // As text, since a number of JavaScript is not exact to the nanosecond for ever.
-  writeSync(Number(fd), `${line.slice(0, -1)},"ns":${ns}}\n`);
+  appendFileSync(file, `${line.slice(0, -1)},"ns":${ns}}\n`);
 }

@@ -4,11 +4,12 @@ import json
 import os
 import time
 
-_FD = os.environ.get("LOCKLAB_FD")
+_FILE = os.environ.get("LOCKLAB_FILE")
 
 
 def tell(word, **more):
     """Tells that something happened now: tell("acquired", ttl_ms=900, token=7)."""
-    if _FD is not None:
+    if _FILE is not None:
         line = {"locklab": word, "ns": time.monotonic_ns(), "pid": os.getpid(), **more}
-        os.write(int(_FD), (json.dumps(line) + "\n").encode())
+        with open(_FILE, "ab", buffering=0) as pipe:
+            pipe.write((json.dumps(line) + "\n").encode())

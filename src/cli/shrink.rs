@@ -107,6 +107,12 @@ fn subject(run: &str, options: &Options) -> anyhow::Result<Subject> {
         "--seed and --set are for a scenario; a recording has its own"
     );
     let recording = recording::read(&recording::bytes(path)?, path)?;
+    ensure!(
+        recording.header.program.is_empty(),
+        "{}: its clients are a program of somebody else, whose lock is not in the simulator, so it cannot be shrunk \
+         there; run the faults again one by one: `locklab attack --scenario …-again.toml` with some left out",
+        path.display()
+    );
     let scenario =
         recorded::scenario(&recording).with_context(|| format!("{}:1", path.display()))?;
     if recording.header.environment == Environment::Redis {

@@ -10,7 +10,9 @@ use locklab_model::scenario::{self, Scenario};
 use locklab_real::Program;
 #[cfg(target_os = "linux")]
 use locklab_real::why_untranslated;
+use locklab_runner::prediction::Comparison;
 
+pub(crate) mod advice;
 pub(crate) mod excuse;
 
 use super::scenarios::{Scenarios, blame};
@@ -136,6 +138,13 @@ pub fn find(program: &str) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Whether something is told of a property of somebody else's lock. Few locks keep an order or work without
+/// their servers, so these two are told where they are predicted.
+pub(crate) fn is_told(comparison: &Comparison) -> bool {
+    let is_rare = matches!(comparison.property, Property::Fifo | Property::Availability);
+    !is_rare || comparison.predicted.is_some()
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub struct Evidence {
     pub seed: u64,
     /// The violated property for which it is shrunk unless another is named.
     pub usual: Option<Property>,
+    /// Whether the clients are a program of somebody else.
+    pub is_foreign: bool,
     /// The lock that it is about, of a program with several.
     pub lock: Option<String>,
     /// Where the recording is.
@@ -47,6 +49,10 @@ impl Evidence {
         let mut words = vec!["shrink", &recording];
         if self.usual != Some(property) {
             words.extend(["--property", property.name()]);
+        }
+        // Its lock is not in the simulator.
+        if self.is_foreign {
+            return self.files(program);
         }
         format!(
             "{}\n    shrink   {}",
@@ -102,6 +108,7 @@ pub fn keep(
         properties: vec![property],
         seed: run.header.seed,
         usual: usual_property(scenario, &run.footer.verdicts),
+        is_foreign: !run.header.program.is_empty(),
         lock: run.header.lock.clone(),
         recording,
         picture: last,
@@ -170,12 +177,25 @@ fn place(run: &Recording) -> (String, String) {
     }
 }
 
-/// The one of these properties, of which there is at least one, that a picture is to show.
-pub fn drawn(properties: &[Property], scenario: &Scenario) -> Property {
+/// The one of these properties, of which there is at least one, that a picture is to show: one that is violated, if
+/// there is one, and rather the headline.
+pub fn drawn(
+    properties: &[Property],
+    scenario: &Scenario,
+    verdicts: &VecMap<Property, Verdict>,
+) -> Property {
     let headline = scenario.headline();
-    match properties.contains(&headline) {
+    let is_violated =
+        |property: &&Property| matches!(verdicts.get(*property), Some(Verdict::Violated(_)));
+    let violated: Vec<Property> = properties.iter().filter(is_violated).copied().collect();
+    let candidates = if violated.is_empty() {
+        properties
+    } else {
+        &violated
+    };
+    match candidates.contains(&headline) {
         true => headline,
-        false => properties[0],
+        false => candidates[0],
     }
 }
 
@@ -205,6 +225,30 @@ mod tests {
             drawing(&scenario, &recording, Property::Lease, &Sheet::SCREEN).expect("it is drawn");
         let drawn = svg(&picture);
         drawn.contains(">lock → c1<") && drawn.contains(">expired<")
+    }
+
+    #[test]
+    fn what_is_violated_is_drawn_before_the_headline() {
+        let mut scenario = scenario::load("kleppmann/k1", &[]).expect("it ships");
+        scenario.headline = Some(Property::Resource);
+        let violation = Violation {
+            at_ns: 1,
+            until_ns: 1,
+            clients: vec![],
+            what: String::new(),
+        };
+        let drawn = |violated: &[Property]| {
+            let verdict = |property: &Property| (*property, Verdict::Violated(violation.clone()));
+            let verdicts = violated.iter().map(verdict).collect();
+            let properties = [Property::Belief, Property::Lease, Property::Resource];
+            super::drawn(&properties, &scenario, &verdicts)
+        };
+        assert_eq!(drawn(&[]), Property::Resource);
+        assert_eq!(drawn(&[Property::Lease]), Property::Lease);
+        assert_eq!(
+            drawn(&[Property::Lease, Property::Resource]),
+            Property::Resource
+        );
     }
 
     #[test]

@@ -6,7 +6,9 @@ use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::attack::excuse::excuses;
+use super::attack::advice::{advice, of_several};
+use super::attack::excuse::{excuses, worst};
+use super::attack::is_told;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
 use super::pictures::{self, Evidence};
@@ -404,6 +406,9 @@ impl Run {
                 &evidence.verdicts,
                 &evidence.properties,
             ));
+            let blamed = { evidence.properties.iter().copied() }
+                .filter(|property| runs.blamed.contains_key(property));
+            lines.extend(advice(blamed).iter().map(|line| layout::fold(line)));
             lines.push(evidence.describe(program));
             if let Some(words) = self.again(place, evidence) {
                 lines.push(format!("    again    {}", program.line(&words)));
@@ -432,12 +437,8 @@ impl Run {
         runs.notes.extend(run.notes.iter().cloned());
         let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
         let run = worst(JudgedRun::of_each_lock(run, schedule, &scenario), &scenario);
-        if let Some(lock) = &run.lock {
-            let note = format!(
-                "the program has several locks, and a run is judged by the worst; seed {seed}: {lock}"
-            );
-            runs.notes.extend(is_first.then_some(note));
-        }
+        let told = run.lock.iter().filter(|_| is_first);
+        (runs.notes).extend(told.map(|lock| of_several(seed, lock)));
         // Belief is not predicted, so nothing else would say that it is open.
         if is_first
             && run.unshown.contains_key(&Property::Belief)
@@ -543,7 +544,7 @@ impl Run {
                     None => continue,
                 },
             };
-            let drawn = pictures::drawn(&properties, scenario);
+            let drawn = pictures::drawn(&properties, scenario, &run.footer.verdicts);
             let mut kept = pictures::keep(&store, &stem, scenario, &run, drawn)?;
             kept.properties = properties;
             if let Some(text) = runs.again.get(&seed) {
@@ -583,31 +584,6 @@ impl Run {
         }
         value
     }
-}
-
-/// Of a run with several locks, the one that is told: with most violations that it should have prevented, with most
-/// violations, of which most is known.
-fn worst(of_locks: Vec<JudgedRun>, scenario: &Scenario) -> JudgedRun {
-    let badness = |run: &JudgedRun| {
-        let violated = excuses(run, scenario);
-        let blamed = violated.iter().filter(|(_, excuse)| excuse.is_none());
-        let decided = run.verdicts.keys().filter(|it| run.decides(**it));
-        (blamed.count(), violated.len(), decided.count())
-    };
-    // The first of several.
-    let mut of_locks = of_locks.into_iter().rev();
-    let last = of_locks.next().expect("a run has a lock");
-    of_locks.fold(last, |worst, run| match badness(&run) >= badness(&worst) {
-        true => run,
-        false => worst,
-    })
-}
-
-/// Whether something is told of a property of somebody else's lock. Few locks keep an order or work without
-/// their servers, so these two are told where they are predicted.
-fn is_told(comparison: &Comparison) -> bool {
-    let is_rare = matches!(comparison.property, Property::Fifo | Property::Availability);
-    !is_rare || comparison.predicted.is_some()
 }
 
 /// Whether no run could have shown what becomes of the resource.

@@ -329,6 +329,16 @@ pub struct Message {
     pub label: String,
 }
 
+impl Message {
+    /// With this the label begins of a message by which a client library gets to know a server, or of the answer.
+    pub const HANDSHAKE: &str = "(handshake) ";
+
+    /// Whether it is one.
+    pub fn is_handshake(&self) -> bool {
+        self.label.starts_with(Message::HANDSHAKE)
+    }
+}
+
 /// Everything that happened in a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {

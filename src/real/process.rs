@@ -109,6 +109,7 @@ fn become_foreign(job: ForeignJob) -> io::Error {
         .args(job.arguments)
         .envs(job.environment)
         .env("LOCKLAB_FD", told.to_string())
+        .env("LOCKLAB_FILE", format!("/proc/{}/fd/{told}", process::id()))
         .stdin(process::Stdio::null())
         .exec();
     io::Error::new(

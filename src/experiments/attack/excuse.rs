@@ -90,6 +90,24 @@ pub(crate) fn excuses(run: &JudgedRun, scenario: &Scenario) -> Vec<(Property, Op
     violated.collect()
 }
 
+/// Of a run with several locks, the one that is told: with most violations that it should have prevented, with most
+/// violations, of which most is known.
+pub(crate) fn worst(of_locks: Vec<JudgedRun>, scenario: &Scenario) -> JudgedRun {
+    let badness = |run: &JudgedRun| {
+        let violated = excuses(run, scenario);
+        let blamed = violated.iter().filter(|(_, excuse)| excuse.is_none());
+        let decided = run.verdicts.keys().filter(|it| run.decides(**it));
+        (blamed.count(), violated.len(), decided.count())
+    };
+    // The first of several.
+    let mut of_locks = of_locks.into_iter().rev();
+    let last = of_locks.next().expect("a run has a lock");
+    of_locks.fold(last, |worst, run| match badness(&run) >= badness(&worst) {
+        true => run,
+        false => worst,
+    })
+}
+
 /// A violation, and what happened before it.
 struct Case<'a> {
     violation: &'a Violation,

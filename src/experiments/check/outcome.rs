@@ -58,7 +58,7 @@ pub(super) fn explain(
             }
         };
         let names: Vec<Property> = properties.iter().map(|found| found.property).collect();
-        let drawn = pictures::drawn(&names, &case.scenario);
+        let drawn = pictures::drawn(&names, &case.scenario, &run.footer.verdicts);
         let folder = store.of_scenario(&case.id, &[])?;
         let stem = format!("seed-{seed}");
         let kept = pictures::keep(&folder, &stem, &case.scenario, &run, drawn)?;

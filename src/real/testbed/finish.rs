@@ -1,5 +1,6 @@
 //! The end of a run: what its processes recorded and told, and what passed the proxy, become its history.
 
+use std::collections::VecDeque;
 use std::fs;
 
 use locklab_check::{Ms, Property};
@@ -149,6 +150,8 @@ impl Testbed<'_> {
         let origin_ns = self.origin_ns;
         let run_ns = origin_ns..=origin_ns + end_ns;
         let kept = segments.iter().filter(|it| run_ns.contains(&it.sent_ns));
+        let are_foreign = self.has_foreign_clients();
+        let mut handshakes = Handshakes::default();
         let message = |segment: &Segment| Message {
             sent_ns: segment.sent_ns - origin_ns,
             arrived_ns: (segment.arrived_ns)
@@ -157,6 +160,9 @@ impl Testbed<'_> {
             from: segment.from.clone(),
             to: segment.to.clone(),
             label: match self.plan.kind {
+                ServerKind::Redis if are_foreign && handshakes.has(segment, &self.plan.clients) => {
+                    Message::HANDSHAKE.to_owned() + &label::of(&segment.payload)
+                }
                 ServerKind::Redis => label::of(&segment.payload),
                 ServerKind::ZooKeeper => zookeeper_server::label(segment),
             },
@@ -275,6 +281,29 @@ impl Testbed<'_> {
     }
 }
 
+/// By what client libraries get to know a server, and keep a connection.
+const HANDSHAKES: [&str; 9] = [
+    "AUTH", "CLIENT", "COMMAND", "CONFIG", "HELLO", "INFO", "PING", "READONLY", "SELECT",
+];
+
+/// The requests on each connection that are not answered yet, whether they are handshakes.
+#[derive(Default)]
+struct Handshakes(VecMap<u64, VecDeque<bool>>);
+
+impl Handshakes {
+    /// Whether this segment is a handshake or its answer. Segments come in the order in which they left.
+    fn has(&mut self, segment: &Segment, clients: &[Name]) -> bool {
+        let open = self.0.entry(segment.connection).or_default();
+        if !clients.contains(&segment.from) {
+            return open.pop_front().unwrap_or(false);
+        }
+        let command = label::command(&segment.payload);
+        let is_one = command.is_some_and(|command| HANDSHAKES.contains(&&*command));
+        open.push_back(is_one);
+        is_one
+    }
+}
+
 /// The longest time for which a client said that it may rely on its lock, in nanoseconds by the clock it named.
 fn told_lease_ns(history: &History) -> Option<u64> {
     let left_ns = |record: &Record| match &record.event {
@@ -316,5 +345,36 @@ fn mute(why: &inferred::Blind, notes: &mut Vec<String>) -> ConfirmError {
     ConfirmError::Mute {
         why: why.to_string(),
         notes: std::mem::take(notes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handshake_and_its_answer_are_one() {
+        let mut handshakes = Handshakes::default();
+        let mut is_one = |connection, from: &str, payload: &'static str| {
+            let segment = Segment {
+                sent_ns: 0,
+                arrived_ns: None,
+                from: from.into(),
+                to: "".into(),
+                connection,
+                payload: payload.as_bytes().into(),
+            };
+            handshakes.has(&segment, &["c1".into()])
+        };
+        let hello = "*2\r\n$5\r\nhello\r\n$1\r\n3\r\n";
+        let get = "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n";
+        assert!(is_one(1, "c1", hello));
+        assert!(!is_one(1, "c1", get));
+        assert!(!is_one(2, "c1", get));
+        // Each answer belongs to the first open request of its connection.
+        assert!(!is_one(2, "n1", "$-1\r\n"));
+        assert!(is_one(1, "n1", "+OK\r\n"));
+        assert!(!is_one(1, "n1", "$-1\r\n"));
+        assert!(!is_one(1, "n1", "a message\r\n"));
     }
 }

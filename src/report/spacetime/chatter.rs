@@ -1,5 +1,5 @@
-//! Background messages between servers: heartbeats, hellos, acknowledgements, and the answers
-//! to all of them. They would drown everything else in a picture.
+//! Background messages: between servers heartbeats, hellos, acknowledgements, and the answers
+//! to all of them; the handshakes of foreign client libraries. They would drown everything else in a picture.
 
 use super::hosts::{Host, Role};
 use locklab_history::Message;
@@ -10,14 +10,16 @@ const IDLE_WORDS: [&str; 11] = [
     "SETNAME",
 ];
 
-/// Whether a message between two servers is left out of the picture. Messages from or to a
+/// Whether a message between two servers, or a handshake, is left out of the picture. Other messages from or to a
 /// client or the resource never are.
 pub(super) fn is_chatter(message: &Message, hosts: &[Host<'_>]) -> bool {
     let is_server = |name: &str| {
         let host = hosts.iter().find(|host| host.name == name);
         host.is_some_and(|host| host.role == Role::Node)
     };
-    is_idle(&message.label) && is_server(&message.from) && is_server(&message.to)
+    let is_heartbeat =
+        || is_idle(&message.label) && is_server(&message.from) && is_server(&message.to);
+    message.is_handshake() || is_heartbeat()
 }
 
 /// Whether the text contains neither a request nor a change.

@@ -24,6 +24,7 @@ impl Window {
         }
         let retries = retries(history, whole);
         let mut of_interest = (history.messages.iter())
+            .filter(|message| !message.is_handshake())
             .filter(|message| !retries.iter().any(|retry| retry.owns(message)));
         let cut = of_interest.nth(MAX_MESSAGES);
         Some(Window {

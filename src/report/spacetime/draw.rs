@@ -123,6 +123,10 @@ fn header(drawing: &mut Drawing, scene: &Scene, title: &str) -> f64 {
             thousands(scene.left_out as u64)
         ));
     }
+    if scene.handshakes > 0 {
+        let handshakes = thousands(scene.handshakes as u64);
+        notes.push(format!("Not drawn: {handshakes} messages of handshakes"));
+    }
     if !notes.is_empty() {
         write(&notes.join(". "), 12.0, palette::MUTED);
     }

@@ -32,7 +32,9 @@ pub(super) struct Scene<'a> {
     pub(super) retries: Vec<Retry<'a>>,
     /// In the order in which they were sent.
     pub(super) retry_messages: Vec<&'a Message>,
-    /// The number of messages in the window that are not drawn.
+    /// The number of messages in the window by which client libraries get to know servers. They are not drawn.
+    pub(super) handshakes: usize,
+    /// The number of other messages in the window that are not drawn.
     pub(super) left_out: usize,
     pub(super) violation: Option<&'a Violation>,
 }
@@ -57,6 +59,7 @@ impl<'a> Scene<'a> {
         let hosts = hosts(history, window);
         let shown = history.messages.iter().filter(|m| window.shows(m));
         let (chatter, shown): (Vec<_>, Vec<_>) = shown.partition(|m| is_chatter(m, &hosts));
+        let handshakes = chatter.iter().filter(|m| m.is_handshake()).count();
         let retried = Spans::of(&retries);
         let (retry_messages, messages) =
             (shown.into_iter()).partition(|message| retried.own(message));
@@ -77,7 +80,8 @@ impl<'a> Scene<'a> {
             messages,
             retries,
             retry_messages,
-            left_out: chatter.len(),
+            handshakes,
+            left_out: chatter.len() - handshakes,
             violation,
         })
     }

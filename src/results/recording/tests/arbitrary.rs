@@ -65,9 +65,10 @@ fn headers() -> impl Strategy<Value = Header> {
     let schedule = vec(faults(), 0..4).prop_map(|faults| Schedule { faults });
     let program = vec(".*", 0..3);
     let unshown = prop::collection::btree_map(prop::sample::select(&Property::ALL), ".*", 0..3);
-    let of_program = (program, unshown, any::<Option<u64>>());
+    let lock = prop::option::of(".*");
+    let of_program = (program, unshown, any::<Option<u64>>(), lock);
     (scenario, any::<u64>(), schedule, environment, of_program).prop_map(
-        |(scenario, seed, schedule, environment, (program, unshown, lease_ns))| Header {
+        |(scenario, seed, schedule, environment, (program, unshown, lease_ns, lock))| Header {
             redis: matches!(environment, Environment::Redis).then(|| "7.0.15".into()),
             locklab: VERSION.into(),
             format: FORMAT,
@@ -78,6 +79,7 @@ fn headers() -> impl Strategy<Value = Header> {
             program,
             unshown: unshown.into_iter().collect(),
             lease_ns,
+            lock,
         },
     )
 }
