@@ -71,7 +71,8 @@ pub(super) struct Options {
     /// Override a value of the scenario; may be given several times
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
-    /// Runs at the same time; by default eight for each core, since most of a run is waiting
+    /// The most runs at the same time; by default eight for each core, since most of a run is
+    /// waiting. There are fewer while runs are late
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=64))]
     at_once: Option<u16>,
     #[command(flatten)]

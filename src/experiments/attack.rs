@@ -14,6 +14,7 @@ use locklab_runner::prediction::Comparison;
 
 pub(crate) mod advice;
 pub(crate) mod excuse;
+pub(crate) mod gate;
 
 use super::scenarios::{Scenarios, blame};
 use super::unshown::is_set;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::attack::advice::{advice, of_several};
 use super::attack::excuse::{excuses, worst};
+use super::attack::gate::Gated;
 use super::attack::is_told;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
@@ -198,6 +199,7 @@ impl Experiment for Run {
                     stop: work.session().stop.flag(),
                     ..RealRedis::new(Programs::find()?)
                 };
+                let backend = Gated::new(&backend, self.at_once, LONGEST_STALL_NS);
                 let run = |place: usize, seed, runs: &mut Runs| {
                     let first = seeds[place].start;
                     self.run_once(&backend, &scenarios[place], seed, seed == first, runs)
@@ -420,7 +422,7 @@ impl Run {
     /// Runs a scenario on real Redis with one seed.
     fn run_once(
         &self,
-        backend: &RealRedis,
+        backend: &Gated<'_, RealRedis>,
         scenario: &Scenario,
         seed: u64,
         is_first: bool,

@@ -1,4 +1,5 @@
-"""Locks on one node, right and wrong, for `locklab attack`: `worker.py NAME`, one of the names in `attempt` below.
+"""Locks on one node, right and wrong, for `locklab attack`: `worker.py NAME`, one of the names in `attempt` and `others`
+below, or `silent-NAME`, which tells nothing.
 
 Each takes its lock again and again, works under it, and adds one to the resource.
 """
@@ -11,7 +12,8 @@ import threading
 import time
 import uuid
 
-NAME = sys.argv[1]
+SILENT = sys.argv[1].startswith("silent")
+NAME = sys.argv[1].removeprefix("silent-")
 LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
 WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5}
 DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
@@ -57,7 +59,7 @@ class Server:
 
 
 def tell(word, **more):
-    if not NAME.startswith("silent"):
+    if not SILENT:
         line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
         os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
 
@@ -275,8 +277,7 @@ others = {
     "tasks": lambda: tasks(True),
     "tasks-share": lambda: tasks(False),
     "children": children,
-    "silent-leader": leads,
-    "silent-semaphore": lambda: semaphore(2, 2),
+    "leader": leads,
 }
 if NAME in others:
     others[NAME]()
@@ -297,8 +298,8 @@ while NAME not in others:
             more["token"] = token
         tell("acquired", **more)
         try:
-            if NAME == "silent":
-                time.sleep(0.1)
+            if SILENT:
+                time.sleep(WORK_S.get(NAME, 0.1))
             else:
                 work(me, asked, token)
         except (OSError, RuntimeError, ValueError):
