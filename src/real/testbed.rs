@@ -16,6 +16,7 @@ use locklab_proxy::Proxy;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 use locklab_vecmap::VecMap;
+use nix::sys::signal::{Signal, kill};
 
 pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
@@ -402,6 +403,7 @@ impl<'a> Testbed<'a> {
             if let Some(host) = self.hosts.get_mut(name) {
                 host.pauses += 1;
                 host.child.iter().for_each(Child::stop);
+                self.signal_others(name, Signal::SIGSTOP);
             }
         }
         for name in names {
@@ -413,13 +415,24 @@ impl<'a> Testbed<'a> {
         }
     }
 
+    /// Signals the processes of a foreign client that have left its group.
+    fn signal_others(&self, name: &Name, signal: Signal) {
+        if self.is_foreign(name) {
+            for process in untranslated::processes(name, &[], self.plan.folder.path()) {
+                // An error means that it has ended.
+                let _ = kill(process, signal);
+            }
+        }
+    }
+
     /// Ends a [`Testbed::pause`].
     pub(super) fn resume(&mut self, names: &[Name]) {
         for name in names {
             if let Some(host) = self.hosts.get_mut(name) {
                 host.pauses = host.pauses.saturating_sub(1);
                 if host.pauses == 0 {
-                    host.child.iter().for_each(Child::resume);
+                    self.signal_others(name, Signal::SIGCONT);
+                    self.hosts[name].child.iter().for_each(Child::resume);
                 }
             }
         }

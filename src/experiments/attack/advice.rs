@@ -5,15 +5,19 @@ use locklab_vecmap::VecSet;
 
 /// What is told of a program with several locks.
 pub(crate) fn of_several(seed: u64, lock: &str) -> String {
-    format!("the program has several locks, and a run is judged by the worst; seed {seed}: {lock}")
+    let has = match lock.contains("permit ") {
+        true => "a semaphore is judged by each of its permits",
+        false => "the program has several locks",
+    };
+    format!("{has}, and a run is told by the worst of them; seed {seed}: {lock}")
 }
 
-/// A line for each of these properties that tells something new.
-pub(crate) fn advice(blamed: impl Iterator<Item = Property>) -> Vec<String> {
+/// A line for each of these properties that tells something new; whether the resource compares tokens.
+pub(crate) fn advice(blamed: impl Iterator<Item = Property>, compares: bool) -> Vec<String> {
     let mut told = VecSet::new();
     let mut lines = Vec::new();
     for property in blamed {
-        if let Some(meaning) = meaning(property)
+        if let Some(meaning) = meaning(property, compares)
             && told.insert(meaning)
         {
             lines.push(format!("  {property} means that {meaning}"));
@@ -23,12 +27,18 @@ pub(crate) fn advice(blamed: impl Iterator<Item = Property>) -> Vec<String> {
 }
 
 /// In two or three sentences, with the chapter; `None` for what no program is blamed for.
-fn meaning(property: Property) -> Option<&'static str> {
+fn meaning(property: Property, compares: bool) -> Option<&'static str> {
     Some(match property {
         Property::Lease => {
             "two clients could rely on the lock at once, each by its own clock. Look at how it is taken (only if it is \
-             free, in one command), extended and released (only by its owner, in a script), and count the deadline from \
+             free, or has a permit left, in one step), extended and released (only by its owner, in a script), and count the deadline from \
              before the request. docs/properties.md, \"lease\""
+        }
+        Property::Resource | Property::StaleWrite | Property::LostUpdate | Property::Progress
+            if compares =>
+        {
+            "the tokens did not keep apart who had the lock from who had had it. Each grant needs a higher token than all \
+             before, and each access has to show it. docs/properties.md, \"token-regression\""
         }
         Property::Resource | Property::StaleWrite | Property::LostUpdate => {
             "a client wrote under a lock that it no longer had. Look at the deadline just before each write; where a \

@@ -273,7 +273,11 @@ impl Case<'_> {
         }
         let at_ns = write.at_ns;
         let grant = self.grant(writer, at_ns);
-        let from_ns = grant.map_or(0, |grant| grant.begins_ns);
+        // Of one that does not tell its grants, from its own read on.
+        let from_ns = match grant {
+            Some(grant) => grant.begins_ns,
+            None => self.read_ns(writer, at_ns)?,
+        };
         let lease_ns = self.lease_ns()?;
         // Of a program that does not tell its grants it is not known when its lease was over.
         let late_ns = match grant {
@@ -295,6 +299,17 @@ impl Case<'_> {
             true => Some(Excuse::WriterStopped),
             false => is_delayed.then_some(Excuse::WriteDelayed),
         }
+    }
+
+    /// When a client last read the resource before this time.
+    fn read_ns(&self, reader: &Name, before_ns: u64) -> Option<u64> {
+        let is_read = |record: &&Record| {
+            let is_before = record.at_ns < before_ns;
+            is_before
+                && matches!(&record.event, Event::Access { client, access: Access::Read { .. }, .. } if client == reader)
+        };
+        let read = { self.timeline.all_records().iter().rev() }.find(is_read)?;
+        Some(read.at_ns)
     }
 
     /// When the lease of a grant was over, of which the client did something at `at_ns`: when it said, or a lease after
@@ -472,6 +487,31 @@ mod tests {
         assert_eq!(late_write(slows, nothing), Some(Excuse::WriteDelayed));
         let other = |history: HistoryBuilder| history.fault_begins(200, "c2", "pause");
         assert_eq!(late_write(other, nothing), None);
+    }
+
+    /// c1 tells no grants; it is paused while it works, or in an earlier round.
+    #[test]
+    fn a_pause_excuses_the_write_of_its_own_round_only() {
+        let written = |paused_ms, resumes_ms, reads_ms| {
+            let paused = HistoryBuilder::default()
+                .reads(50, "c1", 0)
+                .fault_begins(paused_ms, "c1", "pause");
+            let resumes = |history: HistoryBuilder| history.fault_ends(resumes_ms, "c1", "pause");
+            let history = match resumes_ms < reads_ms {
+                true => resumes(paused)
+                    .reads(reads_ms, "c1", 0)
+                    .reads(reads_ms + 10, "c2", 0),
+                false => resumes(
+                    paused
+                        .reads(reads_ms, "c1", 0)
+                        .reads(reads_ms + 10, "c2", 0),
+                ),
+            };
+            let history = history.writes(3100, "c2", 0).writes(3200, "c1", 0);
+            excused(Property::LostUpdate, history, "")
+        };
+        assert_eq!(written(60, 3050, 60), Some(Excuse::WriterStopped));
+        assert_eq!(written(60, 3000, 3020), None);
     }
 
     #[test]

@@ -189,14 +189,21 @@ const NO_CALLS: &str =
 const NO_RESOURCE: &str =
     "the program does not use the resource, and the wire does not show what its lock protects";
 
+/// What a run does not show in which no program used the resource.
+pub(crate) fn without_resource() -> VecMap<Property, String> {
+    let all = [&[Property::Resource], &Property::PARTS_OF_RESOURCE[..]].concat();
+    { all.into_iter() }
+        .map(|property| (property, NO_RESOURCE.to_owned()))
+        .collect()
+}
+
 /// The properties of which the wire does not show whether they hold.
 fn unshown(history: &History, answers: &[Answer]) -> VecMap<Property, String> {
     let is_access = |record: &Record| matches!(record.event, Event::Access { .. });
     let resource = match history.records.iter().any(is_access) {
-        true => vec![],
-        false => [&[Property::Resource], &Property::PARTS_OF_RESOURCE[..]].concat(),
+        true => VecMap::new(),
+        false => without_resource(),
     };
-    let resource = { resource.into_iter() }.map(|property| (property, NO_RESOURCE.to_owned()));
     let waits = [
         Property::Deadlock,
         Property::Availability,

@@ -76,7 +76,9 @@ impl UnderWay {
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        RUNS.fetch_sub(1, Ordering::SeqCst);
+        if RUNS.fetch_sub(1, Ordering::SeqCst) == 1 {
+            end_those_adopted(|_| true);
+        }
     }
 }
 
@@ -84,15 +86,17 @@ impl Drop for UnderWay {
 /// which it then adopts. While other runs are under way, one that has cleared its environment may be theirs: the
 /// last of the runs ends it.
 pub(crate) fn end_adopted(folder: &Path) {
+    let mark = mark(folder);
+    end_those_adopted(|process| has_mark(process.as_raw(), &mark));
+}
+
+fn end_those_adopted(are_meant: impl Fn(&Pid) -> bool) {
     if prctl::get_child_subreaper() != Ok(true) {
         return;
     }
-    let mark = mark(folder);
     for _ in 0..ROUNDS {
         let mut adopted = adopted();
-        if RUNS.load(Ordering::SeqCst) > 1 {
-            adopted.retain(|process| has_mark(process.as_raw(), &mark));
-        }
+        adopted.retain(&are_meant);
         for process in &adopted {
             // An error means that it has ended, or is not waited for yet.
             let _ = kill(*process, Signal::SIGKILL);

@@ -82,13 +82,18 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
         // Each of its tasks knows each lock for itself.
         let mut held: VecMap<(Name, Name), Program<'_>> = VecMap::new();
         let mut began_ns = 0;
+        // Whoever names one lock, or one task, in some lines means it in all.
+        let only_lock = only(&own, |line| line.lock.as_ref());
+        let only_task = only(&own, |line| line.task.as_ref());
         // The lock that each task was refused last.
         let mut refused: VecMap<Name, Name> = VecMap::new();
         for told in own {
             match &told.news {
                 News::Line(line) => {
-                    let lock = line.lock.as_ref().map_or_else(|| "".into(), Text::name);
-                    let holder = holder(host, line.task.as_ref());
+                    let lock = { line.lock.as_ref() }
+                        .or(only_lock)
+                        .map_or_else(|| "".into(), Text::name);
+                    let holder = holder(host, line.task.as_ref().or(only_task));
                     // Who asks for another lock has given up on the one that it was refused.
                     if line.word == Word::Acquiring
                         && let Some(before) = refused.remove(&holder)
@@ -115,6 +120,7 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
                         process: Processes::default(),
                         acquires: None,
                         holds: None,
+                        has_lost: false,
                         releases: None,
                     });
                     program.take(told, &mut converted);
@@ -139,6 +145,16 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
         converted.notes.push(more);
     }
     converted
+}
+
+/// What these lines name, if they name one thing only.
+fn only<'t>(told: &[&'t Told], of: fn(&'t Line) -> Option<&'t Text>) -> Option<&'t Text> {
+    let mut named = told.iter().filter_map(|told| match &told.news {
+        News::Line(line) => of(line),
+        _ => None,
+    });
+    let first = named.next()?;
+    named.all(|other| other == first).then_some(first)
 }
 
 impl Converted {
@@ -302,6 +318,8 @@ struct Program<'a> {
     acquires: Option<u32>,
     /// The grant that it has.
     holds: Option<u32>,
+    /// Whether it has told that it has lost its last grant.
+    has_lost: bool,
     /// The grant that it releases, and the call.
     releases: Option<(u32, Option<u32>)>,
 }
@@ -315,6 +333,7 @@ impl Program<'_> {
         match &told.news {
             News::Began => {
                 (self.acquires, self.holds, self.releases) = (None, None, None);
+                self.has_lost = false;
                 self.floor_ns = told.after_ns;
             }
             News::Garbled(_) => {}
@@ -370,6 +389,7 @@ impl Program<'_> {
                     self.push(time.after_ns, Event::reached(Failpoint::Stopped), to);
                 }
                 self.end_belief(time, to);
+                self.has_lost = true;
             }
             Word::Releasing => self.releases(time, to),
             Word::Released => self.has_released(line, time, to),
@@ -404,6 +424,7 @@ impl Program<'_> {
             self.end_belief(time, to);
         }
         self.completes(Outcome::Ok, time, to);
+        self.has_lost = false;
         self.grants += 1;
         self.holds = Some(self.grants);
         self.believes(self.grants, line, time, to);
@@ -425,7 +446,7 @@ impl Program<'_> {
             grant,
             deadline: ttl_ns.map(|ttl_ns| self.deadline(time, ttl_ns)),
             token: line.token,
-            shared: line.shared,
+            shared: line.shared.unwrap_or(false),
         };
         self.push(time.by_ns, event, to);
     }
@@ -454,6 +475,10 @@ impl Program<'_> {
 
     fn releases(&mut self, time: Time, to: &mut Converted) {
         let Some(grant) = self.end_belief(time, to) else {
+            // A release of what was lost is a matter of form.
+            if self.has_lost {
+                return;
+            }
             return to.note(self.host, "told \"releasing\" without a lock");
         };
         let call = time.is_exact().then(|| self.next_call());
@@ -473,6 +498,9 @@ impl Program<'_> {
             return;
         }
         let Some((grant, call)) = self.releases.take() else {
+            if std::mem::take(&mut self.has_lost) {
+                return;
+            }
             return to.note(self.host, "told \"released\" without a lock");
         };
         if let Some(call) = call {

@@ -72,7 +72,7 @@ pub(crate) struct Line {
     pub(crate) lock: Option<Text>,
     /// Whether other readers may have it too.
     #[serde(default)]
-    pub(crate) shared: bool,
+    pub(crate) shared: Option<bool>,
     /// How many may have it at once, if it is a semaphore.
     #[serde(default)]
     pub(crate) permits: Option<u32>,
@@ -146,7 +146,12 @@ impl News {
         let place = line.rfind(BEGINNING)?;
         Some(match serde_json::from_str(&line[place..]) {
             Ok(line) => News::Line(line),
-            Err(error) => News::Garbled(error.to_string().chars().take(LONGEST_WHY).collect()),
+            Err(error) => {
+                // The same mistake is the same wherever it stands in its line.
+                let why = error.to_string();
+                let why = why.split(" at line ").next().unwrap_or(&why);
+                News::Garbled(why.chars().take(LONGEST_WHY).collect())
+            }
         })
     }
 }
@@ -295,7 +300,7 @@ mod tests {
                 token: None,
                 removed: None,
                 lock: None,
-                shared: false,
+                shared: None,
                 permits: None,
                 task: None,
                 pid: None,

@@ -226,7 +226,7 @@ fn of_process(
 }
 
 /// The processes of a client: its group, and what has its environment.
-fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
+pub(crate) fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_of_group = |process: i32| {

@@ -72,6 +72,7 @@ impl Testbed<'_> {
         let told = std::mem::take(&mut *self.collector.told());
         let mut converted = records::convert(&told, &self.plan.clocks);
         let silent = self.silent(&accesses, &converted);
+        let uses_none = accesses.is_empty() && self.has_foreign_clients();
         let parts = match self.has_foreign_clients() {
             true => locks::parts(&shared, accesses, &mut converted),
             false => vec![Part::own(shared)],
@@ -100,6 +101,9 @@ impl Testbed<'_> {
             notes,
             contents: None,
         };
+        if uses_none {
+            finished.unshown.extend(inferred::without_resource());
+        }
         if let Some(full_ns) = full_ns {
             let mut dropped = self.kept.dropped();
             dropped.extend(unlogged.map(|it| {
