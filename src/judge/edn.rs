@@ -318,7 +318,9 @@ impl<'t> Reader<'t> {
 
 /// Where a word ends.
 fn word_end(text: &str) -> usize {
-    let ends = |c: char| c.is_whitespace() || "()[]{}\",;".contains(c);
+    let ends = |c: char| {
+        matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '"' | ',' | ';') || c.is_whitespace()
+    };
     text.find(ends).unwrap_or(text.len())
 }
 

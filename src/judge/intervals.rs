@@ -143,7 +143,7 @@ struct Open {
 impl<'k> Pass<'k> {
     fn new(key: &'k KeyHistory, model: ModelName) -> Self {
         let history = History {
-            records: Vec::with_capacity(key.points.len() * 3 / 2),
+            records: Vec::with_capacity(key.points.len() * 2),
             ..History::default()
         };
         Pass {
@@ -151,7 +151,7 @@ impl<'k> Pass<'k> {
             model,
             intervals: Intervals {
                 history,
-                lines: Vec::with_capacity(key.points.len() * 3 / 2),
+                lines: Vec::with_capacity(key.points.len() * 2),
                 permits: VecMap::new(),
             },
             resource: RESOURCE.into(),

@@ -44,4 +44,4 @@ pub use self::history::{
 pub use self::intervals::Intervals;
 pub use self::models::{Act, ModelName};
 pub use self::raw::{Given, Header, InputError, Pairs};
-pub use self::verdict::{Criterion, KeyReport, Verdict, by_search, judge_intervals, judge_key};
+pub use self::verdict::{Criterion, KeyReport, Verdict, by_search, judge_key};

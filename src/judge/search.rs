@@ -122,7 +122,7 @@ impl<'s, M: Model> Search<'s, M> {
             just_before: just_before(calls),
             is_in: vec![false; calls.len()],
             ordered: 0,
-            path: Vec::new(),
+            path: Vec::with_capacity(calls.len() + 1),
             candidates: Vec::new(),
             left: BTreeSet::new(),
             stuck: None,

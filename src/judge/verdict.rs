@@ -3,8 +3,8 @@
 use std::fmt;
 
 use locklab_check::{Bounds, Property, ResourceRole, Violation, judge_by};
-use locklab_history::Name;
 use locklab_history::timeline::Timeline;
+use locklab_history::{History, Name};
 use serde::Serialize;
 
 use crate::checks::{grant_tokens, permits, unheld_release};
@@ -135,11 +135,25 @@ impl KeyReport {
     }
 }
 
-/// Judges the history of one lock. The search for an order tries at most `budget` calls.
-pub fn judge_key(history: &LockHistory, key: &KeyHistory, budget: u64) -> KeyReport {
-    let mut verdicts = judge_intervals(history, key);
-    let mut not_searched = None;
-    match by_search(history, key, budget) {
+/// Judges the history of one lock, and has what happened around a violation of exclusion. The search for an order
+/// tries at most `budget` calls.
+pub fn judge_key(
+    history: &LockHistory,
+    key: KeyHistory,
+    budget: u64,
+) -> (KeyReport, Option<History>) {
+    let searched = by_search(history, &key, budget);
+    let mut report = KeyReport {
+        key: key.key.clone(),
+        calls: key.calls.len(),
+        exclusion: exclusion(history, &key),
+        verdicts: Vec::new(),
+        not_searched: None,
+    };
+    let around;
+    (report.verdicts, around) = judge_intervals(history, key);
+    let verdicts = &mut report.verdicts;
+    match searched {
         Ok(verdict) => {
             let is_open =
                 |(_, verdict): &(_, Verdict)| matches!(verdict, Verdict::Inconclusive { .. });
@@ -152,41 +166,40 @@ pub fn judge_key(history: &LockHistory, key: &KeyHistory, budget: u64) -> KeyRep
             };
             verdicts.push((Criterion::Linearizable, verdict));
         }
-        Err(why) => not_searched = Some(why),
+        Err(why) => report.not_searched = Some(why),
     }
-    KeyReport {
-        key: key.key.clone(),
-        calls: key.calls.len(),
-        exclusion: exclusion(history, key),
-        verdicts,
-        not_searched,
-    }
+    (report, around)
 }
 
 /// Judges the history of one lock by intervals alone: what is surely held overlaps nothing that it
 /// excludes, and what follows from that.
-pub fn judge_intervals(history: &LockHistory, key: &KeyHistory) -> Vec<(Criterion, Verdict)> {
+fn judge_intervals(
+    history: &LockHistory,
+    key: KeyHistory,
+) -> (Vec<(Criterion, Verdict)>, Option<History>) {
     let model = history.header.model;
-    let mut verdicts = by_intervals(history, key, exclusion(history, key));
+    let mut of_calls = Vec::new();
     if key.calls.iter().any(|call| call.token.is_some()) {
-        let regressed = grant_tokens::check(key, model, history.told);
+        let regressed = grant_tokens::check(&key, model, history.told);
         let verdict = Verdict::new(
             regressed,
-            || grant_tokens::had_opportunity(key),
+            || grant_tokens::had_opportunity(&key),
             "no grant was asked for after another had returned with its token",
         );
-        verdicts.push((Criterion::GrantTokens, verdict));
+        of_calls.push((Criterion::GrantTokens, verdict));
     }
     if model.knows_owners() {
-        let unheld = unheld_release::check(key, history.told);
+        let unheld = unheld_release::check(&key, history.told);
         let verdict = Verdict::new(
             unheld,
-            || unheld_release::had_opportunity(key),
+            || unheld_release::had_opportunity(&key),
             "no release was answered",
         );
-        verdicts.push((Criterion::UnheldRelease, verdict));
+        of_calls.push((Criterion::UnheldRelease, verdict));
     }
-    verdicts
+    let (mut verdicts, around) = by_intervals(history, key);
+    verdicts.extend(of_calls);
+    (verdicts, around)
 }
 
 /// The criterion that says whether the lock excluded.
@@ -204,13 +217,20 @@ fn is_leased(key: &KeyHistory) -> bool {
     calls.any(|call| call.deadline.is_some() && call.outcome == Outcome::Ok)
 }
 
-/// What `locklab-check` says of the history, of the properties that apply to it.
+/// What `locklab-check` says of the history, of the properties that apply to it. A history of a million events is not
+/// kept beside its timeline, but for the calls of a semaphore.
 fn by_intervals(
     history: &LockHistory,
-    key: &KeyHistory,
-    exclusion: Criterion,
-) -> Vec<(Criterion, Verdict)> {
-    let intervals = Intervals::of(key, history.header.model);
+    mut key: KeyHistory,
+) -> (Vec<(Criterion, Verdict)>, Option<History>) {
+    let exclusion = exclusion(history, &key);
+    let properties = properties(history, &key, exclusion);
+    let intervals = Intervals::of(&key, history.header.model);
+    key.points = Vec::new();
+    if exclusion != Criterion::Permits {
+        key.calls = Vec::new();
+    }
+    let mut around = None;
     let mut timeline = Timeline::of(&intervals.history);
     timeline.told = history.told;
     let mut verdicts = Vec::new();
@@ -218,21 +238,25 @@ fn by_intervals(
         let permits = history.header.permits;
         let verdict = Verdict::new(
             permits::check(&intervals, &timeline, permits),
-            || permits::had_opportunity(&intervals, &timeline, key, permits),
+            || permits::had_opportunity(&intervals, &timeline, &key.calls, permits),
             "no client asked for more permits than were left",
         );
         verdicts.push((Criterion::Permits, verdict));
     }
-    let properties = properties(history, key, exclusion);
     for (property, verdict) in judge_by(&timeline, &bounds(history.header.servers), &properties) {
         let of_resource = Property::PARTS_OF_RESOURCE.contains(&property);
         let verdict = match &key.accesses_doubt {
             Some(why) if of_resource => Verdict::Inconclusive { why: why.clone() },
             _ => Verdict::of(verdict, |it| intervals.evidence(&timeline, &it)),
         };
+        if let Verdict::Violated(evidence) = &verdict
+            && exclusion == Criterion::Checked(property)
+        {
+            around = Some(intervals.around(evidence));
+        }
         verdicts.push((Criterion::Checked(property), verdict));
     }
-    verdicts
+    (verdicts, around)
 }
 
 fn properties(history: &LockHistory, key: &KeyHistory, exclusion: Criterion) -> Vec<Property> {

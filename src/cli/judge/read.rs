@@ -5,19 +5,23 @@ use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use locklab_check::{Property, judge_by};
+use locklab_history::History;
 use locklab_history::timeline::Timeline;
 use locklab_judge::{
-    Criterion, Evidence, Given, KeyReport, LockHistory, ModelName, Verdict, by_search, jepsen,
-    json_lines, judge_key, recorded,
+    Criterion, Evidence, Given, Intervals, KeyReport, LockHistory, ModelName, Verdict, by_search,
+    jepsen, json_lines, judge_key, recorded,
 };
 use locklab_results::recording::{self, Recording};
 use locklab_runner::{judged, recorded as recorded_run};
 use locklab_vecmap::VecMap;
 
-/// A history, and what was found of each of its locks.
+/// What was found of each lock of a history.
 pub(super) struct Judged {
+    /// The history without its locks.
     pub(super) history: LockHistory,
     pub(super) reports: Vec<KeyReport>,
+    /// What happened around the first violation of exclusion.
+    pub(super) around: Option<History>,
 }
 
 /// A history as it was read.
@@ -61,10 +65,19 @@ impl Input {
         budget: u64,
     ) -> anyhow::Result<Judged> {
         match self {
-            Self::Log(history) => {
-                let keys = history.keys.iter();
-                let reports = keys.map(|key| judge_key(&history, key, budget)).collect();
-                Ok(Judged { history, reports })
+            Self::Log(mut history) => {
+                let mut reports = Vec::new();
+                let mut around = None;
+                for key in std::mem::take(&mut history.keys) {
+                    let (report, of_key) = judge_key(&history, key, budget);
+                    reports.push(report);
+                    around = around.or(of_key);
+                }
+                Ok(Judged {
+                    history,
+                    reports,
+                    around,
+                })
             }
             Self::Recording(recording) => of_recording(&recording, name, model, budget),
         }
@@ -138,8 +151,15 @@ fn of_recording(
         verdicts: verdicts.into_iter().collect(),
         not_searched,
     };
+    let around = match report.verdict(report.exclusion) {
+        Some(Verdict::Violated(evidence)) => {
+            Some(Intervals::of(key, history.header.model).around(evidence))
+        }
+        _ => None,
+    };
     Ok(Judged {
         reports: vec![report],
         history,
+        around,
     })
 }

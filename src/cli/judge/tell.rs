@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use locklab_evidence::thousands;
 use locklab_experiments::{Store, layout};
-use locklab_judge::{Criterion, Evidence, Intervals, KeyReport, Verdict};
+use locklab_judge::{Evidence, KeyReport, Verdict};
 use locklab_report::{Provenance, Sheet, spacetime, svg};
 use locklab_values::untrusted;
 use serde_json::{Value, json};
@@ -95,29 +95,20 @@ fn listed(lines: &[u32]) -> String {
 
 /// Draws the first violation of exclusion, if there is one, and says where.
 pub(super) fn picture(judged: &Judged, name: &Path, out: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let found = judged
-        .reports
-        .iter()
-        .enumerate()
-        .find_map(
-            |(place, report)| match (report.exclusion, report.verdict(report.exclusion)) {
-                (Criterion::Checked(_), Some(Verdict::Violated(evidence))) => {
-                    Some((place, evidence))
-                }
-                _ => None,
-            },
-        );
-    let Some((place, evidence)) = found else {
+    let mut reports = judged.reports.iter();
+    let found = reports.find_map(|report| match report.verdict(report.exclusion) {
+        Some(Verdict::Violated(evidence)) => Some((&report.key, evidence)),
+        _ => None,
+    });
+    let (Some((key, evidence)), Some(around)) = (found, &judged.around) else {
         return Ok(None);
     };
-    let key = &judged.history.keys[place];
-    let around = Intervals::of(key, judged.history.header.model).around(evidence);
     let file = name
         .file_name()
         .map_or_else(String::new, |file| file.to_string_lossy().into_owned());
-    let title = format!("{file}: lock {}", key.key);
+    let title = format!("{file}: lock {key}");
     let drawing = spacetime::draw(
-        &around,
+        around,
         &title,
         Some(&evidence.violation),
         &[],

@@ -119,7 +119,7 @@ fn judged(lines: &[Line], model: ModelName, who: impl Fn(&Line) -> String) -> Ju
         &Given::default(),
     );
     let history = read.unwrap_or_else(|error| panic!("{error:?}: {text}"));
-    let report = judge_key(&history, &history.keys[0], BUDGET);
+    let (report, _) = judge_key(&history, history.keys[0].clone(), BUDGET);
     let told = |verdict: &Verdict| match verdict {
         Verdict::Violated(evidence) => {
             let violation = &evidence.violation;
@@ -218,7 +218,7 @@ proptest! {
         let verdicts = |text: &str| {
             let history = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()).expect("it is read");
             let key = history.keys.iter().find(|key| key.key == "lock").expect("it is there");
-            let report = judge_key(&history, key, BUDGET);
+            let (report, _) = judge_key(&history, key.clone(), BUDGET);
             let told = report.verdicts.into_iter().map(|(criterion, verdict)| match verdict {
                 Verdict::Violated(Evidence { violation, .. }) => {
                     (criterion, format!("{} {}", violation.at_ns, violation.until_ns))

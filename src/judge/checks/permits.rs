@@ -11,7 +11,7 @@ use locklab_history::Name;
 use locklab_history::timeline::{Grant, Timeline};
 
 use crate::evidence::Evidence;
-use crate::history::{Call, KeyHistory, Outcome};
+use crate::history::{Call, Outcome};
 use crate::intervals::Intervals;
 use crate::models::Act;
 
@@ -53,7 +53,7 @@ pub fn check(intervals: &Intervals, timeline: &Timeline, permits: u32) -> Option
 pub fn had_opportunity(
     intervals: &Intervals,
     timeline: &Timeline,
-    key: &KeyHistory,
+    calls: &[Call],
     permits: u32,
 ) -> bool {
     // What happens at a time, in this order: calls end, grants end, grants begin, calls begin.
@@ -63,7 +63,7 @@ pub fn had_opportunity(
         events.push((grant.lapses_ns, 1, taken));
         events.push((grant.begins_ns, 2, taken));
     }
-    for call in key.calls.iter().filter(|call| is_answered(call)) {
+    for call in calls.iter().filter(|call| is_answered(call)) {
         if let Some((returned_ns, _)) = call.returned {
             events.push((returned_ns, 0, u64::from(call.permits)));
             events.push((call.invoked_ns, 3, u64::from(call.permits)));

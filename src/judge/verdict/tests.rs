@@ -20,7 +20,7 @@ fn report(header: &str, lines: &[(&str, &str, &str, u32, &str)]) -> KeyReport {
         );
     }
     let history = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()).unwrap();
-    judge_key(&history, &history.keys[0], BUDGET)
+    judge_key(&history, history.keys[0].clone(), BUDGET).0
 }
 
 /// The violated criteria with their lines.

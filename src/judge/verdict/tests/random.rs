@@ -90,7 +90,7 @@ proptest! {
             let Some(key) = history.keys.first() else {
                 continue;
             };
-            let report = judge_key(&history, key, BUDGET);
+            let (report, _) = judge_key(&history, key.clone(), BUDGET);
             let Some(linearizable) = report.verdict(Criterion::Linearizable) else {
                 continue;
             };
@@ -149,7 +149,7 @@ proptest! {
                 }
             }
             is_violated |= holders.len() > 1;
-            let verdicts = judge_intervals(&history, key);
+            let (verdicts, _) = judge_intervals(&history, key.clone());
             let belief = verdicts.iter().find(|(criterion, _)| *criterion == Criterion::Checked(Property::Belief));
             let (_, verdict) = belief.expect("it is judged");
             prop_assert_eq!(matches!(verdict, Verdict::Violated(_)), is_violated, "{:?}", verdict);
@@ -163,8 +163,8 @@ proptest! {
             let violated = |permits, servers, budget| {
                 let mut history = history(&drawn, model, has_leases);
                 (history.header.permits, history.header.servers) = (permits, servers);
-                let key = history.keys.first()?;
-                let verdicts = judge_key(&history, key, budget).verdicts.into_iter();
+                let key = history.keys.pop()?;
+                let verdicts = judge_key(&history, key, budget).0.verdicts.into_iter();
                 let violated = verdicts.filter(|(_, verdict)| matches!(verdict, Verdict::Violated(_)));
                 Some(violated.map(|(criterion, _)| criterion).collect::<Vec<_>>())
             };
@@ -210,8 +210,9 @@ proptest! {
                 );
             }
             if let Ok(history) = json_lines::read(text.into(), Path::new("h.jsonl"), &Given::default()) {
-                let reports = history.keys.iter().map(|key| judge_key(&history, key, 1_000));
-                prop_assert_eq!(reports.count(), history.keys.len());
+                for key in &history.keys {
+                    judge_key(&history, key.clone(), 1_000);
+                }
             }
         }
     }
