@@ -21,7 +21,6 @@ use super::{Exit, Experiment, Program, Session, Store, again, data, describe, la
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_model::scenario::{Drawn, Scenario};
-use locklab_model::workload::Fencing;
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Clients, Programs, RealRedis};
 use locklab_results::reactions::ReactionCounts;
@@ -409,11 +408,7 @@ impl Run {
             lines.extend(Some(sentences).filter(|it| !it.is_empty()));
             let blamed = { evidence.properties.iter().copied() }
                 .filter(|property| runs.blamed.contains_key(property));
-            lines.extend(
-                advice(blamed, scenario.resource.fencing != Fencing::None)
-                    .iter()
-                    .map(|line| layout::fold(line)),
-            );
+            lines.extend(advice(blamed, scenario).iter().map(|it| layout::fold(it)));
             lines.push(evidence.describe(program));
             if let Some(words) = self.again(place, evidence) {
                 lines.push(format!("    again    {}", program.line(&words)));

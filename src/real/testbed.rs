@@ -16,7 +16,7 @@ use locklab_proxy::Proxy;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 use locklab_vecmap::VecMap;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 
 pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
@@ -418,10 +418,7 @@ impl<'a> Testbed<'a> {
     /// Signals the processes of a foreign client that have left its group.
     fn signal_others(&self, name: &Name, signal: Signal) {
         if self.is_foreign(name) {
-            for process in untranslated::processes(name, &[], self.plan.folder.path()) {
-                // An error means that it has ended.
-                let _ = kill(process, signal);
-            }
+            untranslated::signal(name, self.plan.folder.path(), signal);
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a violation that a program's lock should have prevented means, and what prevents it.
 
 use locklab_check::Property;
+use locklab_model::scenario::Scenario;
+use locklab_model::workload::Fencing;
 use locklab_vecmap::VecSet;
 
 /// What is told of a program with several locks.
@@ -12,8 +14,9 @@ pub(crate) fn of_several(seed: u64, lock: &str) -> String {
     format!("{has}, and a run is told by the worst of them; seed {seed}: {lock}")
 }
 
-/// A line for each of these properties that tells something new; whether the resource compares tokens.
-pub(crate) fn advice(blamed: impl Iterator<Item = Property>, compares: bool) -> Vec<String> {
+/// A line for each of these properties that tells something new.
+pub(crate) fn advice(blamed: impl Iterator<Item = Property>, scenario: &Scenario) -> Vec<String> {
+    let compares = scenario.resource.fencing != Fencing::None;
     let mut told = VecSet::new();
     let mut lines = Vec::new();
     for property in blamed {

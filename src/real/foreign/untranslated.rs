@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::environment::RUN;
@@ -225,8 +226,16 @@ fn of_process(
     (has_begun && !is_mapped("liblocklab_shim.so")).then_some((program, Why::NotLoaded))
 }
 
+/// Signals the processes that have the environment of this client, in whatever group.
+pub(crate) fn signal(host: &Name, run: &Path, signal: Signal) {
+    for process in processes(host, &[], run) {
+        // An error means that it has ended.
+        let _ = kill(process, signal);
+    }
+}
+
 /// The processes of a client: its group, and what has its environment.
-pub(crate) fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
+fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let is_of_group = |process: i32| {
