@@ -11,9 +11,7 @@ use locklab_model::fault::expand;
 use locklab_model::scenario::{Scenario, parse};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Programs, RealRedis};
-use locklab_results::recording::Environment;
 use locklab_runner::backend::Backend;
-use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
 use locklab_testing::program;
 use locklab_values::units::NS_PER_S;
@@ -92,48 +90,23 @@ fn backend(change: impl FnOnce(&mut Programs)) -> RealRedis {
     RealRedis::new(programs)
 }
 
-/// Real Redis, in each run of which a process has to begin late: otherwise a run could be discarded because the
-/// machine stalled.
-struct Late<'a>(&'a RealRedis);
-
-impl Backend for Late<'_> {
-    fn environment(&self) -> Environment {
-        self.0.environment()
-    }
-
-    fn usual_seeds(&self, scenario: &Scenario) -> u64 {
-        self.0.usual_seeds(scenario)
-    }
-
-    fn run(
-        &self,
-        scenario: &Scenario,
-        seed: u64,
-        schedule: &Schedule,
-        keep: Keep,
-    ) -> Result<Run, Box<dyn Error + Send + Sync>> {
-        let run = self.0.run(scenario, seed, schedule, keep)?;
-        assert!(
-            run.lateness.start_ns > LONGEST_STALL_NS,
-            "{:?}",
-            run.lateness
-        );
-        Ok(run)
-    }
-}
-
 fn scenario(sets: &[String]) -> (Scenario, Schedule) {
     let scenario = parse("t.toml", SCENARIO, sets).expect("a sound scenario");
     let schedule = expand(&scenario.fault, 1);
     (scenario, schedule)
 }
 
+/// In each run a process has to begin late: otherwise a run could be discarded because the machine stalled.
 #[track_caller]
 fn is_discarded(backend: &RealRedis, sets: &[String]) {
     let (scenario, schedule) = scenario(sets);
-    let keep = Keep::default();
-    let backend = Late(backend);
-    let attempt = attempt(&backend, &scenario, 1, &schedule, keep, LONGEST_STALL_NS);
+    let run = || {
+        let run = backend.run(&scenario, 1, &schedule, Keep::default())?;
+        let lateness = run.lateness;
+        assert!(lateness.start_ns > LONGEST_STALL_NS, "{lateness:?}");
+        Ok::<_, Box<dyn Error + Send + Sync>>(run)
+    };
+    let attempt = attempt(run, LONGEST_STALL_NS);
     let attempt = attempt.expect("the runs end");
     assert!(attempt.run.is_none());
     assert_eq!(attempt.discarded, 3);

@@ -42,17 +42,14 @@ pub struct Evidence {
 impl Evidence {
     /// Lines that say where its picture is, and how to explore, to repeat and to shrink the run.
     pub fn describe(&self, program: &Program) -> String {
-        let Some(property) = self.violated() else {
+        // The lock of somebody else is not in the simulator.
+        let Some(property) = self.violated().filter(|_| !self.is_foreign) else {
             return self.files(program);
         };
         let recording = self.recording.to_string_lossy();
         let mut words = vec!["shrink", &recording];
         if self.usual != Some(property) {
             words.extend(["--property", property.name()]);
-        }
-        // Its lock is not in the simulator.
-        if self.is_foreign {
-            return self.files(program);
         }
         format!(
             "{}\n    shrink   {}",
@@ -64,17 +61,14 @@ impl Evidence {
     /// Lines that say where its picture is, and how to explore and to repeat the run.
     pub fn files(&self, program: &Program) -> String {
         let recording = self.recording.to_string_lossy();
-        let lock = self
-            .lock
-            .iter()
-            .map(|lock| format!("    lock     {lock}\n"));
-        lock.collect::<String>()
-            + &format!(
-                "    picture  {}\n    explore  {}\n    replay   {}",
-                self.picture.display(),
-                program.line(&["view", &recording]),
-                program.line(&["replay", &recording]),
-            )
+        let lock = self.lock.iter();
+        let lock: String = lock.map(|it| format!("    lock     {it}\n")).collect();
+        format!(
+            "{lock}    picture  {}\n    explore  {}\n    replay   {}",
+            self.picture.display(),
+            program.line(&["view", &recording]),
+            program.line(&["replay", &recording]),
+        )
     }
 
     /// The violated property that the run is about, or else the first of those in question.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::attack::advice::{advice, of_several};
-use super::attack::excuse::{excuses, worst};
-use super::attack::gate::Gated;
+use super::attack::excuse::{badness, excuses};
+use super::attack::gate::Gate;
 use super::attack::is_told;
 use super::bug::Bug;
 use super::parts::{By, Rounds, Stage};
@@ -199,10 +199,11 @@ impl Experiment for Run {
                     stop: work.session().stop.flag(),
                     ..RealRedis::new(Programs::find()?)
                 };
-                let backend = Gated::new(&backend, self.at_once, LONGEST_STALL_NS);
+                let gate = Gate::new(self.at_once);
                 let run = |place: usize, seed, runs: &mut Runs| {
                     let first = seeds[place].start;
-                    self.run_once(&backend, &scenarios[place], seed, seed == first, runs)
+                    let is_first = seed == first;
+                    self.run_once((&backend, &gate), &scenarios[place], seed, is_first, runs)
                         .map_err(|error| format!("{error:#}"))
                 };
                 let stage = Stage {
@@ -420,7 +421,7 @@ impl Run {
     /// Runs a scenario on real Redis with one seed.
     fn run_once(
         &self,
-        backend: &Gated<'_, RealRedis>,
+        (backend, gate): (&RealRedis, &Gate),
         scenario: &Scenario,
         seed: u64,
         is_first: bool,
@@ -428,7 +429,8 @@ impl Run {
     ) -> anyhow::Result<()> {
         let Drawn { scenario, schedule } = scenario.drawn(seed);
         let keep = Keep::MESSAGES;
-        let attempt = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+        let run = || gate.pass(|| backend.run(&scenario, seed, &schedule, keep));
+        let attempt = attempt(run, LONGEST_STALL_NS);
         let attempt = attempt.map_err(anyhow::Error::from_boxed)?;
         runs.discarded += attempt.discarded;
         let Some(mut run) = attempt.run else {
@@ -436,7 +438,7 @@ impl Run {
         };
         runs.notes.extend(run.notes.iter().cloned());
         let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
-        let run = worst(JudgedRun::of_each_lock(run, schedule, &scenario), &scenario);
+        let run = JudgedRun::of_worst_lock(run, &schedule, &scenario, |it| badness(it, &scenario));
         let told = run.lock.iter().filter(|_| is_first);
         (runs.notes).extend(told.map(|lock| of_several(seed, lock)));
         // Belief is not predicted, so nothing else would say that it is open.
@@ -454,7 +456,8 @@ impl Run {
         runs.unshowable += u64::from(is_unshown && !is_full);
         runs.cell.add(seed, &run.judged());
         // Of a program that tells nothing it is not known what it noticed.
-        if self.clients != Clients::Own && run.unshown.is_empty() {
+        let tells = !run.unshown.contains_key(&Property::Deadlock);
+        if self.clients != Clients::Own && tells {
             let reactions = runs.reactions.get_or_insert_default();
             reactions.add(&locklab_check::reactions(&run.history));
         }

@@ -135,7 +135,8 @@ fn runs(
                     }
                     let Drawn { scenario, schedule } = scenario.drawn(seed);
                     let keep = Keep::MESSAGES;
-                    let run = attempt(backend, &scenario, seed, &schedule, keep, LONGEST_STALL_NS);
+                    let run = || backend.run(&scenario, seed, &schedule, keep);
+                    let run = attempt(run, LONGEST_STALL_NS);
                     ran();
                     let histories = &mut *lock(&outcome);
                     match (run, histories.as_mut()) {

@@ -355,7 +355,9 @@ const LONGEST_WORDS: usize = 200;
 /// Reads what a program writes to its standard error.
 fn overhear(errors: ChildStderr, is_over: &AtomicBool, words: &LastWords) {
     told::read_lines(errors, is_over, |line, _, _| {
-        line.into_iter().for_each(|line| words.add(line))
+        if let Some(line) = line {
+            words.add(line);
+        }
     });
 }
 
@@ -410,11 +412,12 @@ fn listen_to_program(
                 Some(_) if !collector.kept.lines.take(1, after_ns) => {}
                 Some(news) => {
                     if let News::Line(line) = &news {
-                        line.pid
-                            .into_iter()
-                            .for_each(|pid| deaths.watch(pid, after_ns));
-                        { line.word.failpoint().into_iter() }
-                            .for_each(|point| report(ChildEvent::Told(point)));
+                        if let Some(process) = line.pid {
+                            deaths.watch(process, after_ns);
+                        }
+                        if let Some(point) = line.word.failpoint() {
+                            report(ChildEvent::Told(point));
+                        }
                     }
                     note(news, after_ns, by_ns);
                 }

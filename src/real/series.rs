@@ -3,7 +3,6 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -42,22 +41,14 @@ pub struct Attempt {
     pub run: Option<Run>,
 }
 
-/// Runs a scenario, and repeats the run if the machine stalled, or a process began late, by more than
-/// `longest_stall_ns`.
+/// Makes a run, and repeats it if the machine stalled, or a process began late, by more than `longest_stall_ns`.
 ///
 /// # Errors
 ///
-/// See [`Backend::run`].
-pub fn attempt(
-    backend: &dyn Backend,
-    scenario: &Scenario,
-    seed: u64,
-    schedule: &Schedule,
-    keep: Keep,
-    longest_stall_ns: u64,
-) -> Result<Attempt, Box<dyn Error + Send + Sync>> {
+/// Those of the run.
+pub fn attempt<E>(run: impl Fn() -> Result<Run, E>, longest_stall_ns: u64) -> Result<Attempt, E> {
     for discarded in 0..ATTEMPTS {
-        let run = backend.run(scenario, seed, schedule, keep)?;
+        let run = run()?;
         if run.lateness.worst_ns() <= longest_stall_ns {
             let run = Some(run);
             return Ok(Attempt { discarded, run });
@@ -213,14 +204,8 @@ impl Series<'_> {
         let mut outcome = Confirmed::default();
         outcome.made_by.insert(self.made_by.to_owned());
         let Drawn { scenario, schedule } = stated.drawn(seed);
-        let attempt = attempt(
-            self.backend,
-            &scenario,
-            seed,
-            &schedule,
-            Keep::default(),
-            self.longest_stall_ns,
-        );
+        let run = || (self.backend).run(&scenario, seed, &schedule, Keep::default());
+        let attempt = attempt(run, self.longest_stall_ns);
         match attempt {
             Ok(attempt) => {
                 outcome.discarded = attempt.discarded;
@@ -285,6 +270,7 @@ mod tests {
     use locklab_runner::backend::World;
     use locklab_runner::run::Lateness;
     use locklab_values::units::NS_PER_MS;
+    use std::error::Error;
 
     /// The simulator in place of real Redis, without faults if `spares`. The first run of every seed
     /// is `late`. All say that messages were late by 2 ms.

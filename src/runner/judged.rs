@@ -7,7 +7,7 @@ use locklab_vecmap::VecMap;
 use locklab_world::{Renewal, TraceEvent};
 
 use super::RunError;
-use super::run::{LockRun, Run};
+use super::run::Run;
 use super::simulate::{Keep, simulate, simulate_renewed, simulate_until_full};
 use super::steps::StepLog;
 use locklab_check::{Bounds, Property, ResourceRole, Verdict, judge, retransmission_ns};
@@ -156,23 +156,33 @@ impl JudgedRun {
         }
     }
 
-    /// The same for each lock of programs that have several.
-    pub fn of_each_lock(mut run: Run, schedule: Schedule, scenario: &Scenario) -> Vec<JudgedRun> {
+    /// The same; of programs with several locks it judges each, and returns the run of the worst, the first of several
+    /// such.
+    pub fn of_worst_lock<K: Ord>(
+        mut run: Run,
+        schedule: &Schedule,
+        scenario: &Scenario,
+        badness: impl Fn(&JudgedRun) -> K,
+    ) -> JudgedRun {
         let locks = mem::take(&mut run.locks);
         if locks.is_empty() {
-            return vec![JudgedRun::of(run, schedule, scenario)];
+            return JudgedRun::of(run, schedule.clone(), scenario);
         }
-        let of_lock = |lock: LockRun| {
+        let messages = mem::take(&mut run.history).messages;
+        let judged = locks.into_iter().rev().map(|lock| {
             let mut of_lock = run.clone();
-            of_lock.history.records = lock.history.records;
+            of_lock.history = lock.history;
             of_lock.unshown.extend(lock.unshown);
             let judged = JudgedRun::of(of_lock, schedule.clone(), scenario);
             JudgedRun {
                 lock: Some(lock.lock),
                 ..judged
             }
-        };
-        locks.into_iter().map(of_lock).collect()
+        });
+        let worst = judged.max_by_key(badness);
+        let mut worst = worst.unwrap_or_else(|| unreachable!("there is a lock"));
+        worst.history.messages = messages;
+        worst
     }
 }
 
@@ -327,9 +337,45 @@ fn round_trip_ns(network: &Network) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::LockRun;
     use locklab_check::history_builder::HistoryBuilder;
-    use locklab_history::ClockKind;
+    use locklab_history::{ClockKind, Message};
     use locklab_model::scenario::load;
+
+    /// `b` and `c` are held by two clients at once; `a` has more properties that hold than `b`.
+    #[test]
+    fn a_run_of_several_locks_is_that_of_the_worst() {
+        let scenario = load("kleppmann/k1", &[]).expect("it ships");
+        let granted = |host| HistoryBuilder::default().tries(95, "c2").granted(100, host);
+        let both = granted("c1").tries(150, "c2").granted(200, "c2");
+        let lock = |name: &str, history: HistoryBuilder| LockRun {
+            lock: name.into(),
+            history: history.ends(3000).history(),
+            unshown: VecMap::new(),
+        };
+        let locks = [("a", granted("c1")), ("b", both.clone()), ("c", both)];
+        let message = Message {
+            sent_ns: 1,
+            arrived_ns: None,
+            from: "c1".into(),
+            to: "n1".into(),
+            label: "PING".into(),
+        };
+        let mut run = Run {
+            locks: locks.map(|(name, history)| lock(name, history)).into(),
+            ..Run::default()
+        };
+        run.history.messages.push(message);
+        let violated = |run: &JudgedRun| {
+            let all = run.verdicts.values();
+            all.filter(|it| matches!(it, Verdict::Violated(_))).count()
+        };
+        let schedule = Schedule::default();
+        let worst = JudgedRun::of_worst_lock(run, &schedule, &scenario, violated);
+        assert_eq!(worst.lock.as_deref(), Some("b"));
+        assert!(worst.violates(Property::Belief));
+        assert_eq!(worst.history.messages.len(), 1);
+    }
 
     /// c1 dies 50 ms after it was granted the lock for 6 s, where the scenario has a lease of 1 s.
     #[test]

@@ -131,7 +131,7 @@ fn redis_semaphore_believes_in_a_lost_lock_until_its_next_extension() {
     assert_eq!(code, Some(3), "{told}");
     for expected in [
         "belief, lease: c2 was granted the lock at",
-        "not the lock's fault, once: lease: a holder that renews",
+        "not the lock's fault, once: lease: the holder, which is told no",
     ] {
         assert!(told.contains(expected), "{expected} is not in\n{told}");
     }

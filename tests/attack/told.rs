@@ -1,10 +1,10 @@
 //! What programs show and tell, and the faults that strike them.
 
 use locklab_check::{Property, Verdict};
-use locklab_history::{Access, Event, Phase};
+use locklab_history::{Access, Event, Phase, Record};
 use locklab_runner::run::Run;
 
-use crate::bench::{judged, run};
+use crate::bench::{attack, judged, run};
 
 /// The accesses to the resource: client, whether it wrote, and the version.
 fn accesses(run: &Run) -> Vec<(String, bool, u64)> {
@@ -100,6 +100,29 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
     ));
 }
 
+/// It has left its group and its session, and uses the resource without a break.
+#[test]
+fn a_pause_reaches_what_a_program_has_started_wherever_it_went() {
+    const SCENARIO: &str = r#"
+        horizon_ms = 4000
+        fault = { pause = { kind = "pause", on = "c1", at_ms = 1500, duration_ms = 1500 } }
+    "#;
+    let script = r#"
+        export -f redis
+        setsid /bin/bash -c 'while :; do redis "$LOCKLAB_RESOURCE" INCR key; sleep 0.05; done' &
+        wait
+    "#;
+    let Some(run) = run(1, SCENARIO, script) else {
+        return;
+    };
+    let is_access = |record: &&Record| matches!(record.event, Event::Access { .. });
+    let times = run.history.records.iter().filter(is_access);
+    let times: Vec<u64> = times.map(|record| record.at_ns / 1_000_000).collect();
+    let within = |from_ms, to_ms| times.iter().any(|ms| (from_ms..to_ms).contains(ms));
+    assert!(within(0, 1500) && within(3000, 4000), "{times:?}");
+    assert!(!within(1700, 2900), "{times:?}");
+}
+
 /// c1 is killed when it has the lock for 4 s, and c2 asks for it in vain; the scenario has a lease of 1 s. Where c1 does not
 /// tell its lease, the wire shows it.
 #[test]
@@ -179,4 +202,26 @@ fn faults_of_links_and_processes_strike_the_client_they_name() {
         .iter()
         .filter(|it| it.arrived_ns.is_some());
     assert!({ arrived }.all(|it| *it.from != *"c1"));
+}
+
+/// Without the resource, `resource` is not predicted, and what the clients noticed is measured nevertheless.
+#[test]
+fn a_program_that_only_tells_is_measured() {
+    let script = r#"
+        [ "$LOCKLAB_HOST" = c2 ] && sleep 0.4
+        tell acquiring
+        tell acquired '"ttl_ms":600'
+        sleep 0.8
+        tell lost
+        sleep 1
+    "#;
+    let options = ["--scenario", "attack/pause", "--set", "horizon_ms=3000"];
+    let Some((_, told)) = attack("only-tells", &options, script) else {
+        return;
+    };
+    assert!(told.contains("note: resource is not predicted: "), "{told}");
+    assert!(
+        told.contains("a holder lost its lock to another: "),
+        "{told}"
+    );
 }

@@ -11,7 +11,7 @@ pub(crate) fn of_several(seed: u64, lock: &str) -> String {
         true => "a semaphore is judged by each of its permits",
         false => "the program has several locks",
     };
-    format!("{has}, and a run is told by the worst of them; seed {seed}: {lock}")
+    format!("{has}, and a run counts by the worst of them; with seed {seed} that is {lock}")
 }
 
 /// A line for each of these properties that tells something new.

@@ -25,7 +25,7 @@ pub(crate) enum Excuse {
     HolderClock,
     /// The machine of a holder was suspended.
     HolderSuspended,
-    /// A holder stood still, which renews its lease and is told no deadline.
+    /// A holder stood still that is told no deadline.
     HolderStopped,
     /// A server lost what it held.
     MemoryLost,
@@ -51,7 +51,8 @@ impl fmt::Display for Excuse {
                  lease by that clock survives that"
             }
             Excuse::HolderStopped => {
-                "a holder that renews its lease stood still and could not, and until it goes on it cannot know"
+                "the holder, which is told no deadline, stood still, and could neither renew its lease nor notice that it \
+                 was over"
             }
             Excuse::MemoryLost => {
                 "a server lost what it held, and no lock on it survives that"
@@ -90,22 +91,13 @@ pub(crate) fn excuses(run: &JudgedRun, scenario: &Scenario) -> Vec<(Property, Op
     violated.collect()
 }
 
-/// Of a run with several locks, the one that is told: with most violations that it should have prevented, with most
-/// violations, of which most is known.
-pub(crate) fn worst(of_locks: Vec<JudgedRun>, scenario: &Scenario) -> JudgedRun {
-    let badness = |run: &JudgedRun| {
-        let violated = excuses(run, scenario);
-        let blamed = violated.iter().filter(|(_, excuse)| excuse.is_none());
-        let decided = run.verdicts.keys().filter(|it| run.decides(**it));
-        (blamed.count(), violated.len(), decided.count())
-    };
-    // The first of several.
-    let mut of_locks = of_locks.into_iter().rev();
-    let last = of_locks.next().expect("a run has a lock");
-    of_locks.fold(last, |worst, run| match badness(&run) >= badness(&worst) {
-        true => run,
-        false => worst,
-    })
+/// How bad a run is: how much it violates that its lock should have prevented, how much it violates, and of how much that
+/// is known.
+pub(crate) fn badness(run: &JudgedRun, scenario: &Scenario) -> (usize, usize, usize) {
+    let violated = excuses(run, scenario);
+    let blamed = violated.iter().filter(|(_, excuse)| excuse.is_none());
+    let decided = run.verdicts.keys().filter(|it| run.decides(**it));
+    (blamed.count(), violated.len(), decided.count())
 }
 
 /// A violation, and what happened before it.

@@ -1,6 +1,7 @@
 //! The processes that a program has told as those of its holders: a belief ends with its process, also if that
 //! is a child of the program, whose own end is what the testbed sees.
 
+use locklab_values::units::NS_PER_MS;
 use locklab_vecmap::VecMap;
 
 use super::leftovers::stat;
@@ -11,7 +12,12 @@ pub(crate) struct Deaths {
     alive: VecMap<u32, Seen>,
     /// What was found at the last look.
     found: Vec<(u32, u64, u64)>,
+    /// When it looks next: a look at each reading of a pipe would take a share of the processor.
+    next_ns: u64,
 }
+
+/// How long it is from one look to the next, in nanoseconds.
+const EVERY_NS: u64 = 20 * NS_PER_MS;
 
 /// A process that was alive.
 #[derive(Debug)]
@@ -36,6 +42,10 @@ impl Deaths {
     /// The processes that had ended at the look before: everything that they have told is read by now. Each with
     /// the last time at which it was alive, and the first at which it was not.
     pub(crate) fn look(&mut self, now_ns: u64) -> Vec<(u32, u64, u64)> {
+        if now_ns < self.next_ns {
+            return vec![];
+        }
+        self.next_ns = now_ns + EVERY_NS;
         let found = &mut self.found;
         let known = std::mem::take(found);
         self.alive.retain(|process, seen| {
@@ -71,16 +81,18 @@ mod tests {
         let mut deaths = Deaths::default();
         let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
         let process = child.id();
+        let [first, second, third, fourth] = [1, 2, 3, 4].map(|nth| nth * EVERY_NS);
         deaths.watch(process, 10);
         deaths.watch(u32::MAX, 10);
-        assert_eq!(deaths.look(20), []);
+        assert_eq!(deaths.look(first), []);
         // It has ended, and nobody has waited for it.
         child.kill().expect("it lives");
         let id = Id::Pid(Pid::from_raw(process.cast_signed()));
         waitid(id, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT).expect("it ends");
-        assert_eq!(deaths.look(30), []);
-        assert_eq!(deaths.look(40), [(process, 20, 30)]);
-        assert_eq!(deaths.look(50), []);
+        assert_eq!(deaths.look(second), []);
+        assert_eq!(deaths.look(second + 1), []);
+        assert_eq!(deaths.look(third), [(process, first, second)]);
+        assert_eq!(deaths.look(fourth), []);
         child.wait().expect("it has ended");
     }
 }

@@ -120,7 +120,7 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
             "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock",
             untrusted::line(&key)
         ),
-        unshown: unshown(seen.history, &answers),
+        unshown: unshown(&answers),
         lease_ns: wire::longest_lease_ns(&wire, &key),
         removals,
     })
@@ -189,8 +189,15 @@ const NO_CALLS: &str =
 const NO_RESOURCE: &str =
     "the program does not use the resource, and the wire does not show what its lock protects";
 
-/// What a run does not show in which no program used the resource.
-pub(crate) fn without_resource() -> VecMap<Property, String> {
+/// What a run with these histories does not show because no program used the resource.
+pub(crate) fn without_resource<'h>(
+    histories: impl IntoIterator<Item = &'h History>,
+) -> VecMap<Property, String> {
+    let is_access = |record: &Record| matches!(record.event, Event::Access { .. });
+    let mut histories = histories.into_iter();
+    if histories.any(|history| history.records.iter().any(is_access)) {
+        return VecMap::new();
+    }
     let all = [&[Property::Resource], &Property::PARTS_OF_RESOURCE[..]].concat();
     { all.into_iter() }
         .map(|property| (property, NO_RESOURCE.to_owned()))
@@ -198,12 +205,7 @@ pub(crate) fn without_resource() -> VecMap<Property, String> {
 }
 
 /// The properties of which the wire does not show whether they hold.
-fn unshown(history: &History, answers: &[Answer]) -> VecMap<Property, String> {
-    let is_access = |record: &Record| matches!(record.event, Event::Access { .. });
-    let resource = match history.records.iter().any(is_access) {
-        true => VecMap::new(),
-        false => without_resource(),
-    };
+fn unshown(answers: &[Answer]) -> VecMap<Property, String> {
     let waits = [
         Property::Deadlock,
         Property::Availability,
@@ -223,7 +225,7 @@ fn unshown(history: &History, answers: &[Answer]) -> VecMap<Property, String> {
     ];
     let overlaps = overlaps.into_iter();
     let overlaps = overlaps.filter_map(|(property, found)| Some((property, sentence(found?))));
-    waits.into_iter().chain(resource).chain(overlaps).collect()
+    waits.into_iter().chain(overlaps).collect()
 }
 
 /// Who may have held the lock together with whom, and what the wire cannot show.

@@ -52,44 +52,36 @@ pub(crate) fn parts(
     let mut accesses = by_lock(accesses, &locks, &mut converted.notes);
     let is_one = locks.len() == 1;
     let mut parts = Vec::new();
-    for (
-        name,
-        OfLock {
-            records,
-            grants,
-            permits,
-        },
-    ) in locks
-    {
+    for (name, of_lock) in locks {
         let used = accesses.remove(&name).unwrap_or_default();
         let lock: Name = match &*name {
             _ if is_one => "".into(),
             "" => "without a name".into(),
             _ => name,
         };
-        if permits > 1 {
-            let of_permit = |(permit, records): (usize, Vec<Record>)| Part {
-                lock: format!("{lock}, permit {} of {permits}", permit + 1)
-                    .trim_start_matches(", ")
-                    .into(),
-                records: joined(shared, records, vec![], &[]),
-                unshown: unshown(),
-            };
-            parts.extend(
-                spread(shared, records, permits)
-                    .into_iter()
-                    .enumerate()
-                    .map(of_permit),
-            );
-            continue;
+        match of_lock.permits > 1 {
+            true => parts.extend(of_semaphore(shared, &lock, of_lock)),
+            false => parts.push(Part {
+                lock,
+                records: joined(shared, of_lock.records, used, &of_lock.grants),
+                unshown: VecMap::new(),
+            }),
         }
-        parts.push(Part {
-            lock,
-            records: joined(shared, records, used, &grants),
-            unshown: VecMap::new(),
-        });
     }
     parts
+}
+
+/// A part for each permit of a semaphore.
+fn of_semaphore(shared: &[Record], lock: &Name, of_lock: OfLock) -> Vec<Part> {
+    let most = of_lock.permits;
+    let comma = if lock.is_empty() { "" } else { ", " };
+    let spread = (1..).zip(spread(shared, of_lock.records, most));
+    let part = |(permit, records): (u32, Vec<Record>)| Part {
+        lock: format!("{lock}{comma}permit {permit} of {most}").into(),
+        records: joined(shared, records, vec![], &[]),
+        unshown: unshown(),
+    };
+    spread.map(part).collect()
 }
 
 /// The accesses of each lock. The key of the resource is the name of the lock that protects it; a program with one lock

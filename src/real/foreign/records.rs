@@ -106,7 +106,7 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
                     if line.word == Word::Refused {
                         refused.insert(holder.clone(), lock.clone());
                     }
-                    let program = { held.entry((holder.clone(), lock.clone())) };
+                    let program = held.entry((holder.clone(), lock.clone()));
                     let program = program.or_insert_with(|| Program {
                         host,
                         holder,

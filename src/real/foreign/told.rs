@@ -95,7 +95,7 @@ pub(crate) enum Text {
 }
 
 impl Text {
-    /// It, as far as a name of this length goes.
+    /// The name: at most 80 characters, without control characters.
     pub(crate) fn name(&self) -> Name {
         const LONGEST: usize = 80;
         let text = match self {

@@ -72,7 +72,6 @@ impl Testbed<'_> {
         let told = std::mem::take(&mut *self.collector.told());
         let mut converted = records::convert(&told, &self.plan.clocks);
         let silent = self.silent(&accesses, &converted);
-        let uses_none = accesses.is_empty() && self.has_foreign_clients();
         let parts = match self.has_foreign_clients() {
             true => locks::parts(&shared, accesses, &mut converted),
             false => vec![Part::own(shared)],
@@ -101,8 +100,10 @@ impl Testbed<'_> {
             notes,
             contents: None,
         };
-        if uses_none {
-            finished.unshown.extend(inferred::without_resource());
+        if self.has_foreign_clients() {
+            let histories = finished.locks.iter().map(|it| &it.history);
+            let unused = inferred::without_resource(histories.chain([&finished.history]));
+            finished.unshown.extend(unused);
         }
         if let Some(full_ns) = full_ns {
             let mut dropped = self.kept.dropped();

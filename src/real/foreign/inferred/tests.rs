@@ -210,17 +210,7 @@ fn the_resource_is_unshown_where_nobody_uses_it() {
             end_ns: 10_000 * NS_PER_MS,
             ..History::default()
         };
-        let found = infer(&Seen {
-            history: &history,
-            exchanges: &[takes("c1", 10, "lock")],
-            ended: &[],
-            nodes: 1,
-            silent: &["c1".into()].into(),
-            key: None,
-            clocks: &Clocks::Right,
-            origin_ns: 0,
-        });
-        let unshown = found.expect("it is one key").unshown;
+        let unshown = without_resource([&history]);
         for property in [Property::Resource, Property::LostUpdate] {
             assert_eq!(unshown.contains_key(&property), is_unshown, "{property}");
         }

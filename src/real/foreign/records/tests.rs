@@ -419,3 +419,42 @@ fn who_asks_for_another_lock_has_given_up_on_the_first() {
         &[&of_a[..], &[(20, "gives up"), (30, "calls Acquire")]].concat(),
     );
 }
+
+#[test]
+fn whoever_names_one_lock_or_task_in_some_lines_means_it_in_all() {
+    let named = [
+        began(),
+        line(9, 11, r#""acquiring","ns":10000000"#),
+        line(19, 21, r#""acquired","ns":20000000,"lock":"a","task":1"#),
+        line(29, 31, r#""acquiring","ns":30000000,"lock":"a","task":1"#),
+        line(39, 41, r#""releasing","ns":40000000"#),
+    ];
+    let expected = [
+        (10, "calls Acquire"),
+        (20, "Acquire returns Ok"),
+        (20, "has 1"),
+        (30, "calls Acquire"),
+        (40, "ends 1"),
+        (40, "calls Release"),
+    ];
+    let converted = check(&named, &expected);
+    let locks: Vec<&str> = converted.locks.keys().map(|lock| &**lock).collect();
+    assert_eq!(locks, ["a"]);
+    let mut hosts = converted.locks[&Name::from("a")].records.iter();
+    assert!(hosts.all(|record| *record.host == *"c1/1"));
+    assert_eq!(converted.notes, [""; 0]);
+}
+
+#[test]
+fn a_release_of_what_was_lost_makes_sense() {
+    let lost = [
+        began(),
+        line(9, 11, r#""acquired","ns":10000000"#),
+        line(19, 21, r#""lost","ns":20000000"#),
+        line(29, 31, r#""releasing","ns":30000000"#),
+        line(39, 41, r#""released","ns":40000000"#),
+    ];
+    let stopped = format!("{:?}", Event::reached(Failpoint::Stopped));
+    let converted = check(&lost, &[(10, "has 1"), (20, &stopped), (20, "ends 1")]);
+    assert_eq!(converted.notes, [""; 0]);
+}
