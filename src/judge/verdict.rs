@@ -217,8 +217,8 @@ fn is_leased(key: &KeyHistory) -> bool {
     calls.any(|call| call.deadline.is_some() && call.outcome == Outcome::Ok)
 }
 
-/// What `locklab-check` says of the history, of the properties that apply to it. A history of a million events is not
-/// kept beside its timeline, but for the calls of a semaphore.
+/// What `locklab-check` says of the history, of the properties that apply to it. It frees what the
+/// timeline replaces, since a history may have a million events; the calls of a semaphore are needed to the end.
 fn by_intervals(
     history: &LockHistory,
     mut key: KeyHistory,

@@ -183,24 +183,28 @@ fn spread(shared: &[Record], told: Vec<Record>, permits: u32) -> Vec<Vec<Record>
         ..History::default()
     };
     let timeline = Timeline::of(&history);
-    // The permit of each grant, and when each permit is free: certainly, and by its leases.
-    let mut of_grants: VecMap<(Name, u32), usize> = VecMap::new();
+    // The permit of each stretch of a grant, with its beginning; and when each permit is free: certainly, and by its
+    // leases.
+    let mut of_grants: VecMap<(Name, u32), Vec<(u64, usize)>> = VecMap::new();
     let mut free_ns: Vec<(u64, u64)> = Vec::new();
     for grant in &timeline.grants {
         let now_ns = grant.begins_ns;
-        let own = of_grants
-            .get(&(grant.client.clone(), grant.number))
-            .copied();
-        let first = |is_free: fn(&(u64, u64), u64) -> bool| {
-            free_ns.iter().position(|it| is_free(it, now_ns))
-        };
+        let own = of_grants.entry((grant.client.clone(), grant.number));
+        let own = own.or_default();
+        let last = own.last().map(|(_, permit)| *permit);
+        // One that is extended after its lease has its permit still, unless another one has got it.
+        let kept = last.filter(|permit| free_ns[*permit].1 <= now_ns);
         let unused = (free_ns.len() < permits as usize).then_some(free_ns.len());
-        let permit = own
-            .or_else(|| first(|(ends_ns, _), now_ns| *ends_ns <= now_ns))
+        let permit = kept
+            .or_else(|| free_ns.iter().position(|(ends_ns, _)| *ends_ns <= now_ns))
             .or(unused)
-            .or_else(|| first(|(_, lapses_ns), now_ns| *lapses_ns <= now_ns))
+            .or_else(|| {
+                free_ns
+                    .iter()
+                    .position(|(_, lapses_ns)| *lapses_ns <= now_ns)
+            })
             .unwrap_or(0);
-        of_grants.insert((grant.client.clone(), grant.number), permit);
+        own.push((now_ns, permit));
         if permit == free_ns.len() {
             free_ns.push((0, 0));
         }
@@ -236,17 +240,27 @@ fn spread(shared: &[Record], told: Vec<Record>, permits: u32) -> Vec<Vec<Record>
                     }
                     _ => {
                         call.push(gives_up);
-                        spread
-                            .iter_mut()
-                            .for_each(|permit| permit.extend(call.iter().cloned()));
+                        for permit in &mut spread {
+                            permit.extend(call.iter().cloned());
+                        }
                     }
                 }
             }
-            Event::BeliefBegins { grant, .. } | Event::BeliefEnds { grant } => {
-                if let Some(permit) = of_grants.get(&(host.clone(), *grant)) {
+            Event::BeliefBegins { grant, .. } => {
+                let permits = of_grants.get(&(host.clone(), *grant));
+                let mut begun = permits.into_iter().flatten();
+                let last = begun.rfind(|(begins_ns, _)| *begins_ns <= record.at_ns);
+                if let Some((_, permit)) = last {
                     spread[*permit].extend(asks.remove(&host).unwrap_or_default());
                     spread[*permit].push(record);
                 }
+            }
+            Event::BeliefEnds { grant } => {
+                let permits = of_grants.get(&(host, *grant)).into_iter().flatten();
+                let permits: VecSet<usize> = permits.map(|(_, permit)| *permit).collect();
+                permits
+                    .into_iter()
+                    .for_each(|permit| spread[permit].push(record.clone()));
             }
             _ => {}
         }

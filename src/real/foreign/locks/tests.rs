@@ -2,7 +2,9 @@
 
 use locklab_check::history_builder::{HistoryBuilder, MS};
 use locklab_check::{Bounds, Verdict, judge};
+use locklab_history::timeline::Grant;
 use locklab_history::{Access, ClockKind, Deadline};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -224,4 +226,111 @@ fn a_key_of_the_resource_belongs_to_the_lock_of_its_name() {
     // The only lock protects the first key, whatever its name.
     assert_eq!(accesses(&["a"], &["x", "x"]), (vec![2], 0));
     assert_eq!(accesses(&[""], &["x", "y"]), (vec![1], 1));
+}
+
+/// A client's use of the semaphore: for how long it waits before, holds it, has a lease, and, from when on, another one.
+#[derive(Debug, Clone)]
+struct Use {
+    gap_ms: u64,
+    held_ms: u64,
+    lease_ms: Option<u64>,
+    extension: Option<(u64, u64)>,
+}
+
+fn uses() -> impl Strategy<Value = Vec<Vec<Use>>> {
+    let lease = prop::option::of(1..30u64);
+    let extension = prop::option::of((1..30u64, 1..30u64));
+    let one = (1..30u64, 1..40u64, lease, extension);
+    let one = one.prop_map(|(gap_ms, held_ms, lease_ms, extension)| Use {
+        gap_ms,
+        held_ms,
+        lease_ms,
+        extension: extension.filter(|(at_ms, _)| lease_ms.is_some() && *at_ms < held_ms),
+    });
+    prop::collection::vec(prop::collection::vec(one, 1..5), 2..6)
+}
+
+fn told(uses: &[Vec<Use>], permits: u32) -> OfLock {
+    let mut records = Vec::new();
+    for (client, uses) in (1..).zip(uses) {
+        let host = format!("c{client}");
+        let mut now_ms = 0;
+        for (grant, it) in (1..).zip(uses) {
+            now_ms += it.gap_ms;
+            let begins = |from_ms: u64, lease_ms: Option<u64>| {
+                let deadline = lease_ms.map(|ms| Deadline {
+                    clock: ClockKind::Monotonic,
+                    at_ns: (from_ms + ms) * MS,
+                });
+                let (token, shared) = (None, false);
+                record(
+                    from_ms,
+                    &host,
+                    Event::BeliefBegins {
+                        grant,
+                        deadline,
+                        token,
+                        shared,
+                    },
+                )
+            };
+            records.push(begins(now_ms, it.lease_ms));
+            let extension = it
+                .extension
+                .map(|(at_ms, lease_ms)| begins(now_ms + at_ms, Some(lease_ms)));
+            records.extend(extension);
+            now_ms += it.held_ms;
+            records.push(record(now_ms, &host, Event::BeliefEnds { grant }));
+        }
+    }
+    OfLock {
+        records,
+        permits,
+        ..OfLock::default()
+    }
+}
+
+/// The lease of c1 ends, c3 takes its permit, c2 gives its own back, and c1 extends its lease: two have two permits.
+#[test]
+fn a_lease_that_is_extended_after_its_end_takes_a_permit_that_is_free() {
+    let held_ms = |gap_ms, held_ms, lease_ms, extension| Use {
+        gap_ms,
+        held_ms,
+        lease_ms,
+        extension,
+    };
+    let uses = [
+        vec![held_ms(10, 90, Some(10), Some((50, 20)))],
+        vec![held_ms(15, 30, None, None)],
+        vec![held_ms(30, 60, None, None)],
+    ];
+    let is_violated = |permits| violates(Property::Lease, vec![("s", told(&uses, permits))]);
+    assert!(!is_violated(2));
+    assert!(is_violated(1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// More clients than permits have a semaphore together if, and only if, two have one permit together.
+    #[test]
+    fn a_permit_is_shared_if_and_only_if_there_are_too_few(uses in uses(), permits in 2..5u32) {
+        let mut records = told(&uses, permits).records;
+        records.sort_by_key(|record| record.at_ns);
+        let history = History { records, ..History::default() };
+        let timeline = Timeline::of(&history);
+        let are_too_many = |until_ns: fn(&Grant<'_>) -> u64| {
+            let lasts = timeline.grants.iter().filter(|grant| until_ns(grant) > grant.begins_ns);
+            let is_one = |now: &Grant<'_>| {
+                let at_ns = now.begins_ns;
+                let at_once = lasts.clone().filter(|it| (it.begins_ns..until_ns(it)).contains(&at_ns));
+                let clients: VecSet<&Name> = at_once.map(|it| it.client).collect();
+                clients.len() > permits as usize
+            };
+            lasts.clone().any(is_one)
+        };
+        let is_shared = |property| violates(property, vec![("s", told(&uses, permits))]);
+        prop_assert_eq!(is_shared(Property::Lease), are_too_many(|it| it.lapses_ns));
+        prop_assert_eq!(is_shared(Property::Belief), are_too_many(|it| it.ends_ns));
+    }
 }
