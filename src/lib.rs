@@ -34,11 +34,11 @@
 #![doc = include_str!("../docs/own-lock/src/lib.rs")]
 //! ```
 
-mod lab;
+mod own_lock;
 
-pub use lab::{Lab, main, run};
 #[doc(inline)]
-pub use locklab_experiments::Exit;
+pub use locklab_lab::Exit;
+pub use own_lock::{Lab, main, run};
 
 /// A lock's only access to its environment.
 pub mod env {
@@ -86,5 +86,5 @@ pub mod evidence {
 /// What came of a suite.
 pub mod suite {
     #[doc(inline)]
-    pub use locklab_suite::results::{CaseResult, Evidence, PropertyResult, Results};
+    pub use locklab_ask::check::suite::results::{CaseResult, Evidence, PropertyResult, Results};
 }

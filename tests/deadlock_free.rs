@@ -1,11 +1,11 @@
 //! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock on
 //! one node. And R14, the limit of that property.
 
+use locklab_ask::matrix::problems::{Setting, rows};
 use locklab_check::{Property, Verdict, judge};
 use locklab_evidence::{Finding, Prediction};
 use locklab_history::Event;
 use locklab_locks::Servers;
-use locklab_matrix::{Setting, rows};
 use locklab_model::scenario::{load, parse};
 use locklab_runner::batch::{BatchOptions, Job, run};
 use locklab_runner::judged;

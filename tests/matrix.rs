@@ -6,12 +6,14 @@
 use std::env;
 use std::sync::atomic::AtomicBool;
 
+use locklab_ask::matrix::problems::{Part, Plan, Setting, put_in, rows};
 use locklab_check::Property;
 use locklab_evidence::{Judgement, Prediction};
-use locklab_matrix::{Part, Plan, rows};
 use locklab_model::scenario::Scenario;
 use locklab_runner::batch::{BatchOptions, Job, run};
+use locklab_runner::judged;
 use locklab_runner::prediction::Comparison;
+use locklab_runner::simulate::Keep;
 
 /// The number of seeds that `locklab matrix` runs.
 const SEEDS: u64 = 200;
@@ -77,4 +79,32 @@ fn every_cell_comes_out_as_predicted() {
         }
     }
     assert!(differing.is_empty(), "{differing:#?}");
+}
+
+/// K18: two of three members suffice, one does not.
+#[test]
+fn consensus_survives_the_loss_of_a_minority_alone() {
+    let row = rows()
+        .into_iter()
+        .find(|row| row.label == "consensus")
+        .expect("it is in the catalogue");
+    for (dead, works) in [(1, true), (2, false)] {
+        let setting = Setting {
+            lease_ms: 1000,
+            parameters: toml::Table::new(),
+        };
+        let mut scenario = put_in(&row, "problems/node-down", &[], &setting).expect("they fit");
+        scenario.horizon_ms = 20_000;
+        let hosts: Vec<String> = (1..=dead).map(|i| format!("\"n{i}\"")).collect();
+        let fault = format!("kind = \"crash\"\nat_ms = 5\non = [{}]", hosts.join(", "));
+        let fault = toml::from_str(&fault).expect("a sound fault");
+        scenario.fault.insert("down".into(), fault);
+        let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
+        let granted =
+            run.history.records.iter().filter(|record| {
+                matches!(record.event, locklab_history::Event::BeliefBegins { .. })
+            });
+        // Two clients, two rounds each.
+        assert_eq!(granted.count(), if works { 4 } else { 0 }, "{dead} dead");
+    }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
+use locklab_ask::rare::estimators::{Question, RareError, Sampling, Split, Splitting, count};
 use locklab_check::Property;
 use locklab_evidence::{Interval, REPLICATIONS, Weighted, wilson};
 use locklab_history::{Event, Record};
 use locklab_model::scenario::{Scenario, load};
-use locklab_rare::{Question, RareError, Sampling, Split, Splitting, count};
 use locklab_runner::batch::{self, Part};
 use locklab_runner::judged;
 use locklab_runner::pool::lock;

@@ -7,8 +7,10 @@ use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use locklab_risk::{ByCause, Causes, Change, Cost, Costs, Runs, Sampling, Series, Variant};
-use locklab_risk::{Demand, Environment, Number, Setup, Time, Variants, Whole};
+use locklab_ask::risk::model::{
+    ByCause, Causes, Change, Cost, Costs, Runs, Sampling, Series, Variant,
+};
+use locklab_ask::risk::model::{Demand, Environment, Number, Setup, Time, Variants, Whole};
 use locklab_runner::batch;
 use locklab_runner::pool::lock;
 use locklab_values::dist::Dist;
@@ -458,7 +460,7 @@ fn watchdog_fails_in_pauses_that_are_longer_than_what_is_left_of_the_lease() {
 #[test]
 fn pauses_that_are_excluded_by_their_sum_do_nothing() {
     let mut tried = 0;
-    for row in locklab_matrix::rows() {
+    for row in locklab_ask::matrix::problems::rows() {
         let setup = |ms: u64| Setup {
             lock: row.label.clone(),
             sets: vec![],

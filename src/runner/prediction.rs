@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use locklab_check::Property;
+use locklab_check::{Property, Verdict};
 use locklab_evidence::{Expected, Finding, Judgement, Prediction, Tally};
 use locklab_model::scenario::Scenario;
 use locklab_results::Cell;
+use locklab_vecmap::VecMap;
 
 /// A property of a scenario: predicted and observed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -78,6 +79,21 @@ fn is_implied(property: Property, scenario: &Scenario) -> bool {
         || is_part && is_violated(Property::Resource)
         || property == Property::Resource
             && Property::PARTS_OF_RESOURCE.into_iter().any(is_violated)
+}
+
+/// The property that a run is looked at for, unless the user names one: the scenario's headline if the run
+/// violates it, otherwise the first violated one that needs a prediction, or else any.
+pub fn usual_property(
+    scenario: &Scenario,
+    verdicts: &VecMap<Property, Verdict>,
+) -> Option<Property> {
+    let violated =
+        |property: &Property| matches!(verdicts.get(property), Some(Verdict::Violated(_)));
+    let all = || Property::ALL.into_iter().filter(violated);
+    Some(scenario.headline())
+        .filter(violated)
+        .or_else(|| all().find(|property| property.surprises()))
+        .or_else(|| all().next())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod dist;
 pub mod durations;
 pub mod normal;
 pub mod random;
+pub mod shell;
 pub mod tcp;
 pub mod units;
 pub mod untrusted;

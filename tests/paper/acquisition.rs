@@ -3,8 +3,8 @@
 
 use std::sync::atomic::AtomicBool;
 
+use locklab_ask::matrix::problems::{Setting, rows};
 use locklab_check::Property;
-use locklab_matrix::{Setting, rows};
 use locklab_model::scenario::{check, load};
 use locklab_runner::batch::{BatchOptions, Job, run};
 

@@ -116,7 +116,7 @@ const LONG: &[Step] = &[
         .with(&[("LOCKLAB_LONG", "1")]),
     Step::test(
         "estimates and random pictures with all repetitions",
-        "cargo test --package locklab --package locklab-rare --package locklab-report --lib \
+        "cargo test --package locklab --package locklab-ask --package locklab-report --lib \
          --test spacetime",
     )
     .with(&[("LOCKLAB_LONG", "1")]),

@@ -6,9 +6,6 @@ use std::time::Duration;
 
 use locklab_env::Env;
 use locklab_locks::LockError;
-use locklab_matrix::{Setting, put_in, rows};
-use locklab_runner::judged;
-use locklab_runner::simulate::Keep;
 
 use crate::stage::{attempt, attempt_of, lock, on_answers, on_servers};
 use locklab_locks::Owner;
@@ -120,32 +117,4 @@ fn client_outside_the_queue_does_not_get_the_lock() {
             "{failed:?}"
         );
     });
-}
-
-/// K18: two of three members suffice, one does not.
-#[test]
-fn consensus_survives_the_loss_of_a_minority_alone() {
-    let row = rows()
-        .into_iter()
-        .find(|row| row.label == "consensus")
-        .expect("it is in the catalogue");
-    for (dead, works) in [(1, true), (2, false)] {
-        let setting = Setting {
-            lease_ms: 1000,
-            parameters: toml::Table::new(),
-        };
-        let mut scenario = put_in(&row, "problems/node-down", &[], &setting).expect("they fit");
-        scenario.horizon_ms = 20_000;
-        let hosts: Vec<String> = (1..=dead).map(|i| format!("\"n{i}\"")).collect();
-        let fault = format!("kind = \"crash\"\nat_ms = 5\non = [{}]", hosts.join(", "));
-        let fault = toml::from_str(&fault).expect("a sound fault");
-        scenario.fault.insert("down".into(), fault);
-        let run = judged::run(&scenario, 1, Keep::default()).expect("it ends");
-        let granted =
-            run.history.records.iter().filter(|record| {
-                matches!(record.event, locklab_history::Event::BeliefBegins { .. })
-            });
-        // Two clients, two rounds each.
-        assert_eq!(granted.count(), if works { 4 } else { 0 }, "{dead} dead");
-    }
 }

@@ -1,0 +1,29 @@
+//! `locklab completions`: shell completion of commands, options and the names of scenarios.
+
+use crate::options::Ask;
+use anyhow::Context as _;
+use clap::Args;
+use clap_complete::env::Shells;
+
+use crate::options::Context;
+use locklab_lab::Exit;
+use locklab_lab::output;
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// The shell
+    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+    shell: String,
+}
+
+impl Ask for Options {
+    fn answer(&self, context: &Context) -> anyhow::Result<Exit> {
+        let shells = Shells::builtins();
+        let shell = shells.completer(&self.shell).context("no such shell")?;
+        let mut script = Vec::new();
+        let program = context.program.line::<&str>(&[]);
+        shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
+        output::print_exactly(&String::from_utf8(script)?)?;
+        Ok(Exit::AsPredicted)
+    }
+}

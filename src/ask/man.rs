@@ -1,0 +1,53 @@
+//! `locklab man`: the manual, as man reads it.
+
+use crate::options::Ask;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, CommandFactory};
+
+use super::Cli;
+use locklab_lab::Exit;
+use locklab_lab::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab man | man -l -                      the page of the program
+  locklab man check | man -l -                that of a command
+  locklab man --into ~/.local/share/man/man1  every page: man locklab-check";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The command; by default the program
+    #[arg(value_name = "COMMAND")]
+    command: Option<String>,
+    /// Write every page into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    into: Option<PathBuf>,
+}
+
+impl Ask for Options {
+    fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
+        let mut program = Cli::command();
+        program.build();
+        if let Some(folder) = &self.into {
+            let reason = || format!("cannot write to the folder {}", folder.display());
+            std::fs::create_dir_all(folder).with_context(reason)?;
+            clap_mangen::generate_to(program, folder).with_context(reason)?;
+            output::print(&format!("  man  {}", folder.display()))?;
+            return Ok(Exit::AsPredicted);
+        }
+        let page = match &self.command {
+            None => program,
+            Some(name) => {
+                let command = program.find_subcommand(name).cloned();
+                command.ok_or_else(|| anyhow!("unknown command `{name}`"))?
+            }
+        };
+        let mut text = Vec::new();
+        clap_mangen::Man::new(page).render(&mut text)?;
+        output::print_exactly(&String::from_utf8(text)?)?;
+        Ok(Exit::AsPredicted)
+    }
+}

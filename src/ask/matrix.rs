@@ -1,0 +1,509 @@
+//! Every lock against every problem.
+
+use std::ops::Range;
+
+use anyhow::anyhow;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::matrix::problems::{Part, Plan, Problem, Row, rows};
+use locklab_check::Property;
+use locklab_evidence::{Finding, Judgement, thousands};
+use locklab_lab::bug::Bug;
+use locklab_lab::parts::Stage;
+use locklab_lab::report::Report;
+use locklab_lab::section::Section;
+use locklab_lab::work::{Made, Work};
+use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout, pictures};
+use locklab_model::scenario::{Scenario, did_you_mean};
+use locklab_report::Provenance;
+use locklab_results::csv::{self, Csv};
+use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_results::{Cell, Detail, Shortest};
+use locklab_runner::batch::Job;
+use locklab_runner::judged;
+use locklab_runner::pool::{self, Broken};
+use locklab_runner::prediction::Comparison;
+
+pub(crate) mod options;
+pub mod problems;
+
+/// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
+pub fn lock_names() -> Vec<String> {
+    let names = locklab_locks::catalogue()
+        .into_iter()
+        .map(|entry| entry.name.to_owned());
+    let rows = rows();
+    let forms = rows.iter().filter(|row| row.own_name() != row.entry.name);
+    names
+        .chain(forms.map(|row| row.own_name().into_owned()))
+        .collect()
+}
+
+/// Reads the name of a lock or of a form, in capital or small letters.
+///
+/// # Errors
+///
+/// If there is none, with the names that are similar.
+pub fn lock(text: &str) -> Result<String, String> {
+    let names = lock_names();
+    let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
+    names.iter().find(is_called).cloned().ok_or_else(|| {
+        let hint = match did_you_mean(text, &names) {
+            none if none.is_empty() => "; `locklab list locks` has their names".into(),
+            hint => hint,
+        };
+        format!("unknown lock{hint}")
+    })
+}
+
+/// The rows selected by `names`; all rows if `names` is empty.
+pub(crate) fn chosen_rows(names: &[String]) -> Vec<Row> {
+    let mut rows = rows();
+    rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
+    rows
+}
+
+/// Locks against problems.
+pub struct Matrix {
+    rows: Vec<Row>,
+    problems: Vec<Problem>,
+    /// The part that a row plays in a problem, row by row.
+    parts: Vec<Part>,
+    /// The seeds of each cell.
+    seeds: Range<u64>,
+    /// Whether every cell is shown in full.
+    in_full: bool,
+}
+
+impl Matrix {
+    /// These locks, or single forms of one, against these problems; all of them if none is named.
+    ///
+    /// # Errors
+    ///
+    /// If a lock and a problem make no scenario.
+    pub fn plan(locks: &[String], names: &[String], seeds: Range<u64>) -> anyhow::Result<Matrix> {
+        let rows = chosen_rows(locks);
+        let mut problems = Plan::shipped().problems;
+        problems.retain(|problem| names.is_empty() || names.contains(&problem.name));
+        let parts = pairs(&rows, &problems)
+            .map(|(row, problem)| Part::of(row, problem).map_err(|error| anyhow!(error)))
+            .collect::<anyhow::Result<_>>()?;
+        Ok(Matrix {
+            rows,
+            problems,
+            parts,
+            seeds,
+            in_full: !locks.is_empty() && !names.is_empty(),
+        })
+    }
+
+    fn places(&self) -> impl Iterator<Item = Place<'_>> {
+        pairs(&self.rows, &self.problems)
+            .zip(&self.parts)
+            .map(|((row, problem), part)| Place { row, problem, part })
+    }
+}
+
+impl Experiment for Matrix {
+    const NAME: &'static str = "matrix";
+    type Results = Vec<Option<Made<Cell>>>;
+
+    fn folder(&self, store: &Store) -> anyhow::Result<Store> {
+        store.below("matrix")
+    }
+
+    fn identity(&self) -> impl Serialize {
+        let played: Vec<_> = self.places().map(Place::scenario).collect();
+        (played, &self.seeds)
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let playing = self.places().filter(|place| place.scenario().is_some());
+        let playing: Vec<Place<'_>> = playing.collect();
+        let scenarios = playing.iter().filter_map(|place| place.scenario());
+        let jobs: Vec<Job> = scenarios.map(|s| Job::of(s, self.seeds.clone())).collect();
+        let program = &work.session().program;
+        let cells = work.cells(&Stage::SIMULATED, &jobs, Detail::Counts, &|broken| {
+            bug(playing[broken.job], broken, program)
+        })?;
+        let mut cells = cells.into_iter();
+        let cell = |place: Place<'_>| place.scenario().and_then(|_| cells.next());
+        Ok(self.places().map(cell).collect())
+    }
+
+    fn report(
+        &self,
+        made: Self::Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        // A part of a cell's runs would be read as a rate of all.
+        let whole = |made: &Option<Made<Cell>>| made.clone().filter(Made::is_whole);
+        let made: Vec<Option<Made<Cell>>> = made.iter().map(whole).collect();
+        let runs = made.iter().flatten().map(|made| made.runs).max();
+        let results: Vec<CellResult> = self
+            .places()
+            .zip(&made)
+            .map(|(place, made)| CellResult::of(place, made.as_ref().map(|made| &made.result)))
+            .collect();
+        let planned = self.seeds.end - self.seeds.start;
+        let seeds = self.seeds.start..self.seeds.start + runs.unwrap_or_default().max(planned);
+        let table = as_table(&seeds, &self.problems, &self.rows, &results);
+        let told: Vec<_> = { self.places().zip(&results) }
+            .filter(|(_, result)| {
+                let is_news = matches!(
+                    result.judgement(),
+                    Some(Judgement::Differs | Judgement::Inconclusive)
+                );
+                result.is_run() && (self.in_full || is_news)
+            })
+            .collect();
+        let explained = pool::each(&told, session.threads, |(place, result)| {
+            explain(*place, result, self.seeds.start, folder, &session.program)
+        });
+        let explained: String = explained.into_iter().collect::<anyhow::Result<_>>()?;
+        let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
+        let document = data::document(Self::NAME, json!({ "results": cells }));
+        let provenance = Provenance {
+            subject: "matrix of locks and problems".into(),
+            overrides: vec![],
+            seeds: format!("seeds {}..{} in each cell", seeds.start, seeds.end),
+            environment: "simulated world".into(),
+        };
+        let (list, data) = (as_list(&results), document.clone());
+        let mut section = Section::of_table(table, list, data, provenance, folder, "matrix");
+        section.text += &explained;
+        Ok(Report::of(section, document, exit(&results)))
+    }
+}
+
+/// Every row with every problem, row by row.
+fn pairs<'a>(
+    rows: &'a [Row],
+    problems: &'a [Problem],
+) -> impl Iterator<Item = (&'a Row, &'a Problem)> {
+    { rows.iter() }.flat_map(|row| problems.iter().map(move |problem| (row, problem)))
+}
+
+/// A row and a problem.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    row: &'a Row,
+    problem: &'a Problem,
+    part: &'a Part,
+}
+
+impl<'a> Place<'a> {
+    /// The scenario to run, if the problem applies.
+    fn scenario(self) -> Option<&'a Scenario> {
+        match self.part {
+            Part::Plays { scenario, .. } => Some(scenario),
+            Part::Cannot { .. } => None,
+        }
+    }
+}
+
+/// The error for a run of this place without a result.
+fn bug(place: Place<'_>, broken: Broken, program: &Program) -> anyhow::Error {
+    let (row, problem) = (&place.row.label, &place.problem.name);
+    let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
+    let reproduce = program.line(&[
+        "matrix",
+        "--lock",
+        row,
+        "--problem",
+        problem,
+        "--seeds",
+        &seeds,
+    ]);
+    Bug::or_usage(broken, &format!("{row} in {problem}"), reproduce)
+}
+
+/// The result of a row in a problem.
+struct CellResult {
+    lock: &'static str,
+    row: String,
+    problem: String,
+    property: Property,
+    outcome: Outcome,
+}
+
+/// The result.
+enum Outcome {
+    /// The problem does not apply to the lock, for this reason.
+    Cannot(String),
+    /// The lock was run.
+    Ran {
+        comparison: Comparison,
+        shortest: Option<Shortest>,
+    },
+}
+
+impl CellResult {
+    fn of(place: Place<'_>, cell: Option<&Cell>) -> Self {
+        let property = place.problem.property;
+        let outcome = match place.part {
+            Part::Cannot { why } => Outcome::Cannot(why.clone()),
+            Part::Plays { predicted, .. } => {
+                let tally = cell.and_then(|cell| cell.tallies.get(&property).copied());
+                let tally = tally.unwrap_or_default();
+                Outcome::Ran {
+                    comparison: match predicted {
+                        Some(_) => Comparison::of(property, *predicted, tally),
+                        None => Comparison::unpredicted(property, tally),
+                    },
+                    shortest: cell.and_then(|cell| cell.shortest.get(&property).copied()),
+                }
+            }
+        };
+        CellResult {
+            lock: place.row.entry.name,
+            row: place.row.label.clone(),
+            problem: place.problem.name.clone(),
+            property,
+            outcome,
+        }
+    }
+
+    /// Whether it was run, or need not be.
+    fn is_run(&self) -> bool {
+        match &self.outcome {
+            Outcome::Cannot(_) => true,
+            Outcome::Ran { comparison, .. } => comparison.tally.runs() > 0,
+        }
+    }
+
+    fn judgement(&self) -> Option<Judgement> {
+        match &self.outcome {
+            Outcome::Cannot(_) => None,
+            Outcome::Ran { comparison, .. } => Some(comparison.judgement),
+        }
+    }
+
+    fn field(&self) -> Field {
+        let comparison = match &self.outcome {
+            Outcome::Ran { comparison, .. } => comparison,
+            Outcome::Cannot(why) => {
+                return Field {
+                    text: "–".into(),
+                    detail: format!("–: {why}"),
+                    look: Look::Silent,
+                };
+            }
+        };
+        if comparison.tally.runs() == 0 {
+            return Field::plain("not run", Look::Inconclusive);
+        }
+        let share = comparison.tally.rate().share().unwrap_or_default();
+        let text = match comparison.observed {
+            Finding::Holds => "holds".into(),
+            Finding::Violated => format!("{:.1} %", share * 100.0),
+            Finding::Inconclusive => "inconclusive".into(),
+        };
+        let look = match (comparison.judgement, comparison.observed) {
+            (Judgement::Differs, _) => Look::Differs,
+            (Judgement::Inconclusive, _) | (_, Finding::Inconclusive) => Look::Inconclusive,
+            (_, Finding::Holds) => Look::Holds,
+            (_, Finding::Violated) => Look::Violated(share),
+        };
+        let detail = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
+        Field { text, detail, look }
+    }
+
+    /// The result as JSON.
+    fn json(&self) -> Value {
+        let mut value = json!({
+            "lock": self.lock,
+            "row": self.row,
+            "problem": self.problem,
+            "property": self.property,
+        });
+        let more = match &self.outcome {
+            Outcome::Cannot(why) => json!({ "cannot": why }),
+            Outcome::Ran {
+                comparison,
+                shortest,
+            } => {
+                let mut more = json!({
+                    "predicted": comparison.predicted,
+                    "observed": comparison.observed,
+                    "judgement": comparison.judgement,
+                    "more_runs": comparison.more_runs,
+                    "shortest": shortest,
+                });
+                describe::merge(&mut more, describe::rates(&comparison.tally));
+                more
+            }
+        };
+        describe::merge(&mut value, more);
+        value
+    }
+}
+
+/// Observation and prediction in words.
+fn verdict(comparison: &Comparison) -> String {
+    let predicted = match comparison.predicted {
+        Some(prediction) => prediction.to_string(),
+        None => "nothing".into(),
+    };
+    match (comparison.judgement, comparison.more_runs) {
+        (Judgement::AsPredicted, _) => format!("{predicted}, as predicted"),
+        (Judgement::Inconclusive, Some(runs)) => {
+            let runs = thousands(runs);
+            format!("predicted: {predicted} (?); {runs} more runs would decide")
+        }
+        (Judgement::Inconclusive, None) => format!("predicted: {predicted} (?)"),
+        (Judgement::Unpredicted, _) => "not predicted".into(),
+        (Judgement::Differs, _) => format!("predicted: {predicted} (!)"),
+    }
+}
+
+fn as_table(
+    seeds: &Range<u64>,
+    problems: &[Problem],
+    rows: &[Row],
+    results: &[CellResult],
+) -> Table {
+    let ran = results.iter().filter(|result| result.judgement().is_some());
+    let runs = thousands(seeds.end - seeds.start);
+    let notes = vec![
+        format!(
+            "A rate is the share of all {runs} runs of its cell that violate the property; a run \
+             that could not have shown a violation counts as one without."
+        ),
+        format!(
+            "Every cell uses the seeds {}..{} (common random numbers): locks compare well, \
+             but errors are correlated. Of {} 95 % intervals about one in twenty misses.",
+            seeds.start,
+            seeds.end,
+            ran.count()
+        ),
+    ];
+    let rows = rows.iter().zip(results.chunks(problems.len().max(1)));
+    Table {
+        title: format!("Locks against problems: violations in {runs} runs each"),
+        rows_are: "lock",
+        columns: problems.iter().map(|p| p.title.clone()).collect(),
+        rows: rows
+            .map(|(row, results)| TableRow {
+                label: row.label.clone(),
+                fields: results.iter().map(CellResult::field).collect(),
+            })
+            .collect(),
+        legend: vec![
+            (Look::Holds, "no violation, as predicted"),
+            (
+                Look::Violated(0.0),
+                "violated, as predicted: the redder, the more runs",
+            ),
+            (Look::Differs, "differs from its prediction"),
+            (Look::Inconclusive, "too few runs to decide"),
+            (Look::Silent, "a problem that this lock cannot have"),
+        ],
+        notes,
+    }
+}
+
+/// One row per cell, for programs that read tables.
+fn as_list(results: &[CellResult]) -> Csv {
+    let before = ["lock", "row", "problem", "property"];
+    let judged = ["predicted", "observed", "judgement"];
+    let columns = [&before[..], &judged, &csv::COUNTS, &["cannot"]].concat();
+    let mut list = Csv::new(columns);
+    for result in results {
+        let mut row = vec![
+            result.lock.to_owned(),
+            result.row.clone(),
+            result.problem.clone(),
+            result.property.to_string(),
+        ];
+        match &result.outcome {
+            Outcome::Cannot(why) => {
+                row.extend(vec![String::new(); judged.len() + csv::COUNTS.len()]);
+                row.push(why.clone());
+            }
+            Outcome::Ran { comparison, .. } => {
+                let predicted = comparison.predicted;
+                row.push(predicted.map_or(String::new(), |p| p.to_string()));
+                row.push(comparison.observed.name().into());
+                row.push(comparison.judgement.name().into());
+                row.extend(csv::counts(&comparison.tally));
+                row.push(String::new());
+            }
+        }
+        list.push(row);
+    }
+    list
+}
+
+/// Shows a cell in full, with a recorded run: the one with the earliest violation, or that of the
+/// `first` seed.
+fn explain(
+    place: Place<'_>,
+    result: &CellResult,
+    first: u64,
+    folder: &Store,
+    program: &Program,
+) -> anyhow::Result<String> {
+    let (row, problem) = (&result.row, &result.problem);
+    let (scenario, comparison, shortest) = match (place.scenario(), &result.outcome) {
+        (
+            Some(scenario),
+            Outcome::Ran {
+                comparison,
+                shortest,
+            },
+        ) => (scenario, comparison, shortest),
+        (_, Outcome::Cannot(why)) => {
+            return Ok(layout::fold(&format!("  {row} in {problem}: {why}\n")));
+        }
+        (None, _) => return Ok(String::new()),
+    };
+    let told = format!("{}; {}", comparison.tally.describe(), verdict(comparison));
+    let mut text = format!("  {row} in {problem}: {} {told}\n", result.property);
+    if let Some(rate) = comparison.tally.describe_struck() {
+        text += &format!("    {rate}\n");
+    }
+    text = layout::fold(&text);
+    let seed = shortest.map_or(first, |shortest| shortest.seed);
+    let recording = judged::record(scenario, seed)?;
+    let folder = folder.of_scenario(&format!("{row} {problem}"), &[])?;
+    let stem = format!("seed-{seed}");
+    let kept = pictures::keep(&folder, &stem, scenario, &recording, result.property)?;
+    text += &kept.describe(program);
+    Ok(text + "\n")
+}
+
+fn exit(results: &[CellResult]) -> Exit {
+    let of = |result: &CellResult| match result.judgement() {
+        Some(Judgement::Differs) => Exit::Differs,
+        Some(Judgement::Inconclusive) => Exit::Inconclusive,
+        _ => Exit::AsPredicted,
+    };
+    results.iter().map(of).fold(Exit::AsPredicted, Exit::worse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use locklab_runner::pool::Why;
+
+    #[test]
+    fn a_panic_is_told_with_the_line_that_runs_this_form_of_the_lock() {
+        let lock = "set-nx-px (release del)".to_owned();
+        let matrix = Matrix::plan(&[lock], &["outlives".to_owned()], 0..1);
+        let matrix = matrix.expect("they fit together");
+        let place = matrix.places().next().expect("one lock in one problem");
+        let panicked = Broken {
+            job: 0,
+            seed: 41,
+            why: Why::Panicked("oh".into()),
+        };
+        let told = bug(place, panicked, &Program::running()).to_string();
+        let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
+        assert!(told.starts_with(begins), "{told}");
+        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";
+        assert!(told.ends_with(line), "{told}");
+    }
+}

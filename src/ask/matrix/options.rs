@@ -1,0 +1,78 @@
+//! `locklab matrix`: every lock against every problem.
+
+use crate::options::Ask;
+use std::ffi::OsStr;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+
+use crate::matrix::problems::Plan;
+use crate::matrix::{self, Matrix};
+use crate::options::Context;
+use crate::options::many::Many;
+use crate::options::seeds::Seeds;
+use locklab_lab::Exit;
+use locklab_lab::conduct;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab matrix
+  locklab matrix --lock set-nx-px --lock redlock --seeds 1000
+  locklab matrix --lock redisson --problem outlives  cells, each with a run
+
+A lock's name selects all its forms; a form is named as in the table:
+  locklab matrix --lock 'set-nx-px (release del)'
+
+Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is
+inconclusive; 1 usage; 70 a bug in Locklab; 130 interrupted.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
+    /// alone
+    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    locks: Vec<String>,
+    /// Problems; by default all
+    #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
+          value_parser = problem_parser())]
+    problems: Vec<String>,
+    /// Seeds of each cell: 0..N, or A..B, the end excluded
+    #[arg(
+        long,
+        value_name = "N|A..B",
+        default_value = "200",
+        allow_hyphen_values = true
+    )]
+    seeds: Seeds,
+    #[command(flatten)]
+    pub(crate) many: Many,
+}
+
+/// The names of the locks and of their forms, for a shell to complete.
+pub(crate) fn lock_completer() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let begun = current.to_string_lossy().into_owned();
+        let names = matrix::lock_names().into_iter();
+        let names = names.filter(|name| name.starts_with(&begun));
+        names.map(CompletionCandidate::new).collect::<Vec<_>>()
+    })
+}
+
+fn problem_parser() -> PossibleValuesParser {
+    let problems = Plan::shipped().problems.into_iter();
+    PossibleValuesParser::new(problems.map(|problem| problem.name))
+}
+
+impl Ask for Options {
+    fn many(&mut self) -> Option<&mut Many> {
+        Some(&mut self.many)
+    }
+
+    fn answer(&self, context: &Context) -> anyhow::Result<Exit> {
+        let seeds = self.seeds.range();
+        let matrix = Matrix::plan(&self.locks, &self.problems, seeds)?;
+        conduct(&matrix, &self.many.session(context)?)
+    }
+}

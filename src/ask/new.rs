@@ -1,0 +1,131 @@
+//! `locklab new`: a crate with a lock of one's own, to begin with.
+
+use crate::options::Ask;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+
+use locklab_lab::Exit;
+use locklab_lab::output;
+use locklab_locks::catalogue;
+
+const EXAMPLES: &str = "\
+Examples:
+  locklab new my-lock            in the folder my-lock
+  cd my-lock && cargo test       its scenarios, as tests
+  cargo run -- list locks        every command of Locklab, with your lock
+
+The crate has a lock on one Redis node, one with a watchdog and a fencing
+token, scenarios for both, and tests. The chapter docs/own-crate.md explains it.
+
+Exit codes: 0 written; 1 the name or the folder cannot be used.";
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The name of the crate, of its lock and of the folder
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The folder of Locklab's sources that the crate depends on; by default the
+    /// one that this program was built from
+    #[arg(long, value_name = "DIR")]
+    locklab: Option<PathBuf>,
+}
+
+/// A file of the crate in `docs/own-lock`.
+macro_rules! file {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../../docs/own-lock/", $path)))
+    };
+}
+
+/// The files of the crate, by their paths within it.
+const FILES: [(&str, &str); 10] = [
+    file!(".gitignore"),
+    file!("Cargo.toml"),
+    file!("scenarios/fenced.toml"),
+    file!("scenarios/outlived.toml"),
+    file!("scenarios/paused.toml"),
+    file!("scenarios/watched.toml"),
+    file!("src/lib.rs"),
+    file!("src/main.rs"),
+    file!("src/watched.rs"),
+    file!("tests/lock.rs"),
+];
+
+/// The folder that this program was built from.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+impl Ask for Options {
+    fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
+        let name = &self.name;
+        check(name)?;
+        let sources = sources(self.locklab.as_deref())?;
+        let folder = Path::new(name);
+        ensure!(
+            !folder.exists(),
+            "{name} exists already; choose another name"
+        );
+        for (path, text) in FILES {
+            let file = folder.join(path);
+            let written = file.parent().map_or(Ok(()), fs::create_dir_all);
+            let written = written.and_then(|()| fs::write(&file, named(text, name, &sources)));
+            written.with_context(|| format!("cannot write {}", file.display()))?;
+            output::print(&format!("  {}", file.display()))?;
+        }
+        output::print(&format!("\nNow: cd {name} && cargo test"))?;
+        Ok(Exit::AsPredicted)
+    }
+}
+
+/// Refuses what cannot be the name of a crate and of a lock.
+fn check(name: &str) -> anyhow::Result<()> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    ensure!(
+        begins && name.chars().all(is_plain) && !name.ends_with('-'),
+        "`{name}` cannot be the name of a crate; write small letters, digits and -, such as my-lock"
+    );
+    let is_locklab = name == "locklab" || name.starts_with("locklab-");
+    let is_taken = catalogue().iter().any(|lock| lock.name == name);
+    ensure!(
+        !is_locklab && !is_taken,
+        "{name} is a name of Locklab's own; choose another"
+    );
+    Ok(())
+}
+
+/// The folder of Locklab's sources, from the root.
+fn sources(given: Option<&Path>) -> anyhow::Result<PathBuf> {
+    let folder = given.unwrap_or(Path::new(SOURCES));
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    if !manifest.contains("name = \"locklab\"") {
+        let folder = folder.display();
+        bail!("{folder} does not have Locklab's sources; name their folder with --locklab DIR");
+    }
+    let folder = fs::canonicalize(folder);
+    folder.context("cannot find the folder of Locklab's sources")
+}
+
+/// The text of a file for a crate of this name.
+fn named(text: &str, name: &str, sources: &Path) -> String {
+    let path = sources
+        .to_string_lossy()
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"");
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().map(|first| first.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    text.replace("path = \"../..\"", &format!("path = \"{path}\""))
+        .replace("own-lock", name)
+        .replace("own_lock", &name.replace('-', "_"))
+        .replace("team-lock", name)
+        .replace(
+            "TeamLock",
+            &name.split('-').map(capital).collect::<String>(),
+        )
+}

@@ -1,0 +1,110 @@
+//! The command line, as it was typed.
+
+use std::ffi::OsString;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory, FromArgMatches};
+
+use crate::Cli;
+use locklab_lab::layout;
+use locklab_model::scenario::nearest;
+
+/// Help is no wider than this, since nobody reads longer lines.
+const WIDEST_HELP: usize = 100;
+
+/// Reads it; its first word is the program.
+pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let width = layout::columns().min(WIDEST_HELP);
+    let mut command = with_negative_numbers(Cli::command()).term_width(width);
+    let matches = command
+        .try_get_matches_from_mut(without_help_of_help(words))
+        .map_err(|error| with_nearest_command(error, &command))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// `help --help` is `help`.
+fn without_help_of_help(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let words: Vec<OsString> = words.collect();
+    match words.get(1).is_some_and(|word| word == "help") {
+        true => { words.into_iter() }
+            .filter(|word| word != "--help" && word != "-h")
+            .collect(),
+        false => words,
+    }
+}
+
+/// Two letters that changed places are one mistake, which clap's measure of likeness does not know:
+/// `rnu` is `run`.
+fn with_nearest_command(mut error: clap::Error, command: &Command) -> clap::Error {
+    let is_suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
+    if error.kind() != ErrorKind::InvalidSubcommand || is_suggested {
+        return error;
+    }
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
+    let names: Vec<String> = shown.map(|it| it.get_name().to_owned()).collect();
+    if let Some(nearest) = nearest(wrong, &names) {
+        let suggested = ContextValue::Strings(vec![nearest.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, suggested);
+    }
+    error
+}
+
+/// After an option, `-5` is its value and no other option: so the option can say what is wrong
+/// with it.
+fn with_negative_numbers(command: Command) -> Command {
+    let command =
+        command.mut_args(
+            |arg| match arg.get_action().takes_values() && !arg.is_positional() {
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            },
+        );
+    command.mut_subcommands(with_negative_numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(arguments: &str) -> String {
+        let words = ["locklab"].into_iter().chain(arguments.split(' '));
+        let told = read(words.map(OsString::from)).err();
+        told.map_or(String::new(), |told| told.to_string())
+    }
+
+    #[test]
+    fn letters_that_changed_places_are_one_mistake() {
+        assert!(told("rnu").contains("similar subcommand exists: 'run'"));
+        assert!(told("sweeep").contains("'sweep'"));
+        assert!(!told("xyzzyxyzzy").contains("similar"));
+    }
+
+    #[test]
+    fn help_of_help_is_help() {
+        assert_eq!(told("help --help"), told("help"));
+        assert_eq!(told("help run -h"), told("help run"));
+        assert!(told("help run").contains("Usage: locklab run"));
+    }
+
+    #[test]
+    fn a_negative_number_is_a_value() {
+        for arguments in [
+            "run k1 --jobs -5",
+            "serve --port -1",
+            "confirm --scale -0.5",
+            "run k1 --seed -1",
+        ] {
+            let arguments = ["locklab"].into_iter().chain(arguments.split(' '));
+            let refused = with_negative_numbers(Cli::command()).try_get_matches_from(arguments);
+            let refused = refused.map(drop).expect_err("it is negative");
+            assert_eq!(
+                refused.kind(),
+                clap::error::ErrorKind::ValueValidation,
+                "{refused}"
+            );
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Numbers of violations, and what they are of, in words and for programs.
+
+use crate::risk::model::{Number, Setup, Term, Time, inline};
+use locklab_evidence::{Interval, thousands};
+use locklab_values::dist::Dist;
+use serde_json::{Value, json};
+
+/// What the lock calls its lease: `lease`, `session`.
+pub(super) fn term(setup: &Setup) -> &'static str {
+    setup.term().unwrap_or(Term::Lease).name()
+}
+
+/// The lock, with what its lease is called where that is not a lease: `consensus, session`.
+pub(super) fn lock_and_term(lock: &str, setup: &Setup) -> String {
+    match setup.term() {
+        Ok(Term::Lease) | Err(_) => lock.to_owned(),
+        Ok(term) => format!("{lock}, {}", term.name()),
+    }
+}
+
+/// How long the work takes: `2 s`.
+pub(super) fn work(setup: &Setup) -> String {
+    match &setup.work_ms {
+        Dist::Constant(ms) => Time(*ms).to_string(),
+        other => format!("{} ms", inline(other)),
+    }
+}
+
+/// What is changed of the usual scenario: `, with lock.timeout_ms=3000`; empty if nothing is.
+pub(super) fn overrides(setup: &Setup) -> String {
+    match setup.sets.is_empty() {
+        true => String::new(),
+        false => format!(", with {}", setup.sets.join(", ")),
+    }
+}
+
+/// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)`
+/// if no run is violated; `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
+pub(super) fn cell(year: &Number) -> String {
+    match year.interval() {
+        None if year.not_excluded() == 0.0 => "none".into(),
+        None => format!("none (≤ {})", figures(year.not_excluded())),
+        Some(interval) => {
+            let rough = if year.is_rough { "~" } else { "" };
+            let seen = year.seen().unwrap_or(interval);
+            let more =
+                upper_end(year).map_or(String::new(), |high| format!(", ≤ {}", figures(high)));
+            format!(
+                "{rough}{} ({}–{}{more})",
+                figures(year.mean),
+                figures(seen.low),
+                figures(seen.high)
+            )
+        }
+    }
+}
+
+/// The upper end of an interval, if most of it is what causes without a violation leave open.
+pub(super) fn upper_end(year: &Number) -> Option<f64> {
+    let (whole, seen) = (year.interval()?.high, year.seen()?.high);
+    (whole > 2.0 * seen).then_some(whole)
+}
+
+/// A number for programs.
+pub(super) fn data(number: &Number) -> Value {
+    json!({
+        "mean": number.mean,
+        "interval": number.interval().map(|it| [it.low, it.high]),
+        "seen": number.seen().map(|it| [it.low, it.high]),
+        "not_excluded": number.not_excluded(),
+        "is_rough": number.is_rough,
+    })
+}
+
+/// Two significant figures, without an exponent where there need be none.
+pub(super) fn figures(value: f64) -> String {
+    if value == 0.0 {
+        return "0".into();
+    }
+    let rounded: f64 = format!("{value:.1e}").parse().unwrap_or(value);
+    match rounded.abs() {
+        0.001..100_000.0 if rounded >= 100.0 => thousands(rounded as u64),
+        0.001..100.0 => format!("{rounded}"),
+        _ => format!("{rounded:.1e}"),
+    }
+}
+
+pub(super) fn range(interval: Interval) -> String {
+    format!("{} to {}", figures(interval.low), figures(interval.high))
+}
+
+/// `950`, `43,000`, `1.7 million`.
+pub(super) fn count(value: f64) -> String {
+    let units = [(1e12, " trillion"), (1e9, " billion"), (1e6, " million")];
+    let unit = units.into_iter().find(|(unit, _)| value >= *unit);
+    match unit {
+        Some((unit, name)) => format!("{}{name}", figures(value / unit)),
+        None => figures(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_has_what_was_seen_and_what_cannot_be_excluded() {
+        let seen = Number {
+            mean: 10.0,
+            squares: 10.0,
+            one_more: 1.0,
+            violated: 10,
+            ..Number::default()
+        };
+        let with = |number: Number, first: f64| Number { first, ..number };
+        assert_eq!(cell(&seen), "10 (4.8–18)");
+        assert_eq!(cell(&with(seen, 30.0)), "10 (4.8–18, ≤ 120)");
+        assert_eq!(cell(&with(Number::default(), 2.0)), "none (≤ 6)");
+        assert_eq!(cell(&Number::default()), "none");
+    }
+
+    #[test]
+    fn numbers_have_two_figures() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.3149, "0.31"),
+            (7.06, "7.1"),
+            (99.7, "100"),
+            (43_210.0, "43,000"),
+            (1.26e-7, "1.3e-7"),
+            (0.0123, "0.012"),
+        ] {
+            assert_eq!(figures(value), expected);
+        }
+        assert_eq!(count(1.74e6), "1.7 million");
+        assert_eq!(count(43_210.0), "43,000");
+    }
+}

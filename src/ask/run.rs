@@ -1,0 +1,604 @@
+//! Scenarios with some seeds, judged: in the simulator, or on real Redis.
+
+use std::mem;
+
+use locklab_vecmap::{VecMap, VecSet};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use self::foreign::advice::{advice, of_several};
+use self::foreign::excuse::{badness, excuses};
+use self::foreign::gate::Gate;
+use self::foreign::{again, is_told, unshown};
+use locklab_check::{Property, Verdict};
+use locklab_evidence::{Finding, Judgement};
+use locklab_lab::bug::Bug;
+use locklab_lab::parts::{By, Rounds, Stage};
+use locklab_lab::pictures::{self, Evidence};
+use locklab_lab::report::Report;
+use locklab_lab::scenarios::Scenarios;
+use locklab_lab::section::{Form, Section};
+use locklab_lab::work::{Made, Work};
+use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout};
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_real::series::{LONGEST_STALL_NS, attempt};
+use locklab_real::{Clients, Programs, RealRedis};
+use locklab_results::reactions::ReactionCounts;
+use locklab_results::recording::{self, Recording, server_name};
+use locklab_results::{Cell, Detail, per_run};
+use locklab_runner::backend::{Backend, World};
+use locklab_runner::batch::{Job, Part};
+use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::pool::Broken;
+use locklab_runner::prediction::{Comparison, compare};
+use locklab_runner::simulate::Keep;
+use locklab_values::count::times;
+use locklab_values::units::NS_PER_MS;
+use locklab_values::untrusted;
+
+pub(crate) mod foreign;
+pub(crate) mod options;
+pub(crate) mod twice;
+
+/// Where to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum On {
+    /// The simulated world, any number of runs in virtual time.
+    World,
+    /// redis-servers of its own on this machine, in real time.
+    Redis,
+}
+
+impl On {
+    /// How many seeds a scenario is run with unless the user says otherwise.
+    pub fn usual_seeds(self, scenario: &Scenario) -> u64 {
+        match self {
+            On::World => World.usual_seeds(scenario),
+            // A run takes seconds.
+            On::Redis => 1,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            On::World => "world",
+            On::Redis => "redis",
+        }
+    }
+}
+
+/// Scenarios to run and to judge.
+pub struct Run {
+    scenarios: Scenarios,
+    on: On,
+    /// What is kept of each run.
+    detail: Detail,
+    /// On real Redis: what the clients are.
+    clients: Clients,
+    /// On real Redis: how many runs there are at once.
+    at_once: usize,
+    /// Of real Redis: results of one version are not mixed with those of another.
+    version: Option<String>,
+}
+
+/// Runs of a scenario, with the recordings of those that cannot be repeated.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Runs {
+    cell: Cell,
+    /// On real Redis: runs that were discarded, since the machine stood still or a process began late.
+    discarded: u64,
+    /// What programs of others did that makes no sense, or ended them.
+    #[serde(default)]
+    notes: VecSet<String>,
+    /// In how many runs no program used the resource, nor told that it has the lock.
+    #[serde(default)]
+    unshowable: u64,
+    /// How programs of others reacted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reactions: Option<ReactionCounts>,
+    /// Why no lock could have prevented violations by programs of others, and in how many runs.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    excused: VecMap<String, VecMap<Property, u64>>,
+    /// The first seeds with a violation that such a program's lock should have prevented.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    blamed: VecMap<Property, u64>,
+    /// On real Redis: of the first run, and of those that violate something, by seed.
+    recordings: VecMap<u64, String>,
+    /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    again: VecMap<u64, String>,
+}
+
+impl Part for Runs {
+    fn join(&mut self, other: Self) {
+        self.cell.merge(other.cell);
+        self.discarded += other.discarded;
+        self.notes.extend(other.notes);
+        self.unshowable += other.unshowable;
+        if let Some(reactions) = other.reactions {
+            self.reactions.get_or_insert_default().merge(reactions);
+        }
+        for (why, excused) in other.excused {
+            let all = self.excused.entry(why).or_default();
+            for (property, runs) in excused {
+                *all.entry(property).or_default() += runs;
+            }
+        }
+        for (property, seed) in other.blamed {
+            self.blame(property, seed);
+        }
+        self.recordings.extend(other.recordings);
+        self.again.extend(other.again);
+    }
+
+    /// Attempts that were discarded were made again, or not.
+    fn why_not(&self, runs: u64) -> Option<String> {
+        let counted = self.cell.writes.runs.min(runs);
+        self.cell.why_not(counted)
+    }
+}
+
+impl Runs {
+    /// A lock should have prevented a violation in the run with this seed.
+    fn blame(&mut self, property: Property, seed: u64) {
+        let first = self.blamed.entry(property).or_insert(seed);
+        *first = seed.min(*first);
+    }
+
+    /// Sorts the violations of a program of somebody else.
+    fn sort(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
+        for (property, excuse) in excuses(run, scenario) {
+            match excuse {
+                Some(why) => {
+                    let excused = self.excused.entry(why.to_string()).or_default();
+                    *excused.entry(property).or_default() += 1;
+                }
+                None => self.blame(property, seed),
+            }
+        }
+    }
+
+    /// Whether each violation of a property is excused.
+    fn excuses(&self, property: Property) -> bool {
+        !self.blamed.contains_key(&property)
+    }
+}
+
+impl Experiment for Run {
+    const NAME: &'static str = "run";
+    type Results = Vec<Made<Runs>>;
+
+    fn identity(&self) -> impl Serialize {
+        let scenarios = self.scenarios.identity();
+        let key = self.clients.key().map(|key| format!("--key={key}"));
+        let program: Vec<String> = self.clients.words().into_iter().chain(key).collect();
+        (scenarios, self.on, self.detail, &self.version, program)
+    }
+
+    fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
+        let Scenarios {
+            scenarios, seeds, ..
+        } = &self.scenarios;
+        let program = &work.session().program;
+        let bug = |broken: Broken| {
+            let name = &self.scenarios.names[broken.job];
+            let reproduce = self.command(program, name, broken.seed);
+            Bug::or_usage(broken, name, reproduce)
+        };
+        match self.on {
+            On::World => {
+                let jobs = scenarios.iter().zip(seeds);
+                let jobs: Vec<Job> = jobs.map(|(s, seeds)| Job::of(s, seeds.clone())).collect();
+                let cells = work.cells(&Stage::SIMULATED, &jobs, self.detail, &bug)?;
+                let runs = |cell| Runs {
+                    cell,
+                    ..Runs::default()
+                };
+                Ok(cells.into_iter().map(|made| made.map(runs)).collect())
+            }
+            On::Redis => {
+                let backend = RealRedis {
+                    clients: self.clients.clone(),
+                    stop: work.session().stop.flag(),
+                    ..RealRedis::new(Programs::find()?)
+                };
+                let gate = Gate::new(self.at_once);
+                let run = |place: usize, seed, runs: &mut Runs| {
+                    let first = seeds[place].start;
+                    let is_first = seed == first;
+                    self.run_once((&backend, &gate), &scenarios[place], seed, is_first, runs)
+                        .map_err(|error| format!("{error:#}"))
+                };
+                let stage = Stage {
+                    name: "runs",
+                    doing: "running on real Redis",
+                    by: By::Seeds,
+                    rounds: Rounds::WhileThereIsTime,
+                    part: 1,
+                    runs_each: 1,
+                };
+                work.runs(&stage, seeds, self.at_once, run, &bug)
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        made: Self::Results,
+        session: &Session,
+        folder: &Store,
+    ) -> anyhow::Result<Report> {
+        let mut report = Report {
+            sections: vec![],
+            closing: String::new(),
+            document: Value::Null,
+            exit: Exit::AsPredicted,
+        };
+        let mut results = Vec::new();
+        for (place, made) in made.into_iter().enumerate() {
+            let Made {
+                mut result, runs, ..
+            } = made;
+            let scenario = &self.scenarios.scenarios[place];
+            if runs == 0 {
+                let text = format!("{}: not run", scenario.name);
+                report.sections.push(Section::of(text, folder, ""));
+                continue;
+            }
+            let without_resource = match is_unshowable(&result) {
+                true => unshown::without_resource(scenario, &self.scenarios.sets),
+                false => None,
+            };
+            if without_resource.is_some() {
+                result.notes.insert(unshown::NO_RESOURCE.to_owned());
+            }
+            let scenario = without_resource.as_ref().unwrap_or(scenario);
+            let mut comparisons = compare(scenario, &result.cell);
+            if self.clients != Clients::Own {
+                comparisons.retain(is_told);
+                let sets = &self.scenarios.sets;
+                let is_excused = |it: &&mut Comparison| {
+                    let is_fact = it.observed == Finding::Violated && result.excuses(it.property);
+                    is_fact && !unshown::is_set(it.property, sets)
+                };
+                for comparison in comparisons.iter_mut().filter(is_excused) {
+                    (comparison.predicted, comparison.judgement) = (None, Judgement::Unpredicted);
+                }
+            }
+            let evidence = self.gather(scenario, place, &result, &comparisons, folder)?;
+            report.exit = report.exit.worse(describe::exit(&comparisons));
+            let mut found = self.json(place, scenario, runs, &result, &comparisons, &evidence);
+            if let Some(reactions) = &result.reactions {
+                found["reactions"] = reactions.json();
+            }
+            if !result.notes.is_empty() {
+                found["notes"] = json!(result.notes);
+            }
+            if !result.excused.is_empty() {
+                found["excused"] = json!(result.excused);
+            }
+            results.push(found);
+            let program = &session.program;
+            let text = self.text(place, scenario, &result, &comparisons, &evidence, program);
+            report.sections.push(self.section(
+                text,
+                scenario,
+                result.cell,
+                &comparisons,
+                folder,
+            )?);
+        }
+        report.document = data::document("run", json!({ "results": results }));
+        Ok(report)
+    }
+}
+
+impl Run {
+    /// Scenarios to run there, and what is to be kept of each run.
+    ///
+    /// # Errors
+    ///
+    /// If a server to run them on is missing.
+    pub fn plan(scenarios: Scenarios, on: On, detail: Detail) -> anyhow::Result<Run> {
+        let version = match on {
+            On::World => None,
+            On::Redis => {
+                let programs = Programs::find()?;
+                Some(locklab_real::server_versions(
+                    &programs,
+                    &scenarios.scenarios,
+                )?)
+            }
+        };
+        Ok(Run {
+            scenarios,
+            on,
+            clients: Clients::Own,
+            detail,
+            at_once: 1,
+            version,
+        })
+    }
+
+    /// The same with this program in the place of the clients, on real Redis, so many runs at once.
+    pub fn with_clients(self, clients: Clients, at_once: usize) -> Run {
+        Run {
+            clients,
+            at_once,
+            ..self
+        }
+    }
+
+    /// The command line that repeats one run of a scenario.
+    fn command(&self, program: &Program, scenario: &str, seed: u64) -> String {
+        let sets = &self.scenarios.sets;
+        match &self.clients {
+            Clients::Own => program.run_line(scenario, sets, seed),
+            Clients::Foreign(foreign) => program.line(&again::words(scenario, sets, seed, foreign)),
+        }
+    }
+
+    /// The arguments that repeat a run of somebody else's program in the scenario at this place.
+    fn again(&self, place: usize, run: &Evidence) -> Option<Vec<String>> {
+        match &self.clients {
+            Clients::Own => None,
+            Clients::Foreign(program) => Some(again::repeat(
+                &self.scenarios.names[place],
+                &self.scenarios.sets,
+                run,
+                program,
+            )),
+        }
+    }
+
+    /// What is told of a scenario.
+    fn text(
+        &self,
+        place: usize,
+        scenario: &Scenario,
+        runs: &Runs,
+        comparisons: &[Comparison],
+        evidence: &[Evidence],
+        program: &Program,
+    ) -> String {
+        let table = match comparisons.is_empty() {
+            true => "  no run counts, so nothing is judged".into(),
+            false => describe::table(comparisons),
+        };
+        let mut lines = vec![describe::heading(scenario), table];
+        let measured = describe::measured(scenario, &runs.cell).into_iter();
+        let reactions = runs.reactions.iter().flat_map(ReactionCounts::describe);
+        let measured = measured.chain(reactions);
+        lines.extend(measured.map(|line| layout::fold(&format!("  {line}"))));
+        lines.extend(
+            self.version
+                .iter()
+                .map(|version| format!("  on {}", server_name(version))),
+        );
+        if runs.discarded > 0 {
+            lines.push(format!(
+                "  runs discarded, since the machine stalled, or a process began late, by more than {} ms: {}; \
+                 they take a machine with less to do",
+                LONGEST_STALL_NS / NS_PER_MS,
+                runs.discarded
+            ));
+        }
+        for note in &runs.notes {
+            lines.push(layout::fold(&format!("  note: {}", untrusted::line(note))));
+        }
+        for (why, excused) in &runs.excused {
+            let properties: Vec<&str> = excused.keys().map(|it| it.name()).collect();
+            let most = excused.values().max().copied().unwrap_or_default();
+            let line = format!(
+                "  not the lock's fault, {}: {}: {why}",
+                times(most),
+                properties.join(", ")
+            );
+            lines.push(layout::fold(&line));
+        }
+        // An override asks another question, and a campaign has no steps of its own.
+        let is_as_written = scenario.overrides.is_empty() && scenario.campaign.is_none();
+        if matches!(self.on, On::World) && is_as_written && scenario.relies_on_tokens() {
+            lines.push(
+                "  resource is predicted to hold under these faults; to place others at each step:"
+                    .into(),
+            );
+            let command = program.line(&["place", &self.scenarios.names[place]]);
+            lines.push(format!("    place    {command}"));
+        }
+        for evidence in evidence {
+            lines.push(String::new());
+            let sentences = describe::sentences(&evidence.verdicts, &evidence.properties);
+            lines.extend(Some(sentences).filter(|it| !it.is_empty()));
+            let blamed = { evidence.properties.iter().copied() }
+                .filter(|property| runs.blamed.contains_key(property));
+            lines.extend(advice(blamed, scenario).iter().map(|it| layout::fold(it)));
+            lines.push(evidence.describe(program));
+            if let Some(words) = self.again(place, evidence) {
+                lines.push(format!("    again    {}", program.line(&words)));
+            }
+        }
+        lines.join("\n")
+    }
+
+    /// Runs a scenario on real Redis with one seed.
+    fn run_once(
+        &self,
+        (backend, gate): (&RealRedis, &Gate),
+        scenario: &Scenario,
+        seed: u64,
+        is_first: bool,
+        runs: &mut Runs,
+    ) -> anyhow::Result<()> {
+        let Drawn { scenario, schedule } = scenario.drawn(seed);
+        let keep = Keep::MESSAGES;
+        let run = || gate.pass(|| backend.run(&scenario, seed, &schedule, keep));
+        let attempt = attempt(run, LONGEST_STALL_NS);
+        let attempt = attempt.map_err(anyhow::Error::from_boxed)?;
+        runs.discarded += attempt.discarded;
+        let Some(mut run) = attempt.run else {
+            return Ok(());
+        };
+        runs.notes.extend(run.notes.iter().cloned());
+        let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
+        let run = JudgedRun::of_worst_lock(run, &schedule, &scenario, |it| badness(it, &scenario));
+        let told = run.lock.iter().filter(|_| is_first);
+        (runs.notes).extend(told.map(|lock| of_several(seed, lock)));
+        // Belief is not predicted, so nothing else would say that it is open.
+        if is_first
+            && run.unshown.contains_key(&Property::Belief)
+            && let Some(Verdict::Inconclusive { why }) = run.verdicts.get(&Property::Belief)
+        {
+            let note = format!("belief, with seed {seed}, is inconclusive: {why}");
+            runs.notes.insert(note);
+        }
+        if self.clients != Clients::Own {
+            runs.sort(&scenario, seed, &run);
+        }
+        let is_unshown = run.unshown.contains_key(&Property::Resource);
+        runs.unshowable += u64::from(is_unshown && !is_full);
+        runs.cell.add(seed, &run.judged());
+        // Of a program that tells nothing it is not known what it noticed.
+        let tells = !run.unshown.contains_key(&Property::Deadlock);
+        if self.clients != Clients::Own && tells {
+            let reactions = runs.reactions.get_or_insert_default();
+            reactions.add(&locklab_check::reactions(&run.history));
+        }
+        if self.detail == Detail::Runs {
+            runs.cell.keep(seed, &run.judged());
+        }
+        let mut shortest = runs.cell.shortest.values();
+        let is_shown = shortest.any(|shortest| shortest.seed == seed)
+            || runs.blamed.values().any(|blamed| *blamed == seed);
+        if is_first || is_shown {
+            let again = again::restated(&scenario, seed, &run, &moments);
+            runs.again.extend(again.map(|text| (seed, text)));
+            let run = judged::recording(&scenario, seed, run, backend.environment());
+            let text = String::from_utf8(recording::write(&run))?;
+            runs.recordings.insert(seed, text);
+        }
+        Ok(())
+    }
+
+    /// The beginning of the names of all files.
+    fn stem(&self) -> &'static str {
+        match (self.on, &self.clients) {
+            (On::World, _) => "",
+            (On::Redis, Clients::Own) => "redis-",
+            (On::Redis, Clients::Foreign(_)) => "attack-",
+        }
+    }
+
+    fn section(
+        &self,
+        text: String,
+        scenario: &Scenario,
+        cell: Cell,
+        comparisons: &[Comparison],
+        folder: &Store,
+    ) -> anyhow::Result<Section> {
+        let folder = folder.of_scenario(&scenario.name, &scenario.overrides)?;
+        let stem = self.stem();
+        let (name, on, cells) = (&scenario.name, self.on.name(), [cell]);
+        let overrides = data::parameters(&scenario.overrides);
+        let list = data::table(name, on, &overrides, &cells, &[comparisons]);
+        let mut section = Section::of(text, &folder, &format!("{stem}results"));
+        section.forms.push(Form::List(list));
+        if self.detail == Detail::Runs {
+            let list = per_run::csv(name, on, &overrides, &cells);
+            section.forms.push(Form::Runs {
+                stem: format!("{stem}runs"),
+                list,
+            });
+        }
+        Ok(section)
+    }
+
+    /// Writes the run with the earliest violation of each violated property, and the first run if
+    /// no run could be judged; the headline's comes first. Properties violated by the same run
+    /// share it.
+    fn gather(
+        &self,
+        scenario: &Scenario,
+        place: usize,
+        runs: &Runs,
+        comparisons: &[Comparison],
+        folder: &Store,
+    ) -> anyhow::Result<Vec<Evidence>> {
+        let (cell, first) = (&runs.cell, self.scenarios.seeds[place].start);
+        let store = folder.of_scenario(&scenario.name, &scenario.overrides)?;
+        let mut shown: VecMap<u64, Vec<Property>> = VecMap::new();
+        for comparison in comparisons {
+            let property = comparison.property;
+            let seed = match (cell.shortest.get(&property), comparison.judgement) {
+                (Some(shortest), _) => *runs.blamed.get(&property).unwrap_or(&shortest.seed),
+                (None, Judgement::Inconclusive) => first,
+                (None, _) => continue,
+            };
+            shown.entry(seed).or_default().push(property);
+        }
+        let headline = scenario.headline();
+        let mut shown: Vec<(u64, Vec<Property>)> = shown.into_iter().collect();
+        shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
+        let mut evidence = Vec::new();
+        for (seed, properties) in shown {
+            let (run, stem) = match self.on {
+                On::World => (judged::record(scenario, seed)?, format!("seed-{seed}")),
+                On::Redis => match runs.recordings.get(&seed) {
+                    Some(text) => (read(text)?, format!("{}seed-{seed}", self.stem())),
+                    // This run was discarded.
+                    None => continue,
+                },
+            };
+            let drawn = pictures::drawn(&properties, scenario, &run.footer.verdicts);
+            let mut kept = pictures::keep(&store, &stem, scenario, &run, drawn)?;
+            kept.properties = properties;
+            if let Some(text) = runs.again.get(&seed) {
+                kept.again = Some(store.write(&format!("{stem}-again.toml"), text.as_bytes())?);
+            }
+            evidence.push(kept);
+        }
+        Ok(evidence)
+    }
+
+    /// The results of a scenario, for programs.
+    fn json(
+        &self,
+        place: usize,
+        scenario: &Scenario,
+        runs: u64,
+        result: &Runs,
+        comparisons: &[Comparison],
+        evidence: &[Evidence],
+    ) -> Value {
+        let mut value = describe::json(scenario, self.on.name(), runs, &result.cell, comparisons);
+        let recordings = evidence.iter().flat_map(|evidence| {
+            let path = evidence.recording.display().to_string();
+            let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));
+            evidence.properties.iter().map(named).collect::<Vec<_>>()
+        });
+        let parameters = data::parameters(&scenario.overrides).into_iter();
+        let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
+        value["parameters"] = Value::Object(parameters.collect());
+        value["recordings"] = Value::Object(recordings.collect());
+        for evidence in evidence {
+            for property in &evidence.properties {
+                if let Some(words) = self.again(place, evidence) {
+                    value["again"][property.name()] = json!(words);
+                }
+            }
+        }
+        value
+    }
+}
+
+/// Whether no run could have shown what becomes of the resource.
+fn is_unshowable(runs: &Runs) -> bool {
+    runs.unshowable > 0 && runs.unshowable == runs.cell.writes.runs
+}
+
+/// A recording that the ledger has kept.
+fn read(text: &str) -> anyhow::Result<Recording> {
+    Ok(recording::read(text.as_bytes(), "recording".as_ref())?)
+}
