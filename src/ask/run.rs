@@ -26,7 +26,7 @@ use locklab_real::{Clients, Programs, RealRedis};
 use locklab_results::reactions::ReactionCounts;
 use locklab_results::recording::{self, Recording, server_name};
 use locklab_results::{Cell, Detail, per_run};
-use locklab_runner::backend::{Backend, World};
+use locklab_runner::backend::Backend;
 use locklab_runner::batch::{Job, Part};
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::pool::Broken;
@@ -37,36 +37,11 @@ use locklab_values::units::NS_PER_MS;
 use locklab_values::untrusted;
 
 pub(crate) mod foreign;
+mod on;
 pub(crate) mod options;
 pub(crate) mod twice;
 
-/// Where to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum On {
-    /// The simulated world, any number of runs in virtual time.
-    World,
-    /// redis-servers of its own on this machine, in real time.
-    Redis,
-}
-
-impl On {
-    /// How many seeds a scenario is run with unless the user says otherwise.
-    pub fn usual_seeds(self, scenario: &Scenario) -> u64 {
-        match self {
-            On::World => World.usual_seeds(scenario),
-            // A run takes seconds.
-            On::Redis => 1,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            On::World => "world",
-            On::Redis => "redis",
-        }
-    }
-}
+pub use self::on::On;
 
 /// Scenarios to run and to judge.
 pub struct Run {
