@@ -1,4 +1,9 @@
-//! The command line. One file per subcommand; what they share stands beside them.
+//! A room for each question that Locklab answers, which is a command: its options, its plan, what the runs come to, and
+//! how that is told.
+//!
+//! [`commands`] lists them. What all share stands in [`options`]; what makes many runs is an `Experiment` of
+//! `src/lab`. A room may use others, but not in a circle: `risk` weighs faults as `rare` does, `museum` places them as
+//! `place` does.
 //!
 //! Results go to standard output, for people or with `--json` for programs; progress, hints and errors
 //! to standard error.

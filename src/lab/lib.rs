@@ -1,4 +1,4 @@
-//! The laboratory: what takes many runs, and what they come to.
+//! Many runs, and what they come to. It knows no question: those are the rooms of `src/ask`.
 //!
 //! An [`Experiment`] says what is run and what the results mean. [`conduct`] makes the runs through
 //! [`work`], which keeps finished parts in a [`ledger`], and publishes the [`report`] in every
@@ -20,7 +20,7 @@
 //!   the ledgers, and makes the same report. It needs no code for any experiment. It refuses what a
 //!   shard cannot have made: `Items::take` checks the parts of each line, and `Part::why_not` its
 //!   counts.
-//! - `submit` writes scripts for a scheduler (`src/cli/submit/slurm.rs`), and knows nothing of what is
+//! - `submit` writes scripts for a scheduler (`src/ask/submit/slurm.rs`), and knows nothing of what is
 //!   run. `status` reads ledgers alone (`shard_status.rs`). Both are hints; only `merge` decides.
 //! - A shard has every n-th part of the work, and then reports nothing: some seeds of a cell are not its
 //!   rate. For experiments that judge (`check`), or go on from what a job came to (`confirm`,
