@@ -1,7 +1,7 @@
 //! A room for each question that Locklab answers, which is a command: its options, its plan, what the runs come to, and
 //! how that is told.
 //!
-//! [`commands`] lists them. What all share stands in [`options`]; what makes many runs is an `Experiment` of
+//! `commands.rs` lists them. What all share stands in `options.rs`; what makes many runs is an `Experiment` of
 //! `src/lab`. A room may use others, but not in a circle: `risk` weighs faults as `rare` does, `museum` places them as
 //! `place` does.
 //!

@@ -1,4 +1,4 @@
-//! The output formats of results. A new one is an [`Exporter`], and its entry in [`EXPORTERS`].
+//! The output formats of results. A new one is an `Exporter`, and its entry in `EXPORTERS`.
 
 use super::format::Format;
 use super::section::{Form, Section};
