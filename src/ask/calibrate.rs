@@ -1,13 +1,11 @@
 //! `locklab calibrate`: the model's constants beside those of this machine's Redis and kernel.
 
-use crate::options::Ask;
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use crate::options::Out;
-use crate::options::interrupt;
 use crate::options::number::whole;
+use crate::options::{Ask, Out, interrupt};
 use locklab_lab::Exit;
 use locklab_lab::data::document;
 use locklab_lab::output::{Stdout, status};

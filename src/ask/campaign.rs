@@ -34,10 +34,9 @@ use locklab_model::scenario::Scenario;
 use locklab_report::Provenance;
 use locklab_results::Cell;
 use locklab_results::recording::Environment;
-use locklab_runner::RunError;
-use locklab_runner::judged;
 use locklab_runner::pool::{self, Broken};
 use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged};
 
 /// Locks under random faults.
 pub struct Campaign {

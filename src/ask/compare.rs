@@ -1,6 +1,5 @@
 //! `locklab compare`: two results of a suite, side by side.
 
-use crate::options::Ask;
 use std::fs;
 use std::path::PathBuf;
 
@@ -10,9 +9,9 @@ use serde_json::json;
 
 use crate::check::compare;
 use crate::check::suite::Results;
-use locklab_lab::Exit;
-use locklab_lab::data;
+use crate::options::Ask;
 use locklab_lab::output::{self, Stdout};
+use locklab_lab::{Exit, data};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,13 +1,11 @@
 //! `locklab completions`: shell completion of commands, options and the names of scenarios.
 
-use crate::options::Ask;
 use anyhow::Context as _;
 use clap::Args;
 use clap_complete::env::Shells;
 
-use crate::options::Context;
-use locklab_lab::Exit;
-use locklab_lab::output;
+use crate::options::{Ask, Context};
+use locklab_lab::{Exit, output};
 
 #[derive(Args)]
 pub(crate) struct Options {

@@ -1,20 +1,20 @@
 //! `locklab` without arguments: five claims, predicted and observed.
 
-use crate::options::Ask;
 use clap::Args;
 use console::style;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::options::Context;
 use crate::options::many::Basics;
-use locklab_lab::Exit;
+use crate::options::{Ask, Context};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::{Rounds, Stage};
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Experiment, Reports, Session, Store, conduct, data, describe, layout, pictures};
+use locklab_lab::{
+    Exit, Experiment, Reports, Session, Store, conduct, data, describe, layout, pictures,
+};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::{Cell, Detail};
 use locklab_runner::batch::Job;

@@ -1,16 +1,14 @@
 //! `locklab judge`: the history of a lock from anywhere, judged.
 
-use crate::options::Ask;
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 
-use crate::options::number;
+use crate::options::{Ask, number};
 use locklab_judge::{Criterion, Given, KeyReport, ModelName, Pairs, Verdict, jepsen};
-use locklab_lab::Exit;
-use locklab_lab::data;
 use locklab_lab::output::{self, Stdout};
+use locklab_lab::{Exit, data};
 
 mod read;
 mod tell;

@@ -1,11 +1,11 @@
 //! `locklab list`: the available locks, faults, properties, scenarios and environments.
 
-use crate::options::Ask;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::matrix::problems::{Row, rows};
+use crate::options::Ask;
 use crate::run::options::On;
 use locklab_check::Property;
 use locklab_history::{Failpoint, FaultKind};

@@ -1,14 +1,13 @@
 //! `locklab man`: the manual, as man reads it.
 
-use crate::options::Ask;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory};
 
 use super::Cli;
-use locklab_lab::Exit;
-use locklab_lab::output;
+use crate::options::Ask;
+use locklab_lab::{Exit, output};
 
 const EXAMPLES: &str = "\
 Examples:

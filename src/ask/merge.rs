@@ -1,17 +1,14 @@
 //! `locklab merge`: the shards of a command that ran on several machines, as one result.
 
-use crate::options::Ask;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use super::dispatch;
-use crate::options::arguments;
-use crate::options::{Context, Out};
-use locklab_lab::Exit;
+use crate::options::{Ask, Context, Out, arguments};
 use locklab_lab::ledger::Header;
-use locklab_lab::shard_status;
+use locklab_lab::{Exit, shard_status};
 
 const EXAMPLES: &str = "\
 Examples:

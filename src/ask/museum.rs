@@ -21,22 +21,19 @@ use crate::museum::exhibits::{Exhibit, Museum as Data};
 use anyhow::{Context, anyhow};
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::recording::Environment;
-use locklab_runner::RunError;
 use locklab_runner::batch::Part;
-use locklab_runner::judged;
 use locklab_runner::pool::Broken;
 use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::place::STANDARD;
-use super::place::standard_sets;
+use super::place::{STANDARD, standard_sets};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::{By, Rounds, Stage};
-use locklab_lab::pictures;
 use locklab_lab::report::Report;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Exit, Experiment, Program, Session, Store, data};
+use locklab_lab::{Exit, Experiment, Program, Session, Store, data, pictures};
 
 use self::minimum::Placed;
 use self::trial::{Runs, Trial};

@@ -1,14 +1,13 @@
 //! `locklab new`: a crate with a lock of one's own, to begin with.
 
-use crate::options::Ask;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 
-use locklab_lab::Exit;
-use locklab_lab::output;
+use crate::options::Ask;
+use locklab_lab::{Exit, output};
 use locklab_locks::catalogue;
 
 const EXAMPLES: &str = "\

@@ -19,8 +19,7 @@ use locklab_lab::parts::{By, Rounds, Stage};
 use locklab_lab::report::Report;
 use locklab_lab::section::{Form, Section};
 use locklab_lab::work::Work;
-use locklab_lab::{Exit, Session, Store};
-use locklab_lab::{Experiment, Reports};
+use locklab_lab::{Exit, Experiment, Reports, Session, Store};
 
 /// Runs that are weighed or counted.
 const RUNS: Stage = Stage {

@@ -1,6 +1,5 @@
 //! `locklab record`: what threatens a lock on the user's own machines, measured there.
 
-use crate::options::Ask;
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -12,13 +11,12 @@ use anyhow::{Context, Error, ensure};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::options::interrupt;
 use crate::options::number::whole;
-use locklab_lab::Exit;
+use crate::options::{Ask, interrupt};
 use locklab_lab::data::document;
-use locklab_lab::layout;
 use locklab_lab::output::{self, Stdout, status};
 use locklab_lab::progress::Progress;
+use locklab_lab::{Exit, layout};
 use locklab_record::driver::{Plan, Url, record as measure};
 use locklab_record::environment::{
     self, Cause, Lists, ahead, causes, lists, number, seconds, sizes,

@@ -1,17 +1,15 @@
 //! `locklab replay`: repeats a recorded run and compares the results byte by byte.
 
-use crate::options::Ask;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
-use crate::options::Out;
+use crate::options::{Ask, Out};
 use locklab_check::Property;
-use locklab_lab::Exit;
 use locklab_lab::output::{self, Stdout};
-use locklab_lab::{data, describe, pictures};
+use locklab_lab::{Exit, data, describe, pictures};
 use locklab_model::scenario::Scenario;
 use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::simulate::Keep;

@@ -1,6 +1,5 @@
 //! `locklab serve`: Redis nodes for any client.
 
-use crate::options::Ask;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
+use crate::options::Ask;
 use crate::options::number::{bytes, whole};
 use locklab_lab::Exit;
 use locklab_lab::output::{self, status};

@@ -1,18 +1,16 @@
 //! `locklab status`: how far the shards of a command are.
 
-use crate::options::Ask;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
 
-use crate::options::timer;
+use crate::options::{Ask, timer};
 use locklab_evidence::thousands;
-use locklab_lab::Exit;
 use locklab_lab::output::{self, Stdout};
 use locklab_lab::shard_status::{self, ShardStatus, State, Status};
-use locklab_lab::{data, layout};
+use locklab_lab::{Exit, data, layout};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,7 +2,6 @@
 
 mod slurm;
 
-use crate::options::Ask;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,9 +10,8 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
 use self::slurm::Job;
-use crate::options::Context;
-use crate::options::arguments;
 use crate::options::number::whole;
+use crate::options::{Ask, Context, arguments};
 use locklab_lab::Exit;
 use locklab_lab::output::{self, status};
 

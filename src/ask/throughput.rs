@@ -1,6 +1,5 @@
 //! `locklab throughput`: how many locks a second real servers grant, by what they keep on disk.
 
-use crate::options::Ask;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -8,9 +7,8 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::options::Out;
-use crate::options::interrupt;
 use crate::options::number::whole;
+use crate::options::{Ask, Out, interrupt};
 use locklab_evidence::of_quantity;
 use locklab_lab::Exit;
 use locklab_lab::data::document;

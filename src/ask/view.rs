@@ -1,6 +1,5 @@
 //! `locklab view`: one run to explore, in a browser or in other viewers.
 
-use crate::options::Ask;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -9,21 +8,18 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::options::number::whole;
-use crate::options::scenario_completer;
-use crate::options::seeds;
+use crate::options::{Ask, scenario_completer, seeds};
 use crate::shrink::shrinker::{self as shrink, Estimate, Subject, needed};
 use locklab_check::Property;
 use locklab_history::Contents;
-use locklab_lab::Exit;
 use locklab_lab::output::{self, status};
 use locklab_lab::progress::Progress;
-use locklab_lab::{Store, layout};
+use locklab_lab::{Exit, Store, layout};
 use locklab_model::scenario::{self, Drawn, Scenario};
 use locklab_results::recording::{self, Environment, Recording};
-use locklab_runner::judged;
 use locklab_runner::prediction::usual_property;
-use locklab_runner::recorded;
 use locklab_runner::simulate::Keep;
+use locklab_runner::{judged, recorded};
 use locklab_view::{Without, WithoutFault};
 
 const EXAMPLES: &str = "\

@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::Exit;
-use super::export;
 use super::output::{self, Stdout};
 use super::section::Section;
+use super::{Exit, export};
 
 /// What an experiment comes to.
 pub struct Report {

@@ -1,6 +1,5 @@
 //! `locklab attack`: a program of somebody else, whose lock is attacked.
 
-use crate::options::Ask;
 use clap::Args;
 use serde_json::json;
 
@@ -9,10 +8,9 @@ use crate::campaign::options::fault_parser;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
-use crate::options::{Context, PerRun, scenario_completer};
+use crate::options::{Ask, Context, PerRun, scenario_completer};
 use crate::run::{On, Run};
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 use locklab_real::{Clients, Program};
 
 const EXAMPLES: &str = "\

@@ -1,6 +1,5 @@
 //! `locklab campaign`: every lock under random faults.
 
-use crate::options::Ask;
 use std::num::NonZeroU64;
 
 use clap::Args;
@@ -10,13 +9,12 @@ use crate::campaign::Campaign;
 use crate::campaign::strategy::Strategy;
 use crate::matrix;
 use crate::matrix::options::lock_completer;
-use crate::options::Context;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::Seeds;
+use crate::options::{Ask, Context};
 use locklab_history::FaultKind;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

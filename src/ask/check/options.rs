@@ -1,6 +1,5 @@
 //! `locklab check`: a suite of scenarios and recorded failures, for continuous integration.
 
-use crate::options::Ask;
 use anyhow::anyhow;
 use clap::Args;
 
@@ -8,9 +7,8 @@ use crate::check::mutants::Mutants;
 use crate::check::suite::Filter;
 use crate::check::{self, Check};
 use crate::options::many::{Many, duration};
-use crate::options::{Context, scenario_completer};
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use crate::options::{Ask, Context, scenario_completer};
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

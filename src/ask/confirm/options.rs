@@ -1,14 +1,12 @@
 //! `locklab confirm`: scenarios in the simulator and on real Redis, side by side.
 
-use crate::options::Ask;
 use clap::Args;
 
 use crate::confirm::{self, Confirm};
 use crate::options::many::Many;
 use crate::options::number::whole;
-use crate::options::{Context, scenario_completer};
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use crate::options::{Ask, Context, scenario_completer};
+use locklab_lab::{Exit, conduct};
 use locklab_model::scenario::Scale;
 use locklab_real::comparison::{Runs, WITHIN};
 

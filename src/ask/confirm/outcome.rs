@@ -5,10 +5,9 @@ use locklab_vecmap::{VecMap, VecSet};
 use serde::Serialize;
 use serde_json::json;
 
-use super::Refused;
-use super::durations;
 use super::how::{How, legend, look_of, plain, title};
 use super::line::{Line, points};
+use super::{Refused, durations};
 use locklab_evidence::{Interval, Level, Pairs, Tally};
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;

@@ -1,16 +1,14 @@
 //! `locklab cost`: the cost of every lock, and the waiting times of its clients.
 
-use crate::options::Ask;
 use clap::Args;
 
 use crate::cost::Cost;
 use crate::matrix;
 use crate::matrix::options::lock_completer;
-use crate::options::Context;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use crate::options::{Ask, Context};
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,5 @@
 //! `locklab matrix`: every lock against every problem.
 
-use crate::options::Ask;
 use std::ffi::OsStr;
 
 use clap::Args;
@@ -9,11 +8,10 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::matrix::problems::Plan;
 use crate::matrix::{self, Matrix};
-use crate::options::Context;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use crate::options::{Ask, Context};
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

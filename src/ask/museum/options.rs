@@ -1,14 +1,12 @@
 //! `locklab museum`: the bugs of lock libraries that were reported.
 
-use crate::options::Ask;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::museum::Museum;
-use crate::options::Context;
 use crate::options::many::Many;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use crate::options::{Ask, Context};
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,16 +1,14 @@
 //! `locklab place`: a fault at every step of a run.
 
-use crate::options::Ask;
 use clap::Args;
 
 use crate::matrix;
 use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
-use crate::options::{Context, scenario_completer};
+use crate::options::{Ask, Context, scenario_completer};
 use crate::place::{Faults, Place};
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 use locklab_model::scenario;
 
 const EXAMPLES: &str = "\

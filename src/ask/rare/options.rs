@@ -1,19 +1,16 @@
 //! `locklab rare`: how likely a violation is that is too rare to count.
 
-use crate::options::Ask;
 use crate::rare::Rare;
 use crate::rare::estimators::Method;
 use clap::{Args, ValueEnum};
 use locklab_check::Property;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 use locklab_model::scenario;
 
 use crate::options::many::Many;
 use crate::options::number::whole;
-use crate::options::seeds;
-use crate::options::{Context, scenario_completer};
+use crate::options::{Ask, Context, scenario_completer, seeds};
 use crate::sweep::options;
-use locklab_lab::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,16 +1,14 @@
 //! `locklab reproduce`: the debate on Redis locks, claim by claim, executed and published.
 
-use crate::options::Ask;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::options::Context;
 use crate::options::many::Many;
+use crate::options::{Ask, Context};
 use crate::reproduce::{self, Reproduce};
 use crate::run::options::On;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -13,8 +13,7 @@ use super::{STAGE, bug, folder, made, results};
 use locklab_lab::parts::{Rounds, Stage};
 use locklab_lab::report::Report;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Experiment, Reports};
-use locklab_lab::{Session, Store};
+use locklab_lab::{Experiment, Reports, Session, Store};
 
 /// Some locks, each with some leases, in one environment.
 pub struct Leases {

@@ -1,17 +1,15 @@
 //! How often one lock with one lease fails, in full: by cause, with all causes together, and what would change
 //! it.
 
-use crate::risk::model::{Causes, Sampling, Setup, Time, Variants, Whole};
+use crate::risk::model::{Causes, Runs, Sampling, Setup, Time, Variants, Whole};
 use serde::Serialize;
 
 use super::answer::Answer;
 use super::{folder, made, results, runs_of_each, sources};
-use crate::risk::model::Runs;
 use locklab_lab::report::Report;
 use locklab_lab::section::{Form, Section};
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Exit, Session, Store};
-use locklab_lab::{Experiment, Reports};
+use locklab_lab::{Exit, Experiment, Reports, Session, Store};
 
 /// One lock with one lease in one environment.
 pub struct One {

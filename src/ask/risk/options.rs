@@ -1,20 +1,17 @@
 //! `locklab risk`: how often a lock fails in an environment.
 
-use crate::options::Ask;
 use crate::risk::model::{Demand, Environment, SHIPPED, Sampling, Setup, Time};
 use crate::risk::{Depth, Leases, One};
 use anyhow::{bail, ensure};
 use clap::Args;
-use locklab_lab::{conduct, layout};
+use locklab_lab::{Exit, conduct, layout};
 use locklab_model::scenario;
 use locklab_values::dist::Dist;
 
 use crate::matrix::options::lock_completer;
-use crate::options::Context;
 use crate::options::many::Many;
 use crate::options::number::whole;
-use crate::options::seeds;
-use locklab_lab::Exit;
+use crate::options::{Ask, Context, seeds};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,18 +1,16 @@
 //! `locklab run`: scenarios with some seeds, judged.
 
-use crate::options::Ask;
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
 
 use crate::options::many::Many;
 use crate::options::seeds::{self, Seeds};
-use crate::options::{Context, PerRun, scenario_completer};
+use crate::options::{Ask, Context, PerRun, scenario_completer};
 use crate::run::twice::Twice;
 use crate::run::{self, Run};
-use locklab_lab::Exit;
-use locklab_lab::conduct;
 use locklab_lab::output::status;
 use locklab_lab::scenarios::Scenarios;
+use locklab_lab::{Exit, conduct};
 use locklab_model::scenario::Scenario;
 use locklab_real::Programs;
 

@@ -1,6 +1,5 @@
 //! `locklab shrink`: the smallest counterexample of a run.
 
-use crate::options::Ask;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,15 +9,13 @@ use clap::Args;
 use crate::matrix;
 use crate::matrix::options::lock_completer;
 use crate::options::many::{Basics, duration};
-use crate::options::{Context, scenario_completer};
-use crate::options::{interrupt, seeds};
+use crate::options::{Ask, Context, interrupt, scenario_completer, seeds};
 use crate::shrink::shrinker::Subject;
 use crate::shrink::{Shrink, USUAL_TRIES, conduct_all, first_violating};
 use crate::sweep::options;
 use locklab_check::Property;
-use locklab_lab::Exit;
 use locklab_lab::output::status;
-use locklab_lab::{Session, Stop};
+use locklab_lab::{Exit, Session, Stop};
 use locklab_model::scenario;
 use locklab_results::recording::{self, Environment};
 use locklab_runner::recorded;

@@ -1,16 +1,14 @@
 //! `locklab sweep`: a scenario over a grid of parameters.
 
-use crate::options::Ask;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
-use crate::options::{Context, PerRun, scenario_completer};
+use crate::options::{Ask, Context, PerRun, scenario_completer};
 use crate::sweep;
 use locklab_check::Property;
-use locklab_lab::Exit;
-use locklab_lab::conduct;
+use locklab_lab::{Exit, conduct};
 use locklab_report::chart::RateAxis;
 use locklab_results::Seeding;
 

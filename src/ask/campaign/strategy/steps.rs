@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use locklab_history::{Fault, FaultKind, Name, Schedule};
 use locklab_model::scenario::{Drawn, Scenario};
-use locklab_runner::RunError;
-use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
 use locklab_runner::steps::SeenStep;
+use locklab_runner::{RunError, judged};
 use locklab_values::random::Stream;
 use locklab_vecmap::VecMap;
 use serde::Serialize;

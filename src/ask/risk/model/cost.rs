@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use locklab_evidence::Mean;
-use locklab_history::{Effect, Message};
-use locklab_history::{Event, Failpoint, Fault, History, HostFault, Op, RESOURCE, Schedule, Start};
+use locklab_history::{
+    Effect, Event, Failpoint, Fault, History, HostFault, Message, Op, RESOURCE, Schedule, Start,
+};
 use locklab_runner::RunError;
 use locklab_runner::batch::Part;
 use locklab_runner::judged::run_schedule;

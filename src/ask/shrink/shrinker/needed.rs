@@ -7,9 +7,8 @@ use serde::Serialize;
 use crate::shrink::shrinker::Subject;
 use locklab_check::{Property, Verdict};
 use locklab_history::{FaultKind, Name, Schedule};
-use locklab_runner::RunError;
-use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged};
 
 /// A run without one of its faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

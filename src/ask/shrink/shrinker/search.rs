@@ -9,9 +9,8 @@ use crate::shrink::shrinker::trial::{Best, Options, Trials, violation};
 use crate::shrink::shrinker::{Size, Subject};
 use locklab_check::{Property, Verdict};
 use locklab_model::scenario::Scenario;
-use locklab_runner::RunError;
-use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged};
 use locklab_values::units::ms_from_ns;
 
 /// The smallest scenario that was found.
