@@ -312,6 +312,24 @@ fn an_operator_hands_the_master_over() {
     );
 }
 
+/// One that is refused never takes effect, and one to which the server is silent does.
+#[test]
+fn an_operator_enters_commands() {
+    check(
+        r#"
+        [fault]
+        flushed = { kind = "command", on = "n1", command = "SCRIPT FLUSH", after = "c1 acquired" }
+        refused = { kind = "command", on = "n1", command = "SCRIPT FLUSH NOW", at_ms = 400 }
+        silent = { kind = "command", on = "n1", command = "BLPOP nothing 1", at_ms = 500 }
+        "#,
+        &[
+            ("flushed", "n1", &[Begins]),
+            ("refused", "n1", &[Missed]),
+            ("silent", "n1", &[Begins]),
+        ],
+    );
+}
+
 #[test]
 fn a_reset_strikes_every_machine_and_has_no_end() {
     check(

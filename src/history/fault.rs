@@ -42,10 +42,10 @@ use serde::{Serialize, Serializer};
 
 /// The effect of a fault on hosts.
 ///
-/// The amounts are those of a schedule: a step in nanoseconds (negative: backwards), a rate in
-/// parts per million (100 000 is 10 % fast). A scenario writes them in another form.
+/// The amounts are those of a schedule: a step in nanoseconds (negative: backwards), a rate in parts per million
+/// (100 000 is 10 % fast), a command as it is entered. A scenario writes them in another form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostFault<Step = i64, Rate = i64> {
+pub enum HostFault<Step = i64, Rate = i64, Line = String> {
     /// The host's process stops; its kernel and both its clocks continue, as under SIGSTOP or a
     /// stop-the-world garbage collection.
     Pause,
@@ -74,6 +74,12 @@ pub enum HostFault<Step = i64, Rate = i64> {
     /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
     /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover,
+    /// An operator enters a command at these servers, from the server's own machine. It takes effect when
+    /// the server has answered, and never if the answer is an error.
+    Command {
+        /// What is entered, in the words of a shell: `SCRIPT FLUSH`.
+        line: Line,
+    },
 }
 
 /// The effect of a fault on links.
@@ -96,7 +102,7 @@ pub enum LinkFault<Delay = u64, Share = f64> {
     },
 }
 
-impl<Step, Rate> HostFault<Step, Rate> {
+impl<Step, Rate, Line> HostFault<Step, Rate, Line> {
     /// The kind of the fault.
     pub fn kind(&self) -> FaultKind {
         match self {
@@ -108,6 +114,7 @@ impl<Step, Rate> HostFault<Step, Rate> {
             HostFault::ClockStep { .. } => FaultKind::ClockStep,
             HostFault::ClockRate { .. } => FaultKind::ClockRate,
             HostFault::Failover => FaultKind::Failover,
+            HostFault::Command { .. } => FaultKind::Command,
         }
     }
 
@@ -115,12 +122,13 @@ impl<Step, Rate> HostFault<Step, Rate> {
     ///
     /// # Errors
     /// If the amount cannot be converted.
-    pub fn convert<By, S, R, E>(
+    pub fn convert<By, S, R, L, E>(
         self,
         by: &mut By,
         step: fn(&mut By, Step) -> Result<S, E>,
         rate: fn(&mut By, Rate) -> Result<R, E>,
-    ) -> Result<HostFault<S, R>, E> {
+        line: fn(&mut By, Line) -> Result<L, E>,
+    ) -> Result<HostFault<S, R, L>, E> {
         Ok(match self {
             HostFault::Pause => HostFault::Pause,
             HostFault::Suspend => HostFault::Suspend,
@@ -134,6 +142,9 @@ impl<Step, Rate> HostFault<Step, Rate> {
                 drift_ppm: rate(by, drift_ppm)?,
             },
             HostFault::Failover => HostFault::Failover,
+            HostFault::Command { line: entered } => HostFault::Command {
+                line: line(by, entered)?,
+            },
         })
     }
 }
@@ -174,11 +185,11 @@ impl<Delay, Share> LinkFault<Delay, Share> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aim {
     /// Processes; a fault cannot affect a process that has ended.
-    Processes(HostFault<(), ()>),
+    Processes(HostFault<(), (), ()>),
     /// Whole machines, with everything that runs on them.
-    Machines(HostFault<(), ()>),
+    Machines(HostFault<(), (), ()>),
     /// Servers, to which an operator sends a command.
-    Servers(HostFault<(), ()>),
+    Servers(HostFault<(), (), ()>),
     /// Links between hosts.
     Links(LinkFault<(), ()>),
 }
@@ -415,6 +426,19 @@ fault_kinds! {
         bends_clocks: false,
         is_usual: false,
     },
+    Command = "command" => Traits {
+        noun: "command",
+        story: "an operator enters {amount} on {where}",
+        meaning: "an operator enters a command (SCRIPT FLUSH, CLIENT KILL, DEL); ends at once",
+        aim: Aim::Servers(HostFault::Command { line: () }),
+        family: Family::Process,
+        span: Span::Momentary,
+        symptom: Symptom::Nothing,
+        stands_still: false,
+        persists: true,
+        bends_clocks: false,
+        is_usual: false,
+    },
 }
 
 impl FaultKind {
@@ -503,83 +527,4 @@ impl<'de> Deserialize<'de> for FaultKind {
 }
 
 #[cfg(test)]
-mod tests {
-
-    use locklab_vecmap::VecSet;
-
-    use super::*;
-
-    /// The names of the kinds that satisfy a predicate.
-    fn names_where(is_one: impl Fn(&FaultKind) -> bool) -> Vec<&'static str> {
-        let all = FaultKind::ALL.iter().filter(|kind| is_one(kind));
-        all.map(FaultKind::name).collect()
-    }
-
-    #[test]
-    fn kind_name_round_trips_and_matches_the_file_format() {
-        for &kind in FaultKind::ALL {
-            assert_eq!(FaultKind::of_name(kind.name()), Some(kind));
-            let json = serde_json::to_value(kind).unwrap();
-            assert_eq!(json, kind.name());
-            assert_eq!(serde_json::from_value::<FaultKind>(json).unwrap(), kind);
-        }
-        assert_eq!(FaultKind::of_name("Pause"), None);
-        let unknown = serde_json::from_str::<FaultKind>("\"freeze\"").unwrap_err();
-        let unknown = unknown.to_string();
-        assert!(unknown.starts_with("unknown variant `freeze`"), "{unknown}");
-        assert!(unknown.contains("`clock-rate`"), "{unknown}");
-    }
-
-    #[test]
-    fn a_kind_aims_with_its_own_fault() {
-        for kind in FaultKind::ALL {
-            let aims_with = match kind.aim() {
-                Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => fault.kind(),
-                Aim::Links(fault) => fault.kind(),
-            };
-            assert_eq!(aims_with, *kind);
-        }
-    }
-
-    #[test]
-    fn every_kind_has_its_own_description() {
-        let all = || FaultKind::ALL.iter();
-        let nouns: VecSet<&str> = all().map(FaultKind::noun).collect();
-        let meanings: VecSet<&str> = all().map(FaultKind::meaning).collect();
-        assert_eq!(nouns.len(), FaultKind::ALL.len());
-        assert_eq!(meanings.len(), FaultKind::ALL.len());
-    }
-
-    #[test]
-    fn a_process_ends_with_a_kill_or_a_crash() {
-        assert_eq!(names_where(FaultKind::ends_process), ["kill", "crash"]);
-    }
-
-    #[test]
-    fn a_suspension_a_step_and_a_rate_bend_clocks() {
-        assert_eq!(
-            names_where(FaultKind::bends_clocks),
-            ["suspend", "clock-step", "clock-rate"]
-        );
-    }
-
-    #[test]
-    fn kinds_of_link_faults_have_the_symptom_of_links_and_a_reset_is_of_their_family() {
-        let links = ["partition", "slow-link", "loss"];
-        let aims_at_links = |kind: &FaultKind| matches!(kind.aim(), Aim::Links(_));
-        assert_eq!(names_where(aims_at_links), links);
-        assert_eq!(names_where(|kind| kind.symptom() == Symptom::Links), links);
-        assert_eq!(
-            names_where(|kind| kind.family() == Family::Network),
-            [&links[..], &["reset"]].concat()
-        );
-    }
-
-    #[test]
-    fn a_reset_a_step_and_a_failover_have_no_duration() {
-        assert_eq!(
-            names_where(|kind| kind.span() == Span::Momentary),
-            ["reset", "clock-step", "failover"]
-        );
-    }
-}
+mod tests;

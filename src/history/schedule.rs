@@ -134,7 +134,7 @@ impl<OfHosts, OfLinks> Effect<OfHosts, OfLinks> {
     }
 }
 
-impl<Step, Rate, Delay, Share> Effect<HostFault<Step, Rate>, LinkFault<Delay, Share>> {
+impl<Step, Rate, Line, Delay, Share> Effect<HostFault<Step, Rate, Line>, LinkFault<Delay, Share>> {
     /// The kind of the fault.
     pub fn kind(&self) -> FaultKind {
         match self {

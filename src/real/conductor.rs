@@ -13,6 +13,7 @@ use super::child::{ChildEvent, ProcessId};
 use super::child_protocol::Command;
 use super::foreign::moments::Moments;
 use super::foreign::mute::{Mute, READS_NS};
+use super::operator::Order;
 use super::testbed::{Finished, Testbed};
 use locklab_history::{
     Effect, Event, Failpoint, Fault, FaultyLinks, HostFault, Moment, Name, Schedule, Start,
@@ -310,7 +311,7 @@ impl Injector for Processes<'_> {
 
     fn inject(&mut self, injection: &Injection) -> Result<Completion, ConfirmError> {
         match &injection.fault.effect {
-            Effect::Hosts { fault, .. } => return self.inject_hosts(injection, *fault),
+            Effect::Hosts { fault, .. } => return self.inject_hosts(injection, fault),
             Effect::Links { fault, links } => self.install(injection.index, &links.under(*fault)),
         }
         Ok(Completion::Done)
@@ -318,7 +319,7 @@ impl Injector for Processes<'_> {
 
     fn lift(&mut self, injection: &Injection) -> Result<Completion, ConfirmError> {
         match &injection.fault.effect {
-            Effect::Hosts { fault, .. } => return self.lift_hosts(injection, *fault),
+            Effect::Hosts { fault, .. } => return self.lift_hosts(injection, fault),
             Effect::Links { .. } => {
                 if let Some(rule) = self.rules.remove(&injection.index) {
                     self.testbed.lift(rule);
@@ -343,7 +344,7 @@ impl Processes<'_> {
     fn inject_hosts(
         &mut self,
         injection: &Injection,
-        fault: HostFault,
+        fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
         match fault {
@@ -361,15 +362,25 @@ impl Processes<'_> {
             }
             HostFault::Reset => hosts.iter().for_each(|host| testbed.proxy.reset(host)),
             HostFault::ClockStep { step } => {
-                testbed.set_clocks(|clocks| clocks.step(hosts, step))?
+                testbed.set_clocks(|clocks| clocks.step(hosts, *step))?
             }
             HostFault::ClockRate { drift_ppm } => {
                 testbed
-                    .set_clocks(|clocks| clocks.begin_rate(hosts, injection.index, drift_ppm))?;
+                    .set_clocks(|clocks| clocks.begin_rate(hosts, injection.index, *drift_ppm))?;
             }
             HostFault::Failover => {
                 for host in hosts {
                     testbed.order_failover(host, injection.index);
+                }
+                return Ok(Completion::Pending);
+            }
+            HostFault::Command { line } => {
+                for host in hosts {
+                    testbed.operator.order(Order::Enter {
+                        server: host.clone(),
+                        line: line.clone(),
+                        fault: injection.index,
+                    });
                 }
                 return Ok(Completion::Pending);
             }
@@ -380,7 +391,7 @@ impl Processes<'_> {
     fn lift_hosts(
         &mut self,
         injection: &Injection,
-        fault: HostFault,
+        fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
         match fault {
@@ -391,7 +402,7 @@ impl Processes<'_> {
                     if testbed.is_alive(host) {
                         continue;
                     }
-                    if fault == HostFault::Crash {
+                    if *fault == HostFault::Crash {
                         testbed.restore_power(host);
                     }
                     let who = testbed.start_process(host)?;
@@ -404,12 +415,12 @@ impl Processes<'_> {
                 return Ok(Completion::Pending);
             }
             HostFault::ClockStep { step } => {
-                testbed.set_clocks(|clocks| clocks.step(hosts, -step))?
+                testbed.set_clocks(|clocks| clocks.step(hosts, -*step))?
             }
             HostFault::ClockRate { .. } => {
                 testbed.set_clocks(|clocks| clocks.end_rate(hosts, injection.index))?;
             }
-            HostFault::Reset | HostFault::Failover => {}
+            HostFault::Reset | HostFault::Failover | HostFault::Command { .. } => {}
         }
         Ok(Completion::Done)
     }

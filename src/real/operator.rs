@@ -41,13 +41,22 @@ pub(super) enum Order {
         /// The server.
         server: Name,
     },
-    /// The operator enters these words.
-    Type {
+    /// The operator asks for a failover in these words.
+    FailOver {
         /// At this server.
         server: Name,
         /// The command.
         words: &'static [&'static str],
         /// The fault of the schedule that this is; if the server replies OK, it has begun.
+        fault: usize,
+    },
+    /// The operator enters this line.
+    Enter {
+        /// At this server.
+        server: Name,
+        /// The command.
+        line: String,
+        /// The fault of the schedule that this is; if it takes effect, it has begun.
         fault: usize,
     },
 }
@@ -114,23 +123,37 @@ async fn execute_orders(
                     writer.abort();
                 }
             }
-            Order::Type {
+            Order::FailOver {
                 server,
                 words,
                 fault,
             } => {
-                let (env, events) = (env.clone(), events.clone());
-                spawn_local(async move {
-                    if operator::types(&env, &server, words).await {
-                        let who = ProcessId {
-                            host: server,
-                            start: 0,
-                        };
-                        // If the testbed is gone, the event is not needed.
-                        let _ = events.send((who, ChildEvent::Ordered(fault)));
-                    }
-                });
+                let (env, begun) = (env.clone(), begun(&server, fault, &events));
+                spawn_local(async move { begun(operator::asks(&env, &server, words).await) });
             }
+            Order::Enter {
+                server,
+                line,
+                fault,
+            } => {
+                let (env, begun) = (env.clone(), begun(&server, fault, &events));
+                spawn_local(async move { begun(operator::enters(&env, &server, &line).await) });
+            }
+        }
+    }
+}
+
+/// Tells whether an order took effect, so that its fault has begun.
+fn begun(
+    server: &Name,
+    fault: usize,
+    events: &Sender<(ProcessId, ChildEvent)>,
+) -> impl FnOnce(bool) + use<> {
+    let (host, events) = (server.clone(), events.clone());
+    move |took_effect| {
+        if took_effect {
+            // If the testbed is gone, the event is not needed.
+            let _ = events.send((ProcessId { host, start: 0 }, ChildEvent::Ordered(fault)));
         }
     }
 }

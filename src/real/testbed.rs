@@ -66,7 +66,7 @@ static STARTING: Mutex<()> = Mutex::new(());
 pub(super) struct Testbed<'a> {
     hosts: VecMap<Name, Host>,
     pub(super) proxy: Proxy,
-    operator: Operator,
+    pub(super) operator: Operator,
     heartbeat: Heartbeat,
     collector: Collector,
     kept: Arc<Kept>,
@@ -501,11 +501,10 @@ impl<'a> Testbed<'a> {
         set(&mut self.plan.clocks).map_err(ConfirmError::Folder)
     }
 
-    /// Has the operator order a failover at this server, as this fault of the schedule; see
-    /// [`ChildEvent::Ordered`].
+    /// Has the operator order a failover at this server, as this fault of the schedule; see [`ChildEvent::Ordered`].
     pub(super) fn order_failover(&mut self, server: &Name, fault: usize) {
         if let Some(role) = self.plan.servers.get(server) {
-            self.operator.order(Order::Type {
+            self.operator.order(Order::FailOver {
                 server: server.clone(),
                 words: failover::order(role),
                 fault,

@@ -10,6 +10,7 @@ use locklab_history::{
     Access, Effect, Event, Fault, History, HostFault, LinkFault, Name, Phase, Point, Record,
     Schedule,
 };
+use locklab_values::untrusted;
 
 /// The story of a violation. `leases` is what the nodes held, if it is known.
 pub fn story(
@@ -146,6 +147,7 @@ fn amount(effect: &Effect) -> String {
                 let share = drift_ppm.unsigned_abs() as f64 / 10_000.0;
                 format!("{share} % {speed}")
             }
+            HostFault::Command { line } => untrusted::line(line).to_string(),
             _ => String::new(),
         },
         Effect::Links { fault, .. } => match fault {
@@ -282,9 +284,15 @@ mod tests {
     fn one_host_loses_power_and_two_lose_it() {
         let (crash, second) = (HostFault::Crash, Some(1_000_000_000));
         let one = "n1 loses power, and starts again 1.00 s later";
-        check(crash, &["n1"], second, one, "n1 starts again");
+        check(crash.clone(), &["n1"], second, one, "n1 starts again");
         let two = "n1 and n2 lose power, and start again at once";
-        check(crash, &["n1", "n2"], Some(0), two, "n1 and n2 start again");
+        check(
+            crash.clone(),
+            &["n1", "n2"],
+            Some(0),
+            two,
+            "n1 and n2 start again",
+        );
         let three = "n1, n2 and n3 lose power, and do not start again";
         let end = "n1, n2 and n3 start again";
         check(crash, &["n1", "n2", "n3"], None, three, end);

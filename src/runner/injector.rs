@@ -158,7 +158,7 @@ impl Injector for WorldInjector<'_> {
 
     fn inject(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
         match &injection.fault.effect {
-            Effect::Hosts { fault, .. } => Ok(self.inject_hosts(injection, *fault)),
+            Effect::Hosts { fault, .. } => Ok(self.inject_hosts(injection, fault)),
             Effect::Links { fault, links } => {
                 self.install_rule(injection.index, &links.under(*fault));
                 Ok(Completion::Done)
@@ -168,7 +168,7 @@ impl Injector for WorldInjector<'_> {
 
     fn lift(&mut self, injection: &Injection) -> Result<Completion, Infallible> {
         match &injection.fault.effect {
-            Effect::Hosts { fault, .. } => self.lift_hosts(injection, *fault),
+            Effect::Hosts { fault, .. } => self.lift_hosts(injection, fault),
             Effect::Links { .. } => {
                 let rule = self.faults.rules.borrow_mut().remove(&injection.index);
                 if let Some(rule) = rule {
@@ -181,7 +181,7 @@ impl Injector for WorldInjector<'_> {
 }
 
 impl WorldInjector<'_> {
-    fn inject_hosts(&mut self, injection: &Injection, fault: HostFault) -> Completion {
+    fn inject_hosts(&mut self, injection: &Injection, fault: &HostFault) -> Completion {
         let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
@@ -194,12 +194,12 @@ impl WorldInjector<'_> {
                     .for_each(|host| self.world.reset_connections(*host));
             }
             HostFault::ClockStep { step } => {
-                let step = |host: &HostId| self.world.step_wall(*host, step);
+                let step = |host: &HostId| self.world.step_wall(*host, *step);
                 hosts.iter().for_each(step);
             }
             HostFault::ClockRate { drift_ppm } => {
                 for host in hosts {
-                    self.begin_rate(injection.index, host, drift_ppm);
+                    self.begin_rate(injection.index, host, *drift_ppm);
                 }
             }
             HostFault::Failover => {
@@ -208,11 +208,20 @@ impl WorldInjector<'_> {
                 }
                 return Completion::Pending;
             }
+            HostFault::Command { line } => {
+                for host in injection.hosts {
+                    let (name, line) = (host.clone(), line.clone());
+                    self.order(injection.index, host, async move |env| {
+                        operator::enters(&env, &name, &line).await
+                    });
+                }
+                return Completion::Pending;
+            }
         }
         Completion::Done
     }
 
-    fn lift_hosts(&mut self, injection: &Injection, fault: HostFault) {
+    fn lift_hosts(&mut self, injection: &Injection, fault: &HostFault) {
         let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
@@ -221,7 +230,7 @@ impl WorldInjector<'_> {
                 hosts.iter().for_each(|host| self.world.restart(*host));
             }
             HostFault::ClockStep { step } => {
-                let step_back = |host: &HostId| self.world.step_wall(*host, -step);
+                let step_back = |host: &HostId| self.world.step_wall(*host, -*step);
                 hosts.iter().for_each(step_back);
             }
             HostFault::ClockRate { .. } => {
@@ -229,7 +238,7 @@ impl WorldInjector<'_> {
                     self.end_rate(injection.index, host);
                 }
             }
-            HostFault::Reset | HostFault::Failover => {}
+            HostFault::Reset | HostFault::Failover | HostFault::Command { .. } => {}
         }
     }
 
@@ -252,15 +261,27 @@ impl WorldInjector<'_> {
     /// replies OK: a sentinel refuses if a failover is already in progress, or if no replica is
     /// suitable.
     fn order_failover(&self, index: usize, name: &Name) {
-        let (faults, name) = (self.faults.clone(), name.clone());
-        let host = self.world.host(faults.recorder.id(&name));
-        let Some(role) = faults.recorder.role(&name) else {
+        let Some(role) = self.faults.recorder.role(name) else {
             return;
         };
-        let words = failover::order(&role);
+        let (server, words) = (name.clone(), failover::order(&role));
+        self.order(index, name, async move |env| {
+            operator::asks(&env, &server, words).await
+        });
+    }
+
+    /// Has an operator do something on a server's machine. The fault begins if and when that takes effect.
+    fn order(
+        &self,
+        index: usize,
+        name: &Name,
+        does: impl AsyncFnOnce(SimulatedEnv) -> bool + 'static,
+    ) {
+        let (faults, name) = (self.faults.clone(), name.clone());
+        let host = self.world.host(faults.recorder.id(&name));
         let env = SimulatedEnv::new(host.clone(), faults.recorder.directory.clone(), "operator");
         host.clone().spawn(async move {
-            if operator::types(&env, &name, words).await {
+            if does(env).await {
                 let event = faults.executor.borrow_mut().begun(index);
                 faults.recorder.record(&host, &name, event);
             }

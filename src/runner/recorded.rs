@@ -10,6 +10,7 @@ use locklab_history::{
 };
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::recording::{Environment, Recording};
+use locklab_values::shell;
 
 /// The maximum of a clock step and of a link delay: a year.
 const MAX_NS: u64 = 365 * 86_400 * NS_PER_S;
@@ -106,25 +107,28 @@ fn problem(fault: &Fault, topology: &Topology) -> Option<String> {
         return Some("it names no host".into());
     }
     match &fault.effect {
-        Effect::Hosts { fault, hosts } => impossible_of_hosts(*fault, hosts, topology),
+        Effect::Hosts { fault, hosts } => impossible_of_hosts(fault, hosts, topology),
         Effect::Links { fault, .. } => impossible_of_links(*fault),
     }
 }
 
-fn impossible_of_hosts(fault: HostFault, hosts: &[Name], topology: &Topology) -> Option<String> {
+fn impossible_of_hosts(fault: &HostFault, hosts: &[Name], topology: &Topology) -> Option<String> {
     match fault {
         HostFault::ClockStep { step: step_ns } if step_ns.unsigned_abs() > MAX_NS => {
             Some(format!("{step_ns} ns is more than a year"))
         }
-        HostFault::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(&drift_ppm) => {
-            Some(format!(
-                "a clock cannot drift by {drift_ppm} ppm, only by -999999 to 10000000"
-            ))
-        }
+        HostFault::ClockRate { drift_ppm } if !(-999_999..=10_000_000).contains(drift_ppm) => Some(
+            format!("a clock cannot drift by {drift_ppm} ppm, only by -999999 to 10000000"),
+        ),
         HostFault::Failover => hosts
             .iter()
             .find(|host| topology.role(host).is_none())
             .map(|host| format!("\"{host}\" cannot be asked for a failover")),
+        HostFault::Command { line } => {
+            let deaf = hosts.iter().find(|host| topology.role(host).is_none());
+            let deaf = deaf.map(|host| format!("\"{host}\" takes no command"));
+            deaf.or_else(|| shell::words(line).err().map(Into::into))
+        }
         _ => None,
     }
 }

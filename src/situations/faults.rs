@@ -8,6 +8,8 @@ pub(super) struct Faults<'a>(Vec<Period<'a>>);
 
 /// A fault on one host while it lasts.
 pub struct Period<'a> {
+    /// The name of the fault.
+    pub fault: &'a Name,
     /// The host.
     pub host: &'a Name,
     /// The kind of the fault.
@@ -38,6 +40,7 @@ pub fn periods(history: &History) -> Vec<Period<'_>> {
             Phase::Begins => {
                 open.insert((fault, &record.host), periods.len());
                 periods.push(Period {
+                    fault,
                     host: &record.host,
                     kind: *kind,
                     links: links.as_deref(),

@@ -1,7 +1,7 @@
 //! When faults of every kind begin and end in a run, to the nanosecond: at their moment and their delay
 //! after it, and their duration after they began, whatever the delay was.
 
-use locklab_history::{Event, FaultKind, History, Phase, Span};
+use locklab_history::{Aim, Event, FaultKind, History, Phase, Span};
 use locklab_model::fault::expand;
 use locklab_model::scenario::{Scenario, parse};
 use locklab_runner::simulate::{Keep, simulate};
@@ -60,7 +60,7 @@ fn granted_ns(history: &History) -> Vec<u64> {
 /// The kinds that the injector begins by itself: an operator's order begins when its server obeys.
 fn kinds() -> impl Iterator<Item = FaultKind> {
     let all = FaultKind::ALL.iter().copied();
-    all.filter(|kind| *kind != FaultKind::Failover)
+    all.filter(|kind| !matches!(kind.aim(), Aim::Servers(_)))
 }
 
 const LASTS_NS: u64 = 60_000_007;

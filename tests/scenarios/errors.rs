@@ -69,7 +69,7 @@ fn unknown_names() {
     assert_snapshot!(told("name = \"redlock\"", "name = \"redlok\""), @r#"scenarios/x.toml:8:8: unknown lock "redlok"; did you mean "redlock"?"#);
     assert_snapshot!(told("quorum = 3", "clock = \"monotonous\""), @r#"scenarios/x.toml:10:9: unknown value "monotonous" for lock.clock; did you mean "monotonic"?"#);
     assert_snapshot!(told("kind = \"pause\"", "kind = \"pauze\""), @r#"scenarios/x.toml:19:8: unknown fault kind "pauze"; did you mean "pause"?"#);
-    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "reset", "clock-step", "clock-rate" or "failover""#);
+    assert_snapshot!(told("kind = \"pause\"", "kind = \"earthquake\""), @r#"scenarios/x.toml:19:8: unknown fault kind "earthquake"; it can be "pause", "suspend", "kill", "crash", "partition", "slow-link", "loss", "reset", "clock-step", "clock-rate", "failover" or "command""#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reading\""), @r#"scenarios/x.toml:21:9: unknown failpoint "reading"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c1 reed\""), @r#"scenarios/x.toml:21:9: unknown failpoint "reed"; did you mean "read"?"#);
     assert_snapshot!(told("after = \"c1 read\"", "after = \"c3 read\""), @r#"scenarios/x.toml:21:9: unknown client "c3"; the clients are "c1" to "c2""#);
@@ -248,6 +248,25 @@ fn impossible_failovers() {
     assert_snapshot!(told("n1", &[]), @r#"a failover needs a replica to promote, and "topology.replicas" is 0"#);
     assert_snapshot!(told("s1", &[one]), @r#"unknown host "s1"; the hosts are "c1" to "c2", "n1" to "n5", their replicas ("n1r1") and "resource""#);
     assert_snapshot!(told_set("fault.a={ kind = \"failover\", on = \"n1r1\", at_ms = 0, duration_ms = 1 }"), @r#"--set fault.a={ kind = "failover", on = "n1r1", at_ms = 0, duration_ms = 1 }: a fault of kind "failover" takes no "duration_ms""#);
+}
+
+/// Commands are for servers of Redis, and words of a shell.
+#[test]
+fn impossible_commands() {
+    let told = |on: &str, command: &str, sets: &[&str]| {
+        let fault = format!(
+            "fault.a={{ kind = \"command\", on = \"{on}\", at_ms = 0, command = \"{command}\" }}"
+        );
+        let told = told_of(GOOD, &[sets, &[&*fault]].concat());
+        let (_, what) = told.split_once("}: ").unwrap_or(("", &told));
+        what.to_owned()
+    };
+    assert_snapshot!(told("n1", "EVAL 'return 1' 0", &[]), @"nothing wrong");
+    assert_snapshot!(told("c1", "PING", &[]), @r#""c1" takes no command: name a server ("n1", "n1r1", "s1")"#);
+    assert_snapshot!(told("n1", "EVAL 'return 1 0", &[]), @r#""command": a quote has no end"#);
+    assert_snapshot!(told("n1", " ", &[]), @r#""command": there is no word"#);
+    assert_snapshot!(told("n1", "shutdown", &[]), @r#""command": to end a server, write "kind = "kill""#);
+    assert_snapshot!(told("n1", "PING", &["lock={ name = \"consensus\", session_ms = 1000 }", "topology={ nodes = 3, clients = 2 }"]), @"an operator enters commands at Redis only, and this lock is on other servers");
 }
 
 /// Clients that add to a set hold no lock and reach no point of a lock's program.

@@ -46,7 +46,7 @@ pub(crate) enum Same {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
-    Host(HostFault<Sign, i64>),
+    Host(HostFault<Sign, i64, &'static str>),
     /// The host is cut off from all others.
     Isolated,
     /// The message is lost once.
@@ -259,7 +259,7 @@ impl Kind {
     }
 }
 
-fn at_length(fault: HostFault<Sign, i64>, lengths: Lengths) -> HostFault {
+fn at_length(fault: HostFault<Sign, i64, &'static str>, lengths: Lengths) -> HostFault {
     let lease_ns = i64::try_from(lengths.lease_ns).unwrap_or(i64::MAX);
     let step = |lease_ns: &mut i64, sign: Sign| {
         Ok::<_, std::convert::Infallible>(match sign {
@@ -267,7 +267,12 @@ fn at_length(fault: HostFault<Sign, i64>, lengths: Lengths) -> HostFault {
             Sign::Backwards => -*lease_ns,
         })
     };
-    let Ok(fault) = fault.convert(&mut { lease_ns }, step, |_, rate| Ok(rate));
+    let Ok(fault) = fault.convert(
+        &mut { lease_ns },
+        step,
+        |_, rate| Ok(rate),
+        |_, line| Ok(line.into()),
+    );
     fault
 }
 

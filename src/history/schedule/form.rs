@@ -41,6 +41,8 @@ struct Numbers {
     step_ns: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     drift_ppm: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 impl From<super::Fault> for Fault {
@@ -49,7 +51,12 @@ impl From<super::Fault> for Fault {
         let mut amounts = Numbers::default();
         let (hosts, links) = match fault.effect {
             Effect::Hosts { fault, hosts } => {
-                let Ok(_) = fault.convert(&mut amounts, Numbers::put_step, Numbers::put_rate);
+                let Ok(_) = fault.convert(
+                    &mut amounts,
+                    Numbers::put_step,
+                    Numbers::put_rate,
+                    Numbers::put_line,
+                );
                 (Some(hosts), None)
             }
             Effect::Links { fault, links } => {
@@ -83,7 +90,7 @@ impl TryFrom<Fault> for super::Fault {
         let amounts = &mut flat.amounts;
         let effect = match flat.kind.aim() {
             Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => Effect::Hosts {
-                fault: fault.convert(amounts, Numbers::step, Numbers::rate)?,
+                fault: fault.convert(amounts, Numbers::step, Numbers::rate, Numbers::line)?,
                 hosts: flat.hosts.ok_or_else(|| missing_key("hosts"))?,
             },
             Aim::Links(fault) => Effect::Links {
@@ -129,6 +136,11 @@ impl Numbers {
         self.drift_ppm = Some(drift_ppm);
         Ok(())
     }
+
+    fn put_line(&mut self, line: String) -> Result<(), Infallible> {
+        self.command = Some(line);
+        Ok(())
+    }
 }
 
 /// Takes each amount from its key.
@@ -147,6 +159,10 @@ impl Numbers {
 
     fn rate(&mut self, (): ()) -> Result<i64, String> {
         self.drift_ppm.ok_or_else(|| missing_key("drift_ppm"))
+    }
+
+    fn line(&mut self, (): ()) -> Result<String, String> {
+        self.command.take().ok_or_else(|| missing_key("command"))
     }
 }
 
@@ -178,6 +194,7 @@ mod tests {
             r#""kind":"loss","from":["c1"],"to":["n1"],"both_ways":true,"probability":0.25"#,
             r#""kind":"clock-step","hosts":["n1"],"step_ns":-9"#,
             r#""kind":"clock-rate","hosts":["n1"],"drift_ppm":-100"#,
+            r#""kind":"command","hosts":["n1"],"command":"SCRIPT FLUSH""#,
         ] {
             for start in [at, after, at_step] {
                 let text = text(start, kind);
@@ -206,6 +223,7 @@ mod tests {
             (r#""kind":"loss","from":["c1"],"to":["n1"]"#, "probability"),
             (r#""kind":"clock-step","hosts":["n1"]"#, "step_ns"),
             (r#""kind":"clock-rate","hosts":["n1"]"#, "drift_ppm"),
+            (r#""kind":"command","hosts":["n1"]"#, "command"),
         ] {
             let expected = format!("missing field `{lacking}`");
             assert_eq!(read(kind), Err(expected), "{kind}");

@@ -102,7 +102,9 @@ fn effect(described: &Described, stream: &mut Stream) -> Effect {
     let mut draw = Draw(stream);
     match described {
         Effect::Hosts { fault, hosts } => {
-            let Ok(fault) = fault.clone().convert(&mut draw, Draw::step, Draw::rate);
+            let Ok(fault) = fault
+                .clone()
+                .convert(&mut draw, Draw::step, Draw::rate, |_, line| Ok(line));
             let hosts = hosts.clone();
             Effect::Hosts { fault, hosts }
         }

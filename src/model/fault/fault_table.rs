@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use locklab_values::dist::{Dist, Signed};
+use locklab_values::shell;
 
 use super::spec::{Described, FaultSpec, Placement};
 use super::trigger::Trigger;
@@ -36,6 +37,8 @@ struct FaultTable {
     step_ms: Option<Signed>,
     #[serde(serialize_with = "whole")]
     drift_ppm: Option<Signed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 /// Writes a constant rate as the whole number that it is.
@@ -109,9 +112,7 @@ impl TryFrom<FaultTable> for FaultSpec {
 /// Takes each amount from its key.
 impl FaultTable {
     fn take_delay(&mut self, (): ()) -> Result<Dist, String> {
-        self.extra_ms
-            .take()
-            .ok_or_else(|| self.missing_key_error("extra_ms"))
+        (self.extra_ms.take()).ok_or_else(|| self.missing_key_error("extra_ms"))
     }
 
     fn take_share(&mut self, (): ()) -> Result<f64, String> {
@@ -119,9 +120,7 @@ impl FaultTable {
     }
 
     fn take_step(&mut self, (): ()) -> Result<Signed, String> {
-        self.step_ms
-            .take()
-            .ok_or_else(|| self.missing_key_error("step_ms"))
+        (self.step_ms.take()).ok_or_else(|| self.missing_key_error("step_ms"))
     }
 
     fn take_rate(&mut self, (): ()) -> Result<Signed, String> {
@@ -134,6 +133,16 @@ impl FaultTable {
             _ => Ok(drift_ppm),
         }
     }
+
+    fn take_line(&mut self, (): ()) -> Result<String, String> {
+        let line = self.command.take();
+        let line = line.ok_or_else(|| self.missing_key_error("command"))?;
+        let words = shell::words(&line).map_err(|why| format!("`command`: {why}"))?;
+        match words[0].eq_ignore_ascii_case("shutdown") {
+            true => Err("`command`: to end a server, write `kind = \"kill\"`".into()),
+            false => Ok(line),
+        }
+    }
 }
 
 impl FaultTable {
@@ -141,7 +150,12 @@ impl FaultTable {
         Ok(match self.kind.aim() {
             Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => Effect::Hosts {
                 hosts: self.take_on()?,
-                fault: fault.convert(self, FaultTable::take_step, FaultTable::take_rate)?,
+                fault: fault.convert(
+                    self,
+                    FaultTable::take_step,
+                    FaultTable::take_rate,
+                    FaultTable::take_line,
+                )?,
             },
             Aim::Links(fault) => Effect::Links {
                 links: self.take_links()?,
@@ -227,6 +241,7 @@ impl FaultTable {
             ("probability", self.probability.is_some()),
             ("step_ms", self.step_ms.is_some()),
             ("drift_ppm", self.drift_ppm.is_some()),
+            ("command", self.command.is_some()),
         ];
         keys.into_iter()
             .find(|(_, is_left)| *is_left)
@@ -306,6 +321,11 @@ impl FaultTable {
         self.drift_ppm = Some(drift_ppm);
         Ok(())
     }
+
+    fn put_line(&mut self, line: String) -> Result<(), Infallible> {
+        self.command = Some(line);
+        Ok(())
+    }
 }
 
 /// The keys specific to a fault of this kind in a scenario, for a person.
@@ -327,6 +347,7 @@ pub fn amount_key(kind: FaultKind) -> Option<&'static str> {
                 &mut key,
                 |key, ()| is(key, "step_ms"),
                 |key, ()| is(key, "drift_ppm"),
+                |key, ()| is(key, "command"),
             )
             .map(drop),
         Aim::Links(fault) => fault
@@ -365,13 +386,19 @@ impl FaultTable {
             probability: None,
             step_ms: None,
             drift_ppm: None,
+            command: None,
         }
     }
 
     fn put_effect(&mut self, effect: Described) {
         match effect {
             Effect::Hosts { fault, hosts } => {
-                let Ok(_) = fault.convert(self, FaultTable::put_step, FaultTable::put_rate);
+                let Ok(_) = fault.convert(
+                    self,
+                    FaultTable::put_step,
+                    FaultTable::put_rate,
+                    FaultTable::put_line,
+                );
                 self.on = Some(Hosts::Many(hosts));
             }
             Effect::Links { fault, links } => {
@@ -412,176 +439,4 @@ impl FaultTable {
 }
 
 #[cfg(test)]
-mod tests {
-
-    use locklab_vecmap::VecMap;
-
-    use super::*;
-
-    /// Every kind, every placement and every distribution.
-    const ALL: &str = r#"
-        a = { kind = "pause", on = "c1", at_ms = 5, duration_ms = { exponential = 7.5 } }
-        b = { kind = "suspend", on = ["c1", "n1"], after = "c1 read #3", duration_ms = 1 }
-        c = { kind = "kill", on = "n1", between = ["c1 read", "c1 wrote"] }
-        d = { kind = "crash", on = "n1", at_ms = { uniform = [0, 9] }, duration_ms = 1 }
-        e = { kind = "partition", from = "c1", to = ["n1"], every_ms = 100, until_ms = 900 }
-        f = { kind = "slow-link", from = "c1", to = "n1", direction = "one-way", at_ms = 0, \
-              extra_ms = { log_normal = { median = 3, sigma = 0.5 } } }
-        g = { kind = "loss", from = "c1", to = "n1", at_ms = 0, probability = 0.1 }
-        h = { kind = "clock-step", on = "n1", after = "c1 read", delay_ms = 3, step_ms = -5 }
-        i = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = -500, duration_ms = 9 }
-        j = { kind = "failover", on = "s1", after = "c1 acquired", delay_ms = 5 }
-        k = { kind = "kill", on = "n1", at_step = "c1 SET #2 reply leaves n1", delay_ms = 5 }
-        l = { kind = "pause", on = "c1", at_step = "c1 timer #3" }
-        m = { kind = "clock-step", on = "n1", at_ms = 0, step_ms = { uniform = [-300, -10] } }
-        n = { kind = "clock-rate", on = "n1", at_ms = 0, drift_ppm = { values = [-500, 500] } }
-    "#;
-
-    #[test]
-    fn every_kind_survives_being_written_and_read() {
-        let text = ALL.replace("\\\n", "");
-        let specs: VecMap<String, FaultSpec> = toml::from_str(&text).expect("faults");
-        let written = toml::to_string(&specs).expect("faults are TOML");
-        assert_eq!(toml::from_str(&written), Ok(specs), "{written}");
-    }
-
-    /// As recordings have it since there are any.
-    #[test]
-    fn constant_drift_is_written_as_a_whole_number() {
-        let table = "kind = 'clock-rate'\non = 'n1'\nat_ms = 0\ndrift_ppm = -500";
-        let spec: FaultSpec = toml::from_str(table).expect("a fault");
-        let written = toml::to_string(&spec).expect("it is TOML");
-        assert!(written.contains("drift_ppm = -500\n"), "{written}");
-    }
-
-    #[test]
-    fn hosts_may_be_written_alone_or_in_a_list() {
-        let alone: Result<FaultSpec, _> = toml::from_str("kind = 'kill'\non = 'n1'\nat_ms = 0");
-        let listed = toml::from_str("kind = 'kill'\non = ['n1']\nat_ms = 0");
-        assert!(alone.is_ok());
-        assert_eq!(alone, listed);
-    }
-
-    /// The answer to a table that is no fault.
-    fn refused(table: &str) -> String {
-        let read: Result<FaultSpec, _> = toml::from_str(table);
-        read.expect_err(table).message().to_owned()
-    }
-
-    #[test]
-    fn a_fault_needs_its_target_and_its_amount() {
-        for (kind, keys) in [
-            ("pause", &["on"][..]),
-            ("partition", &["from", "to"]),
-            ("slow-link", &["from", "to", "extra_ms"]),
-            ("loss", &["from", "to", "probability"]),
-            ("clock-step", &["on", "step_ms"]),
-            ("clock-rate", &["on", "drift_ppm"]),
-        ] {
-            let mut table = format!("kind = '{kind}'\nat_ms = 0\n");
-            for key in keys {
-                let expected = format!("a fault of kind `{kind}` needs `{key}`");
-                assert_eq!(refused(&table), expected);
-                table += &match *key {
-                    "on" | "from" | "to" => format!("{key} = 'n1'\n"),
-                    _ => format!("{key} = 1\n"),
-                };
-            }
-            let read: Result<FaultSpec, _> = toml::from_str(&table);
-            assert!(read.is_ok(), "{read:?}");
-        }
-    }
-
-    #[test]
-    fn unused_key_of_a_fault_is_named() {
-        let refused = |keys: &str| refused(&format!("kind = 'kill'\non = 'n1'\n{keys}"));
-        for key in ["extra_ms", "step_ms", "drift_ppm", "probability"] {
-            let expected = format!("a fault of kind `kill` takes no `{key}`");
-            assert_eq!(refused(&format!("at_ms = 0\n{key} = 1")), expected);
-        }
-        for (keys, expected) in [
-            (
-                "at_ms = 0\ndelay_ms = 1",
-                "`delay_ms` needs `after` or `at_step`",
-            ),
-            ("at_ms = 0\nuntil_ms = 1", "`until_ms` needs `every_ms`"),
-            (
-                "every_ms = 1\nuntil_ms = 9\nafter = 'c1 read'",
-                "`after` and `every_ms` exclude each other: give only one of them",
-            ),
-            (
-                "every_ms = 1\nuntil_ms = 9\nbetween = ['c1 read', 'c1 wrote']",
-                "`between` and `every_ms` exclude each other: give only one of them",
-            ),
-        ] {
-            assert_eq!(refused(keys), expected);
-        }
-    }
-
-    #[test]
-    fn a_fault_has_one_time_and_between_is_within_a_round() {
-        for (placement, expected) in [
-            (
-                "",
-                "a fault needs one of `at_ms`, `after`, `at_step`, `between` and `every_ms`",
-            ),
-            ("every_ms = 1", "a fault with `every_ms` needs `until_ms`"),
-            (
-                "at_ms = 0\nafter = 'c1 read'",
-                "a fault takes effect at one time",
-            ),
-            (
-                "after = 'c1 read'\nat_step = 'c1 timer #1'",
-                "a fault takes effect at one time",
-            ),
-            (
-                "at_step = 'c1 SET #1 at n1'",
-                "`c1 SET #1 at n1` is not a step; write",
-            ),
-            (
-                "between = ['c1 read', 'c2 wrote']",
-                "`between` needs two points of one round of one client",
-            ),
-            (
-                "between = ['c1 read', 'c1 wrote #2']",
-                "`between` needs two points of one round of one client",
-            ),
-            (
-                "between = ['c1 wrote', 'c1 read']",
-                "in `between` the second point must come later",
-            ),
-            (
-                "between = ['c1 read', 'c1 read']",
-                "in `between` the second point must come later",
-            ),
-        ] {
-            let answer = refused(&format!("kind = 'kill'\non = 'n1'\n{placement}"));
-            assert!(answer.starts_with(expected), "{answer}");
-        }
-        assert_eq!(
-            refused("kind = 'kill'\non = []\nat_ms = 0"),
-            "`on` names no host"
-        );
-    }
-
-    #[test]
-    fn every_kind_lists_its_keys() {
-        let keys: Vec<String> = FaultKind::ALL.iter().map(|&kind| keys(kind)).collect();
-        assert_eq!(
-            keys,
-            [
-                "on",
-                "on",
-                "on",
-                "on",
-                "from, to, direction",
-                "from, to, direction, extra_ms",
-                "from, to, direction, probability",
-                "on",
-                "on, step_ms",
-                "on, drift_ppm",
-                "on",
-            ]
-        );
-    }
-}
+mod tests;

@@ -46,7 +46,8 @@ fn described(effect: &Effect) -> Described {
         Effect::Hosts { fault, hosts } => {
             let step = |(): &mut (), ns: i64| Ok(Signed::constant(ns as f64 / NS_PER_MS as f64));
             let rate = |(): &mut (), ppm: i64| Ok::<_, Infallible>(Signed::constant(ppm as f64));
-            let Ok(fault) = fault.convert(&mut (), step, rate);
+            let line = |(): &mut (), line| Ok(line);
+            let Ok(fault) = fault.clone().convert(&mut (), step, rate, line);
             let hosts = hosts.clone();
             Effect::Hosts { fault, hosts }
         }

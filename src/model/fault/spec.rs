@@ -6,7 +6,7 @@ use locklab_values::dist::{Dist, Signed};
 /// A fault with its amount as written in a scenario: a step in milliseconds (negative:
 /// backwards), a rate in whole parts per million (100 000 is 10 % fast), a delay in milliseconds,
 /// a share from 0 to 1. What is a distribution is drawn once for the whole fault.
-pub type Described = Effect<HostFault<Signed, Signed>, LinkFault<Dist, f64>>;
+pub type Described = Effect<HostFault<Signed, Signed, String>, LinkFault<Dist, f64>>;
 
 /// One `[fault.NAME]` table; `fault_table` reads and writes it.
 #[derive(Debug, Clone, PartialEq)]

@@ -92,14 +92,18 @@ impl Default for Campaign {
     }
 }
 
-/// Whether a campaign can draw a fault of this kind: not one by an operator's order, which a server
-/// may refuse. Where there are sentinels, they fail over when a master is down.
+/// Whether a campaign can draw a fault of this kind: not a failover, which a server may refuse. Where there are
+/// sentinels, they fail over when a master is down.
 pub(super) fn can_be_drawn(kind: FaultKind) -> bool {
-    match kind.aim() {
-        Aim::Processes(_) | Aim::Machines(_) | Aim::Links(_) => true,
-        Aim::Servers(_) => false,
-    }
+    kind != FaultKind::Failover
 }
+
+/// The commands that a campaign draws: no lock is lost by them, but clients are disturbed.
+const COMMANDS: [&str; 3] = [
+    "SCRIPT FLUSH",
+    "CLIENT KILL TYPE normal",
+    "CLIENT KILL TYPE pubsub",
+];
 
 /// A scenario as drawn from a seed.
 #[derive(Debug, Clone)]
@@ -204,8 +208,17 @@ impl Campaign {
     fn effect(&self, kind: FaultKind, hosts: &Hosts, stream: &mut Stream) -> Described {
         let mut draw = Draw(self, stream);
         match kind.aim() {
-            Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => {
-                let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate);
+            Aim::Servers(fault) => {
+                let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate, Draw::line);
+                let server =
+                    hosts.servers[stream.below(hosts.servers.len() as u64) as usize].clone();
+                Effect::Hosts {
+                    fault,
+                    hosts: vec![server],
+                }
+            }
+            Aim::Processes(fault) | Aim::Machines(fault) => {
+                let Ok(fault) = fault.convert(&mut draw, Draw::step, Draw::rate, Draw::line);
                 let hosts = hosts.some(stream);
                 Effect::Hosts { fault, hosts }
             }
@@ -341,6 +354,10 @@ impl Draw<'_> {
         let drift_ppm = self.1.below(2 * most as u64 + 1) as i64 - most;
         Ok(Signed::constant(drift_ppm as f64))
     }
+
+    fn line(&mut self, (): ()) -> Result<String, Infallible> {
+        Ok(COMMANDS[self.1.below(COMMANDS.len() as u64) as usize].into())
+    }
 }
 
 #[cfg(test)]
@@ -374,6 +391,29 @@ mod tests {
         ];
         assert_eq!(usual, always);
         assert!(can_be_drawn(FaultKind::Reset));
+    }
+
+    #[test]
+    fn commands_are_entered_at_one_server_each() {
+        let only = load("kleppmann/k16", &["campaign.faults=[\"command\"]".into()]);
+        let only = only.expect("it is valid");
+        let mut drawn: VecSet<String> = VecSet::new();
+        for seed in 0..50 {
+            for fault in only.drawn(seed).schedule.faults {
+                let Effect::Hosts { fault, hosts } = fault.effect else {
+                    panic!("it strikes hosts");
+                };
+                assert!(
+                    matches!(&hosts[..], [host] if host.starts_with('n')),
+                    "{hosts:?}"
+                );
+                drawn.extend(match fault {
+                    locklab_history::HostFault::Command { line } => Some(line),
+                    _ => None,
+                });
+            }
+        }
+        assert_eq!(drawn, COMMANDS.map(String::from).into());
     }
 
     #[test]
@@ -431,7 +471,7 @@ mod tests {
         let all = FaultKind::ALL.iter().map(FaultKind::name);
         assert_eq!(
             kinds,
-            all.filter(|name| !["failover", "reset"].contains(name))
+            all.filter(|name| !["failover", "reset", "command"].contains(name))
                 .collect()
         );
         assert_eq!(hosts, scenario.topology.hosts().into_iter().collect());

@@ -205,6 +205,9 @@ impl Cause {
                     .into(),
             );
         }
+        if self.fault == FaultKind::Command {
+            return Some("an operator's commands do not come by chance; leave them out".into());
+        }
         let amounts = [
             ("extra_ms", self.extra_ms.is_some()),
             ("probability", self.probability.is_some()),
@@ -268,6 +271,7 @@ mod tests {
             ("cause.gc.step_ms=5", "takes no \"step_ms\""),
             ("cause.gc.fault=clock-step", "needs \"step_ms\""),
             ("cause.gc.fault=pauze", "pauze"),
+            ("cause.gc.fault=command", "do not come by chance"),
             ("cause.gc.durations=5", "duration_ms"),
             (
                 "cause.gc.duration_ms={ quantiles = { p50 = 3 } }",

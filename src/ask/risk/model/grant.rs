@@ -246,6 +246,7 @@ impl Grants {
                     &mut amounts,
                     |it, ()| Ok(it.step_ns),
                     |it, ()| Ok(it.drift_ppm),
+                    |_, ()| unreachable!("an environment has no commands"),
                 );
                 Effect::Hosts { fault, hosts }
             }

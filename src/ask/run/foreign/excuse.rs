@@ -9,7 +9,7 @@ use std::fmt;
 
 use locklab_check::{Property, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{Access, Event, FaultKind, Name, RESOURCE, Record, Role};
+use locklab_history::{Access, Effect, Event, FaultKind, HostFault, Name, RESOURCE, Record, Role};
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_model::workload::Fencing;
 use locklab_runner::judged::JudgedRun;
@@ -31,6 +31,8 @@ pub(crate) enum Excuse {
     MemoryLost,
     /// A replica became the master.
     FailedOver,
+    /// An operator changed what a server holds.
+    Operator,
     /// The writer stood still.
     WriterStopped,
     /// The write was late.
@@ -60,6 +62,9 @@ impl fmt::Display for Excuse {
             Excuse::FailedOver => {
                 "a replica became the master, which need not have what its master had"
             }
+            Excuse::Operator => {
+                "an operator changed what a server holds, and no lock on it survives that"
+            }
             Excuse::WriterStopped => {
                 "the writer stood still past its lease, and only fencing tokens keep it from writing then"
             }
@@ -69,6 +74,11 @@ impl fmt::Display for Excuse {
         })
     }
 }
+
+/// The first words of commands after which every lock is as it was. A lock has to withstand them.
+const HARMLESS: [&str; 8] = [
+    "ACL", "CLIENT", "INFO", "LATENCY", "MEMORY", "PING", "SCRIPT", "SLOWLOG",
+];
 
 /// The violated properties of a run of `scenario`, each with the reason why no lock of this kind could have prevented
 /// the violation; `None` if the lock should have.
@@ -192,7 +202,27 @@ impl Case<'_> {
         let switches = |it: &Record| is_switch(it) && between.contains(&it.at_ns);
         let is_failover = self.has(from_ns, |it| it.kind == FaultKind::Failover)
             || self.timeline.all_records().iter().any(switches);
-        is_failover.then_some(Excuse::FailedOver)
+        if is_failover {
+            return Some(Excuse::FailedOver);
+        }
+        let is_harmful =
+            |it: &Period<'_>| it.kind == FaultKind::Command && !self.is_harmless(it.fault);
+        self.has(from_ns, is_harmful).then_some(Excuse::Operator)
+    }
+
+    /// Whether the command that an operator entered leaves every lock as it is.
+    fn is_harmless(&self, fault: &Name) -> bool {
+        let entered = { self.run.schedule.faults.iter() }.find_map(|it| match &it.effect {
+            Effect::Hosts {
+                fault: HostFault::Command { line },
+                ..
+            } if it.name == *fault => Some(line.as_str()),
+            _ => None,
+        });
+        let first = entered.unwrap_or_default().split_whitespace().next();
+        HARMLESS
+            .iter()
+            .any(|word| first.is_some_and(|first| first.eq_ignore_ascii_case(word)))
     }
 
     fn holders(&self) -> Option<Excuse> {

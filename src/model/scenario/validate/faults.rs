@@ -4,7 +4,8 @@ use super::{Problem, drift, probability, require};
 use crate::fault::{FaultSpec, Placement};
 use crate::scenario::Scenario;
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
-use locklab_history::{Aim, Effect, Failpoint, Links, Moment, Name, Role, Step};
+use locklab_history::{Aim, Effect, Failpoint, HostFault, Links, Moment, Name, Role, Step};
+use locklab_locks::Servers;
 use locklab_values::count::times;
 use locklab_values::dist::{Dist, Signed};
 
@@ -25,10 +26,11 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
     match &spec.effect {
         Effect::Hosts { fault, hosts: on } => {
             let fault = fault.clone();
-            fault.convert(&mut validate, Validate::step, Validate::rate)?;
+            fault.convert(&mut validate, Validate::step, Validate::rate, |_, _| Ok(()))?;
             hosts(scenario, on, name, "on")?;
             match spec.kind().aim() {
-                Aim::Servers(_) => promotable(scenario, on, name),
+                Aim::Servers(HostFault::Failover) => promotable(scenario, on, name),
+                Aim::Servers(_) => servers(scenario, on, name),
                 Aim::Processes(_) | Aim::Machines(_) | Aim::Links(_) => Ok(()),
             }
         }
@@ -91,6 +93,23 @@ fn promotable(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Pro
                 "\"{host}\" cannot be asked for a failover: name a sentinel (\"s1\"), a master \
                  (\"n1\"), or the replica that is to be the master (\"n1r1\")"
             ),
+        ))
+    })
+}
+
+/// Checks that a command can be entered on these hosts.
+fn servers(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
+    let is_redis = scenario.lock.servers() == Servers::Redis;
+    require(
+        is_redis,
+        &["fault", name, "kind"],
+        "an operator enters commands at Redis only, and this lock is on other servers",
+    )?;
+    let deaf = |host: &&Name| scenario.topology.role(host).is_none();
+    hosts.iter().find(deaf).map_or(Ok(()), |host| {
+        Err(Problem::at(
+            &["fault", name, "on"],
+            format!("\"{host}\" takes no command: name a server (\"n1\", \"n1r1\", \"s1\")"),
         ))
     })
 }

@@ -143,7 +143,10 @@ fn faults() -> impl Strategy<Value = Fault> {
             let mut amount = Amount(amounts);
             let effect = match kind.aim() {
                 Aim::Processes(fault) | Aim::Machines(fault) | Aim::Servers(fault) => {
-                    let Ok(fault) = fault.convert(&mut amount, Amount::step, Amount::rate);
+                    let Ok(fault) =
+                        fault.convert(&mut amount, Amount::step, Amount::rate, |_, ()| {
+                            Ok("CLIENT KILL TYPE normal".into())
+                        });
                     Effect::Hosts { fault, hosts }
                 }
                 Aim::Links(fault) => {

@@ -2,7 +2,8 @@
 
 use super::*;
 use locklab_check::history_builder::{HistoryBuilder, MS};
-use locklab_history::{ClockKind, PacketFault, Schedule};
+use locklab_history::{ClockKind, PacketFault};
+use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
 use locklab_runner::run::Run;
 
@@ -17,7 +18,7 @@ fn excused(property: Property, history: HistoryBuilder, extra: &str) -> Option<E
         history: history.ends(3000).history(),
         ..Run::default()
     };
-    let run = JudgedRun::of(run, Schedule::default(), &scenario);
+    let run = JudgedRun::of(run, expand(&scenario.fault, 0), &scenario);
     let all = excuses(&run, &scenario);
     let found = all.iter().find(|(violated, _)| *violated == property);
     found
@@ -49,6 +50,17 @@ fn a_lease_does_not_survive_what_its_servers_or_its_holder_suffer() {
     assert_eq!(overlap(suspend, ""), Some(Excuse::HolderSuspended));
     let failover = |history: HistoryBuilder| history.fault_begins(300, "n1", "failover");
     assert_eq!(overlap(failover, ""), Some(Excuse::FailedOver));
+    let command = |history: HistoryBuilder| history.fault_begins(300, "n1", "command");
+    for (line, excuse) in [
+        ("DEL lock", Some(Excuse::Operator)),
+        ("script flush", None),
+        ("CLIENT KILL TYPE normal", None),
+    ] {
+        let entered = format!(
+            "fault.command = {{ kind = \"command\", on = \"n1\", at_ms = 300, command = \"{line}\" }}"
+        );
+        assert_eq!(overlap(command, &entered), excuse, "{line}");
+    }
     let pause = |history: HistoryBuilder| {
         history
             .fault_begins(300, "c1", "pause")
