@@ -24,9 +24,10 @@ that repeats it. After the claims it compares all locks under one fault at
 every step, as `locklab place --all` does (half a minute); not with --quick,
 --only or --claims.
 
-A file of claims has the form of src/ask/reproduce/claims.toml, and may begin with
-`title` and `about`, the heading of the page and its first paragraph. Scenarios
-are the names of shipped ones, or files, named from the folder of the claims.
+A file of claims has the form of src/ask/reproduce/claims.toml, and may begin
+with `title` and `about`, the heading of the page and its first paragraph.
+Scenarios are the names of shipped ones, or files, named from the folder of the
+claims.
 
 Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
 
