@@ -1,4 +1,4 @@
-//! `locklab_shrink`: what is left of a run violates the same property, cannot lose anything more, and
+//! `locklab_ask::shrink::shrinker`: what is left of a run violates the same property, cannot lose anything more, and
 //! does not depend on the number of threads.
 
 use std::sync::atomic::AtomicBool;

@@ -7,8 +7,10 @@ use anyhow::{bail, ensure};
 use locklab_check::Property;
 use locklab_evidence::Prediction;
 use locklab_model::scenario::{self, Scenario};
-use locklab_real::{Program, why_untranslated};
+use locklab_real::Program;
 #[cfg(target_os = "linux")]
+use locklab_real::why_untranslated;
+
 pub(crate) mod options;
 
 use crate::run::foreign::unshown::is_set;

@@ -46,7 +46,7 @@ commands! {
     "Check a suite of scenarios and recorded failures, for continuous integration" Check(crate::check::options::Options),
     "Join the shards of a command" Merge(crate::merge::Options),
     "Submit the shards of a command, and their merge, to the scheduler of a cluster" Submit(crate::submit::Options),
-    "Say how far the shards of a command are" Status(crate::shard_status::Options),
+    "Say how far the shards of a command are" Status(crate::status::Options),
     "Compare two results of a suite" Compare(crate::compare::Options),
     "Run every lock against every problem" Matrix(crate::matrix::options::Options),
     "Run every lock under random faults, and see whether it recovers" Campaign(crate::campaign::options::Options),

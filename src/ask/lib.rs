@@ -1,8 +1,8 @@
-//! A room for each question that Locklab answers, which is a command: its options, its plan, what the runs come to, and
-//! how that is told.
+//! A room for each command, most of which are questions: its options, its plan, what the runs come to, and how that is
+//! told.
 //!
-//! `commands.rs` lists them. What all share stands in `options.rs`; what makes many runs is an `Experiment` of
-//! `src/lab`. A room may use others, but not in a circle: `risk` weighs faults as `rare` does, `museum` places them as
+//! `commands.rs` lists them. What all share stands in `options.rs`; what cuts its runs into shards is an `Experiment`
+//! of `src/lab`. A room may use others, but not in a circle: `risk` weighs faults as `rare` does, `museum` places them as
 //! `place` does.
 //!
 //! Results go to standard output, for people or with `--json` for programs; progress, hints and errors
@@ -45,8 +45,8 @@ mod reproduce;
 pub mod risk;
 mod run;
 mod serve;
-mod shard_status;
 pub mod shrink;
+mod status;
 mod submit;
 mod sweep;
 #[cfg(target_os = "linux")]

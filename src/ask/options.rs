@@ -19,6 +19,8 @@ pub(crate) mod timer;
 
 use self::many::Many;
 use self::paper::Paper;
+use locklab_check::Property;
+use locklab_history::FaultKind;
 use locklab_lab::{Exit, Format, Program, Store};
 use locklab_model::scenario::SHIPPED;
 use locklab_results::Detail;
@@ -108,4 +110,15 @@ pub(crate) fn scenario_completer() -> ArgValueCompleter {
         candidates.extend(PathCompleter::any().complete(current));
         candidates
     })
+}
+
+/// A property, by its name.
+pub(crate) fn property_parser() -> impl TypedValueParser<Value = Property> {
+    PossibleValuesParser::new(Property::ALL.map(|property| property.name()))
+        .try_map(|name| name.parse::<Property>())
+}
+
+/// The kinds of fault by their names.
+pub(crate) fn fault_parser() -> PossibleValuesParser {
+    PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }

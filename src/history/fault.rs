@@ -1,8 +1,8 @@
 //! The effects of faults, and the traits of each kind.
 //!
 //! A fault affects hosts or links, never both: [`HostFault`] and [`LinkFault`] are two types. Code
-//! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; only a fault
-//! injector matches on the faults themselves.
+//! that reads schedules, recordings and histories asks a [`FaultKind`] for its traits; who matches on the
+//! faults themselves injects them, bounds their amounts, or tells them.
 //!
 //! # A new kind of fault
 //!
@@ -27,8 +27,10 @@
 //! ```
 //!
 //! Scenarios, recordings, campaigns, `list faults`, validation, checks and pictures then know the kind.
-//! The compiler points out the rest: arms in the same file, and one in each injector
-//! (`src/runner/injector.rs` for the simulator, `src/real/conductor.rs` for real processes). An amount is a
+//! The compiler points out the rest: arms in the same file, and where each injector begins and ends faults
+//! (`src/runner/injector.rs` for the simulator, `src/real/conductor.rs` for real processes). What it does not point
+//! out: whether `place` places it (`src/ask/place/kinds.rs`), whether it excuses a lock (`src/ask/run/foreign/excuse.rs`),
+//! and its section in `docs/faults.md`. An amount is a
 //! field, as in `ClockStep { step: Step }`, and `convert` turns it from the form of a scenario or a file
 //! into that of a schedule; a new form of amount is one more type parameter, and an argument of
 //! `convert`.

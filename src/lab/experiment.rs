@@ -123,8 +123,8 @@ pub fn execute<E: Experiment>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Bench;
     use crate::section::Section;
+    use crate::test_session::Bench;
     use crate::work::Items;
     use crate::work::tests::Number;
     use serde_json::Value;

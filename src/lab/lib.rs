@@ -34,8 +34,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-#[cfg(any(test, feature = "testing"))]
-pub mod bench;
 pub mod bug;
 pub mod data;
 pub mod describe;
@@ -58,6 +56,8 @@ mod session;
 mod shard;
 pub mod shard_status;
 pub mod store;
+#[cfg(any(test, feature = "testing"))]
+pub mod test_session;
 pub mod work;
 
 pub use self::exit::Exit;

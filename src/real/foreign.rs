@@ -21,7 +21,7 @@
 //! function. `tests/wire.rs` holds it to the simulator, where the beliefs are known: none may be inferred
 //! that no client had. What the wire cannot show is a reason beside the history (`Run::unshown`, in the
 //! recording), by which everything but a violation is inconclusive; `resource` is not even predicted where no
-//! run could show it (`src/experiments/unshown.rs`). A fault that waits until a client has acquired its lock
+//! run could show it (`src/ask/run/foreign/unshown.rs`). A fault that waits until a client has acquired its lock
 //! strikes such a program by its second grant on the wire ([`mute`]): at the first nobody knows yet that it
 //! will say nothing. Of a program that tells when it releases its lock, the wire shows what that deleted
 //! ([`removals`]).

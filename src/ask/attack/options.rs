@@ -4,11 +4,10 @@ use clap::Args;
 use serde_json::json;
 
 use crate::attack::{self, DRAWN, OWN};
-use crate::campaign::options::fault_parser;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
-use crate::options::{Ask, Context, PerRun, scenario_completer};
+use crate::options::{Ask, Context, PerRun, fault_parser, scenario_completer};
 use crate::run::{On, Run};
 use locklab_lab::{Exit, conduct};
 use locklab_real::{Clients, Program};

@@ -12,7 +12,7 @@ use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::Seeds;
-use crate::options::{Ask, Context};
+use crate::options::{Ask, Context, fault_parser};
 use locklab_history::FaultKind;
 use locklab_lab::{Exit, conduct};
 
@@ -69,11 +69,6 @@ pub(crate) struct Options {
 
 fn strategy_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(Strategy::ALL.map(Strategy::name))
-}
-
-/// The kinds of fault by their names.
-pub(crate) fn fault_parser() -> PossibleValuesParser {
-    PossibleValuesParser::new(FaultKind::ALL.iter().map(FaultKind::name))
 }
 
 impl Ask for Options {

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use locklab_lab::bench::Bench;
+use locklab_lab::test_session::Bench;
 use locklab_lab::work::Ended;
 use locklab_lab::{Stop, execute};
 

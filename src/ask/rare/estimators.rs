@@ -8,9 +8,9 @@
 //! who makes them, or in which order.
 
 mod error;
-mod importance;
 mod lengths;
 mod method;
+mod nearness;
 mod question;
 mod sampling;
 mod splitting;

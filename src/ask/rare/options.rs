@@ -9,8 +9,7 @@ use locklab_model::scenario;
 
 use crate::options::many::Many;
 use crate::options::number::whole;
-use crate::options::{Ask, Context, scenario_completer, seeds};
-use crate::sweep::options;
+use crate::options::{Ask, Context, property_parser, scenario_completer, seeds};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +42,7 @@ pub(crate) struct Options {
     #[arg(value_name = "SCENARIO", add = scenario_completer())]
     scenario: String,
     /// The property; by default the one that the scenario is about
-    #[arg(long, value_name = "PROPERTY", value_parser = options::property_parser())]
+    #[arg(long, value_name = "PROPERTY", value_parser = property_parser())]
     property: Option<Property>,
     /// How the rate is estimated; by default sampling or splitting, see below
     #[arg(long, value_enum, value_name = "METHOD")]

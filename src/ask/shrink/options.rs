@@ -9,10 +9,9 @@ use clap::Args;
 use crate::matrix;
 use crate::matrix::options::lock_completer;
 use crate::options::many::{Basics, duration};
-use crate::options::{Ask, Context, interrupt, scenario_completer, seeds};
+use crate::options::{Ask, Context, interrupt, property_parser, scenario_completer, seeds};
 use crate::shrink::shrinker::Subject;
 use crate::shrink::{Shrink, USUAL_TRIES, conduct_all, first_violating};
-use crate::sweep::options;
 use locklab_check::Property;
 use locklab_lab::output::status;
 use locklab_lab::{Exit, Session, Stop};
@@ -59,7 +58,7 @@ pub(crate) struct Options {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     sets: Vec<String>,
     /// The property that stays violated; by default the one that the scenario is about
-    #[arg(long, value_name = "PROPERTY", value_parser = options::property_parser())]
+    #[arg(long, value_name = "PROPERTY", value_parser = property_parser())]
     property: Option<Property>,
     /// Where the run's own seed violates nothing any more, also try the seeds 0..N
     #[arg(long, value_name = "N", default_value_t = USUAL_TRIES)]

@@ -1,11 +1,10 @@
 //! `locklab sweep`: a scenario over a grid of parameters.
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
-use crate::options::{Ask, Context, PerRun, scenario_completer};
+use crate::options::{Ask, Context, PerRun, property_parser, scenario_completer};
 use crate::sweep;
 use locklab_check::Property;
 use locklab_lab::{Exit, conduct};
@@ -57,11 +56,6 @@ pub(crate) struct Options {
     per_run: PerRun,
     #[command(flatten)]
     pub(crate) many: Many,
-}
-
-pub(crate) fn property_parser() -> impl TypedValueParser<Value = Property> {
-    PossibleValuesParser::new(Property::ALL.map(|property| property.name()))
-        .try_map(|name| name.parse::<Property>())
 }
 
 impl Ask for Options {

@@ -10,8 +10,8 @@ use serde::Deserialize;
 mod budget;
 
 use super::*;
-use crate::bench::Bench;
 use crate::ledger::{COMPACT_AFTER, Line, each_line};
+use crate::test_session::Bench;
 use crate::{Shard, Stop};
 use locklab_model::scenario::load;
 

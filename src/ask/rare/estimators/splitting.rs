@@ -26,7 +26,7 @@ use locklab_values::units::ns_from_ms;
 use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
-use crate::rare::estimators::importance::{Held, exceeds_at_ns, held, peak_ns};
+use crate::rare::estimators::nearness::{Held, exceeds_at_ns, held, peak_ns};
 use crate::rare::estimators::{Question, RareError};
 
 /// One run in so many ends at each level, at least.

@@ -10,7 +10,7 @@ pub struct Bench(pub Session);
 impl Bench {
     /// One whose folder is named after a test.
     pub fn new(test: &str) -> Self {
-        let folder = format!("locklab-experiments-{}-{test}", std::process::id());
+        let folder = format!("locklab-lab-{}-{test}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         let store = Store::at(&folder, &Format::DEFAULT).expect("the folder can be written");
         Bench(Session::new(Program::running(), store, 1))
