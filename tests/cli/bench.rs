@@ -41,14 +41,18 @@ impl Bench {
     /// The program in this folder, without settings from the tester's terminal.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_locklab"));
+        self.settle(command.args(arguments));
         command
-            .args(arguments)
+    }
+
+    /// Lets a command run in this folder, without settings from the tester's terminal.
+    pub fn settle(&self, command: &mut Command) {
+        command
             .current_dir(&self.folder)
             .env_clear()
             // Which planted mistake is switched on; see `cargo xtask plants`.
             .envs(std::env::var_os("LOCKLAB_PLANT").map(|plant| ("LOCKLAB_PLANT", plant)))
             .stdin(Stdio::null());
-        command
     }
 
     /// Runs the program until it exits.
@@ -62,21 +66,22 @@ impl Bench {
         name
     }
 
-    /// Runs the program, and sends it a signal when it has kept a finished part.
-    pub fn interrupt(&self, arguments: &[&str], signal: Signal) -> Done {
-        let mut command = self.command(arguments);
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let child = child.expect("the program starts");
-        let has_a_part = || {
-            let files = self.files();
-            let ledger = files.iter().find(|name| name.ends_with(".jsonl"));
-            let has_one = ledger.is_some_and(|name| self.read(name).contains("\"done\":"));
-            has_one.then_some(()).ok_or("no part is finished")
+    /// Runs a command of this folder, and sends it a signal when it has kept a finished part.
+    pub fn interrupt(&self, mut command: Command, signal: Signal) -> Done {
+        let parts = || -> usize {
+            let files = self.files().into_iter();
+            let ledgers = files.filter(|name| name.ends_with(".jsonl"));
+            let parts = ledgers.map(|name| self.read(&name).matches("\"done\":").count());
+            parts.sum()
         };
-        until(has_a_part);
+        let before = parts();
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = child.spawn().expect("it starts");
+        until(|| {
+            (parts() > before)
+                .then_some(())
+                .ok_or("no part is finished")
+        });
         let pid = i32::try_from(child.id()).expect("a process id");
         kill(Pid::from_raw(pid), signal).expect("it is still there");
         Done::from(child.wait_with_output().expect("it ends"))
@@ -146,6 +151,11 @@ impl Done {
         named(&self.out)
     }
 
+    /// Standard error, with the program's name in place of its path.
+    pub fn complained(&self) -> String {
+        named(&self.err)
+    }
+
     /// Both streams in one line, with single spaces: wherever lines were folded.
     pub fn in_one_line(&self) -> String {
         let words = self
@@ -176,7 +186,8 @@ impl From<Output> for Done {
 fn without_times(text: &str) -> String {
     let tells_time = |line: &str| {
         let line = line.trim_end();
-        let is_progress = line.contains(" %, ") && line.contains(" to go");
+        let tells_rest = line.contains(" to go") || line.contains(", time left unknown");
+        let is_progress = line.contains(" %, ") && tells_rest;
         is_progress || line.starts_with("took ")
     };
     let lines = text.split_inclusive('\n');

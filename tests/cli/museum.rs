@@ -71,33 +71,3 @@ fn a_minimum_stands_alone(bench: &Bench, exhibit: &Value) {
     assert!(matches!(verdict(&[]), Verdict::Violated(_)), "{name}");
     assert_eq!(verdict(&mended), Verdict::Holds, "{name}");
 }
-
-#[test]
-fn the_first_run_of_an_exhibit_is_repeated_by_its_command() {
-    let bench = Bench::new("museum-command");
-    let done = bench.locklab(&["museum", "--json", "no-lease"]);
-    let document: Value = serde_json::from_str(&done.out).expect("JSON");
-    let command = document["exhibits"][0]["shown"]["command"].as_str();
-    let mut shell = std::process::Command::new("sh");
-    let command = command
-        .expect("a command")
-        .replacen("locklab", env!("CARGO_BIN_EXE_locklab"), 1);
-    shell.args(["-c", &command]);
-    let done = shell.current_dir(&bench.folder).output().expect("sh");
-    let told = String::from_utf8_lossy(&done.stdout).into_owned();
-    let line = told.lines().find(|line| line.contains("deadlock"));
-    let line = line.unwrap_or_else(|| panic!("{told}"));
-    assert!(line.contains("1 of 1 run"), "{told}");
-}
-
-#[test]
-fn an_unknown_exhibit_is_refused_with_the_known_ones() {
-    let bench = Bench::new("museum-unknown");
-    let done = bench.locklab(&["museum", "non-atomic"]);
-    assert_eq!(done.code, Some(1), "{}", done.told());
-    assert!(
-        done.in_one_line().contains("non-atomic-acquire"),
-        "{}",
-        done.told()
-    );
-}

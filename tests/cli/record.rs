@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use locklab_redis::Server;
-use locklab_testing::{free_ports, until};
+use locklab_testing::until;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
@@ -259,82 +259,4 @@ fn ctrl_c_writes_what_was_seen_so_far() {
     let environment = table(&bench.read("out/environment.toml"));
     let about = environment["about"].as_str().unwrap_or_default();
     assert!(about.contains("watched for"), "{about}");
-}
-
-#[test]
-fn logs_alone_need_no_time() {
-    let bench = Bench::new("record-logs");
-    let log = bench.write(
-        "gc.log",
-        "[10.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 20.5ms\n\
-         [40.000s][info][gc] GC(1) Pause Full (System.gc()) 6M->2M(32M) 300.5ms\n",
-    );
-    let trace = bench.write("go.err", "gc 1 @4.0s 0%: 0.25+1.3+0.5 ms clock, 0 ms cpu\n");
-    let done = bench.locklab(&["record", "--gc-log", log, "--gctrace", trace]);
-    assert_eq!(done.code, Some(0), "{}", done.told());
-    let environment = table(&done.out);
-    let gc = &environment["cause"]["gc"];
-    assert_eq!(gc["every"].as_str(), Some("15 s"));
-    assert_eq!(gc["duration_ms"].to_string(), "{ values = [20.5, 300.5] }");
-    assert_eq!(environment["cause"]["go-gc"]["every"].as_str(), Some("2 s"));
-    assert!(done.err.contains("every 15 s"), "{}", done.told());
-}
-
-/// What `record` writes is what `risk` reads, with the values in lists beside the file.
-#[test]
-fn a_recorded_file_is_an_environment_for_risk() {
-    let bench = Bench::new("record-risk");
-    let log = bench.write(
-        "gc.log",
-        "[10.000s][info][gc] GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 20.5ms\n\
-         [40.000s][info][gc] GC(1) Pause Full (System.gc()) 6M->2M(32M) 3000.5ms\n",
-    );
-    let done = bench.locklab(&["record", "--gc-log", log, "--out", "measured"]);
-    assert_eq!(done.code, Some(0), "{}", done.told());
-    let asked = ["risk", "--lease", "1s", "--work", "200ms", "--contended"];
-    let rest = ["--runs", "300", "--quick", "--json"];
-    let file = ["--environment", "measured/environment.toml"];
-    let done = bench.locklab(&[&asked[..], &rest, &file].concat());
-    assert_eq!(done.code, Some(0), "{}", done.told());
-    let answer: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
-    let causes = answer["causes"].as_array().expect("a list");
-    let gc = causes.iter().find(|cause| cause["cause"] == "gc");
-    let gc = gc.unwrap_or_else(|| panic!("{}", done.told()));
-    // Every second pause is three times as long as the lease, and another client waits.
-    let mean = &gc["violations"]["resource"]["per_grant"]["mean"];
-    assert!(mean.as_f64().expect("a number") > 0.0, "{}", done.told());
-}
-
-#[test]
-fn what_cannot_be_measured_is_refused_with_a_remedy() {
-    let bench = Bench::new("record-refused");
-    // Nobody listens there: a port that this process has bound and closed.
-    let nobody = format!("redis://127.0.0.1:{}", free_ports::<1>()[0]);
-    let not_connected = format!("cannot connect to {nobody}; is it running");
-    bench.write("empty.log", "");
-    for (arguments, expected) in [
-        (
-            &["--redis", "rediss://u:secret@r1"][..],
-            "connect through a tunnel",
-        ),
-        (
-            &["--redis", "localhost"],
-            "write redis://user:password@host:port/database",
-        ),
-        (&["--redis", &nobody], &not_connected),
-        (&["--replica", "redis://r1"], "--redis <URL>"),
-        (
-            &["--gc-log", "empty.log"],
-            "write it with -Xlog:gc,safepoint",
-        ),
-        (&["--gctrace", "missing.log"], "cannot read missing.log"),
-        (&["--fsync", "missing"], "cannot write a file in missing"),
-        (&["--for", "60"], "write 500ms, 60s, 5m or 1h"),
-    ] {
-        let done = bench.locklab(&[&["record"], arguments].concat());
-        assert_eq!((done.code, &*done.out), (Some(1), ""), "{}", done.told());
-        assert!(done.in_one_line().contains(expected), "{}", done.told());
-        assert!(!done.err.contains("secret"), "{}", done.told());
-    }
-    assert_eq!(bench.files(), ["empty.log"]);
 }

@@ -1,6 +1,7 @@
 //! Text fits the terminal: its width, and the characters of its locale.
 
 use crate::bench::{Bench, Done};
+use crate::help::commands;
 
 /// Commands with tables.
 const TOLD: [&str; 11] = [
@@ -49,15 +50,7 @@ fn no_line_is_wider_than_the_terminal() {
 #[test]
 fn help_fits_80_columns_where_nothing_says_how_wide_the_terminal_is() {
     let bench = Bench::new("help-width");
-    let all = bench.locklab(&["help"]).out;
-    let commands = all.split("Commands:").nth(1).expect("a list of commands");
-    let commands = commands.lines().filter_map(|line| line.strip_prefix("  "));
-    let names: Vec<&str> = { commands.filter(|line| !line.starts_with([' ', '-'])) }
-        .filter_map(|line| line.split_whitespace().next())
-        .take_while(|name| *name != "help")
-        .collect();
-    assert!(names.len() > 15, "{names:?}");
-    for name in names {
+    for name in commands().iter().filter(|name| *name != "help") {
         for help in ["-h", "--help"] {
             for line in bench.locklab(&[name, help]).out.lines() {
                 let width = line.chars().count();
