@@ -1,5 +1,5 @@
 //! Shared by tests and measurements that use the machine: real Redis servers, a ZooKeeper and a Slurm
-//! cluster as processes, polling until a condition holds, several jobs at the same time, and hostile input.
+//! cluster as processes, polling until a condition holds, several jobs at the same time, hostile input, and transcripts.
 //!
 //! It does not depend on Locklab. A failure panics, as in a test.
 
@@ -9,6 +9,7 @@ mod port;
 mod process;
 mod redis_server;
 mod slurm;
+mod transcript;
 mod until;
 mod zookeeper;
 
@@ -17,5 +18,6 @@ pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, server};
 pub use slurm::{Slurm, why_no_slurm};
+pub use transcript::check_transcript;
 pub use until::{TIMEOUT, try_until, until};
 pub use zookeeper::{ZooKeeper, why_no_zookeeper};

@@ -1,6 +1,6 @@
-//! The fake node's interface: connections, effects, and how bytes may arrive.
+//! The fake node's interface: how bytes may arrive, its run id, and what it can imitate.
 
-use locklab_redis::{ConnId, Effect, Node, NodeConfig};
+use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
 
 fn receive(node: &mut Node, conn: ConnId, bytes: &[u8]) -> Vec<Effect> {
     let mut effects = Vec::new();
@@ -18,15 +18,6 @@ fn answer(node: &mut Node, conn: ConnId, bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-#[test]
-fn requests_that_arrive_together_are_answered_together() {
-    let mut node = Node::new(NodeConfig::default());
-    let conn = node.accept();
-    let effects = receive(&mut node, conn, b"SET k v\r\nGET k\r\nDEL k\r\n");
-    let bytes = "+OK\r\n$1\r\nv\r\n:1\r\n".into();
-    assert_eq!(effects, [Effect::Send { conn, bytes }]);
 }
 
 #[test]
@@ -66,50 +57,6 @@ fn a_large_value_may_arrive_in_small_pieces() {
 }
 
 #[test]
-fn malformed_input_ends_its_own_connection_only() {
-    let mut node = Node::new(NodeConfig::default());
-    let (broken, other) = (node.accept(), node.accept());
-    let bytes = "+PONG\r\n-ERR Protocol error: invalid multibulk length\r\n".into();
-    assert_eq!(
-        receive(&mut node, broken, b"PING\r\n*x\r\nPING\r\n"),
-        [
-            Effect::Send {
-                conn: broken,
-                bytes
-            },
-            Effect::Close { conn: broken }
-        ]
-    );
-    assert_eq!(receive(&mut node, broken, b"PING\r\n"), []);
-    assert_eq!(answer(&mut node, other, b"PING\r\n"), "+PONG\r\n");
-}
-
-#[test]
-fn quit_closes_after_its_reply() {
-    let mut node = Node::new(NodeConfig::default());
-    let conn = node.accept();
-    let bytes = "+OK\r\n".into();
-    assert_eq!(
-        receive(&mut node, conn, b"QUIT\r\nSET k v\r\n"),
-        [Effect::Send { conn, bytes }, Effect::Close { conn }]
-    );
-    let conn = node.accept();
-    assert_eq!(answer(&mut node, conn, b"GET k\r\n"), "$-1\r\n");
-}
-
-#[test]
-fn a_closed_connection_takes_its_transaction_and_watches_along() {
-    let mut node = Node::new(NodeConfig::default());
-    let (gone, other) = (node.accept(), node.accept());
-    answer(&mut node, gone, b"WATCH k\r\nMULTI\r\nSET k v\r\n");
-    node.closed(gone);
-    node.closed(gone);
-    assert_eq!(receive(&mut node, gone, b"EXEC\r\n"), []);
-    assert_eq!(answer(&mut node, other, b"GET k\r\n"), "$-1\r\n");
-    assert_ne!(node.accept(), gone);
-}
-
-#[test]
 fn run_ids_differ_by_seed_and_by_nothing_else() {
     let run_id = |run_id_seed| {
         let mut node = Node::new(NodeConfig {
@@ -127,19 +74,13 @@ fn run_ids_differ_by_seed_and_by_nothing_else() {
 }
 
 #[test]
-fn a_client_cannot_move_the_driver_to_another_port() {
-    let mut node = Node::new(NodeConfig::default());
-    node.configure("port", "7001").expect("a port");
-    let conn = node.accept();
-    let refused = "-ERR CONFIG SET failed (possibly related to argument 'port') - Unable to listen on this port. \
-                   Check server logs.\r\n";
-    for (request, reply) in [
-        ("CONFIG SET port 7001 bind 127.0.0.1", "+OK\r\n"),
-        ("CONFIG SET hz 20 port 7002", refused),
-        ("CONFIG GET port", "*2\r\n$4\r\nport\r\n$4\r\n7001\r\n"),
-        ("CONFIG GET hz", "*2\r\n$2\r\nhz\r\n$2\r\n10\r\n"),
-    ] {
-        let request = format!("{request}\r\n");
-        assert_eq!(answer(&mut node, conn, request.as_bytes()), reply);
+fn the_names_are_those_that_are_parsed() {
+    for imitated in Imitated::ALL {
+        assert_eq!(imitated.to_string().parse(), Ok(imitated));
     }
+    let error = "redis-8".parse::<Imitated>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "a node can be like one of redis-7.0, redis-8.4, valkey-9.0"
+    );
 }

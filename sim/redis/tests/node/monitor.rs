@@ -39,35 +39,6 @@ fn a_line_has_the_time_of_the_node_and_the_address_of_the_caller() {
 }
 
 #[test]
-fn a_line_of_a_script_names_no_address() {
-    let mut node = Node::new(NodeConfig::default());
-    let (caller, monitor) = (node.accept(), node.accept());
-    said(&mut node, monitor, "MONITOR", 1, monitor);
-    let script = r#"EVAL "return redis.call('ping')" 0"#;
-    assert_eq!(
-        said(&mut node, caller, script, 2_000_001, monitor),
-        "+2.000001 [0 127.0.0.1:0] \"EVAL\" \"return redis.call('ping')\" \"0\"\r\n\
-         +2.000001 [0 lua] \"ping\"\r\n"
-    );
-}
-
-#[test]
-fn monitors_are_notified_in_order_of_registration() {
-    let mut node = Node::new(NodeConfig::default());
-    let clients = [0, 1, 2].map(|_| node.accept());
-    for client in [clients[2], clients[0]] {
-        said(&mut node, client, "MONITOR", 1, client);
-    }
-    let mut effects = Vec::new();
-    node.receive(clients[1], b"ECHO x\r\n", 1, &mut effects);
-    let told = effects.iter().filter_map(|effect| match effect {
-        Effect::Send { conn, bytes } if bytes.starts_with(b"+0.") => Some(*conn),
-        _ => None,
-    });
-    assert_eq!(told.collect::<Vec<_>>(), [clients[2], clients[0]]);
-}
-
-#[test]
 fn monitor_that_does_not_read_is_disconnected_like_any_client() {
     let limits = Limits {
         output_bytes: 1000,

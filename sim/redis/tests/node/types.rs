@@ -102,12 +102,3 @@ fn scan_of_unchanged_data_returns_each_element_once() {
         assert!(steps >= 30, "{command}: {steps}");
     }
 }
-
-#[test]
-fn sets_of_strings_keep_the_order_of_their_members() {
-    let mut client = Client::new(0);
-    client.send("SADD s z y x");
-    client.send("SREM s y");
-    client.send("SADD s y a");
-    assert_eq!(client.send("SMEMBERS s"), ["z", "x", "y", "a"]);
-}
