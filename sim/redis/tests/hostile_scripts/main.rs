@@ -6,8 +6,7 @@
 //! now, the expected answers are those of the mended versions.
 
 mod client;
-mod endless;
-mod interpreter;
 mod limits;
 mod parser;
+mod scripts;
 mod shared;

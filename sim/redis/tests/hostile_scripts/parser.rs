@@ -55,71 +55,8 @@ fn deeply_nested_text_gets_an_error() {
 }
 
 #[test]
-fn long_brackets_of_any_level_are_read_within_bounds() {
-    // CVE-2025-46819.
-    check("return [==[a]=]b]==]", "$5\r\na]=]b\r\n");
-    check("return [=[]=]", "$0\r\n\r\n");
-    check("--[==[ a ]=] ]==] return 5", ":5\r\n");
-    check("--[== a\nreturn 6", ":6\r\n");
-    check(
-        "return loadstring('return [' .. ('='):rep(1e6) .. '[x]' .. ('='):rep(1e6) .. ']')()",
-        "$1\r\nx\r\n",
-    );
-    for text in [
-        "[==", "[=", "[==[", "[==[]=", "[==[]==", "--[==[", "--[==[]=",
-    ] {
-        let script = format!("return select(2, loadstring('return {text}'))");
-        let reply = Client::new().eval(&script);
-        let is_error = reply.contains("unfinished long")
-            || reply.contains("invalid long string")
-            || reply.contains("unexpected symbol");
-        assert!(is_error || reply == "$-1\r\n", "{text}: {reply}");
-        check(&format!("return {text}"), "Error compiling script");
-    }
-    check(
-        "return select(2, loadstring('return [' .. ('='):rep(1e7)))",
-        "invalid long string delimiter",
-    );
-    check(
-        "return loadstring('return [' .. ('='):rep(1e7) .. '[' )",
-        "$-1\r\n",
-    );
-}
-
-#[test]
-fn garbage_collected_while_a_text_is_read_is_not_used() {
-    // CVE-2025-49844.
-    check(
-        "local ended, junk = false, {} \
-         local function piece() \
-           for i = 1, 2000 do junk[i % 10] = ('x'):rep(1000) .. i end \
-           if ended then return nil end ended = true return '' end \
-         for i = 1, 50 do ended = false load(piece, 'name' .. i) end return 7",
-        ":7\r\n",
-    );
-    check(
-        "local n = 0 \
-         for i = 1, 3000 do \
-           local f = loadstring('local a = {} for i = 1, 9 do a[i] = {} end return #a', 'chunk' .. i) \
-           n = n + f() end return n",
-        ":27000\r\n",
-    );
-}
-
-#[test]
 fn bytecode_is_never_loaded() {
-    // CVE-2015-4335, CVE-2015-8080.
-    let dump = "local code = string.dump(function() return 1 end)";
-    check(&format!("{dump} return code:byte()"), ":27\r\n");
-    check(&format!("{dump} return loadstring(code)"), "$-1\r\n");
-    check(
-        &format!("{dump} return load(function() local c = code code = nil return c end)"),
-        "$-1\r\n",
-    );
-    check(
-        &format!("{dump} local i = 0 return load(function() i = i + 1 return code:sub(i, i) end)"),
-        "$-1\r\n",
-    );
+    // CVE-2015-4335, CVE-2015-8080. What a script makes of it itself is in `scripts/texts.txt`.
     // The node hands it to the interpreter as it is.
     let mut client = Client::new();
     let reply = client.eval("\u{1b}Lua\u{51}\0\u{1}\u{4}\u{8}\u{4}\u{8}\0");
