@@ -139,7 +139,7 @@ impl FaultTable {
         let line = line.ok_or_else(|| self.missing_key_error("command"))?;
         let words = shell::words(&line).map_err(|why| format!("`command`: {why}"))?;
         match words[0].eq_ignore_ascii_case("shutdown") {
-            true => Err("`command`: to end a server, write `kind = \"kill\"`".into()),
+            true => Err("`command`: to end a server, write kind = \"kill\"".into()),
             false => Ok(line),
         }
     }
