@@ -87,8 +87,18 @@ fn judge() {
 }
 
 #[test]
+fn many_runs() {
+    compare("many_runs");
+}
+
+#[test]
 fn matrix() {
     compare("matrix");
+}
+
+#[test]
+fn merge() {
+    compare("merge");
 }
 
 #[test]
@@ -104,6 +114,16 @@ fn new() {
 #[test]
 fn rare() {
     compare("rare");
+}
+
+#[test]
+fn rare_method() {
+    compare("rare_method");
+}
+
+#[test]
+fn rare_resumed() {
+    compare("rare_resumed");
 }
 
 #[test]
@@ -132,8 +152,18 @@ fn risk() {
 }
 
 #[test]
+fn risk_leases() {
+    compare("risk_leases");
+}
+
+#[test]
 fn run() {
     compare("run");
+}
+
+#[test]
+fn seeds() {
+    compare("seeds");
 }
 
 #[test]
