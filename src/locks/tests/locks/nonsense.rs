@@ -1,6 +1,8 @@
 //! A node sends an invalid reply to a command. This is an error of the command, which may
 //! have been executed; it is neither "no" nor 0.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use locklab_env::Env;
@@ -8,18 +10,9 @@ use locklab_env::redis::{Client, Error};
 use locklab_history::{Name, Outcome};
 use locklab_locks::{CATALOGUE, Grant, LockError, Mode, Owner, redlock_fenced};
 use locklab_runner::workload::resource::{self, AccessError, Credentials};
+use locklab_testing::check_transcript;
 
 use crate::stage::{attempt, attempt_in, lock, on_answers};
-
-/// The operation on the lock.
-#[derive(Debug, Clone, Copy)]
-enum Ask {
-    Attempt,
-    Extend,
-    Release,
-    IsHeld,
-}
-use Ask::{Attempt, Extend, IsHeld, Release};
 
 /// The replies to commands.
 type Answers = &'static [(&'static str, &'static str)];
@@ -27,11 +20,7 @@ type Answers = &'static [(&'static str, &'static str)];
 /// Replies that are invalid for every command.
 const NONSENSE: [&str; 2] = ["+WHAT\r\n", "*1\r\n*1\r\n+WHAT\r\n"];
 
-/// Its token is `t`.
-const HELD: &str = "$1\r\nt\r\n";
-const NIL: &str = "$-1\r\n";
 const OK: &str = "+OK\r\n";
-const NO: &str = ":0\r\n";
 const YES: &str = ":1\r\n";
 
 /// A grant of any of these locks.
@@ -44,25 +33,54 @@ fn grant() -> Grant {
     }
 }
 
-/// Checks that with these answers, and nonsense to all other commands, `ask` fails because of the
-/// command `blamed`.
-#[track_caller]
-fn check(parameters: &'static str, ask: Ask, answers: Answers, blamed: &'static str) {
+/// The command that the error of this operation blames, as `nonsense.txt` has them.
+fn blamed(case: &str) -> String {
+    let (asked, answers) = case.split_once('\n').unwrap_or((case, ""));
+    let (ask, parameters) = asked.split_once(": ").expect("an operation and a lock");
+    let (ask, parameters) = (ask.to_owned(), parameters.replace(", ", "\n"));
+    let answer = |line: &str| {
+        let line: &'static str = line.replace('⏎', "\r\n").leak();
+        line.split_once(' ').expect("a command and its reply")
+    };
+    let answers: Vec<(&str, &str)> = answers.lines().map(answer).collect();
+    let answers: Answers = answers.leak();
+    let found = Rc::<RefCell<Vec<String>>>::default();
     for nonsense in NONSENSE {
-        on_answers(answers, nonsense, move |env, nodes| async move {
-            let lock = lock(&env, &nodes, parameters);
-            let failed = match ask {
-                Attempt => attempt(&lock).await.map(drop),
-                Extend => lock.extend(&grant()).await.map(drop),
-                Release => lock.release(&grant()).await.map(drop),
-                IsHeld => lock.is_held(&grant()).await.map(drop),
-            };
-            let Err(LockError::Unknown(error)) = failed else {
-                panic!("{parameters}, {ask:?}: {failed:?}");
-            };
-            assert_unexpected(&error, "n1", blamed);
+        let (ask, parameters, found) = (ask.clone(), parameters.clone(), found.clone());
+        on_answers(answers, nonsense, move |env, nodes| {
+            let (ask, parameters, found) = (ask.clone(), parameters.clone(), found.clone());
+            async move {
+                let lock = lock(&env, &nodes, &parameters);
+                let failed = match &*ask {
+                    "attempt" => attempt(&lock).await.map(drop),
+                    "extend" => lock.extend(&grant()).await.map(drop),
+                    "release" => lock.release(&grant()).await.map(drop),
+                    _ => lock.is_held(&grant()).await.map(drop),
+                };
+                let Err(LockError::Unknown(error)) = failed else {
+                    panic!("{parameters}, {ask}: {failed:?}");
+                };
+                assert_eq!(error.outcome(), Outcome::Unknown);
+                let text = error.to_string();
+                let blamed = text
+                    .strip_prefix("n1 answered ")
+                    .and_then(|it| it.split_once(" with "));
+                found
+                    .borrow_mut()
+                    .push(blamed.expect("it blames a command").0.to_owned());
+            }
         });
     }
+    let mut found = found.take();
+    found.dedup();
+    found.join(" or ")
+}
+
+#[test]
+fn is_blamed_on_its_command() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/locks/nonsense.txt");
+    let run = |(): &mut (), _: &str, case: &str| vec![blamed(case)];
+    check_transcript(path.as_ref(), &["$ "], || (), run);
 }
 
 #[track_caller]
@@ -100,96 +118,6 @@ fn of_every_lock_in_every_form() {
     }
 }
 
-#[test]
-fn of_the_locks_on_one_node() {
-    const SETNX: &str = "name = \"setnx\"";
-    check(SETNX, Attempt, &[], "SETNX");
-    check(SETNX, Release, &[], "DEL");
-    check(SETNX, IsHeld, &[], "GET");
-    let expire = "name = \"setnx-expire\"\nttl_ms = 1000";
-    check(expire, Attempt, &[("SETNX", YES)], "PEXPIRE");
-    let repair = "name = \"setnx-expire-repair\"\nttl_ms = 1000";
-    check(repair, Attempt, &[("SETNX", NO)], "PTTL");
-    let lua = "name = \"setnx-expire-lua\"\nttl_ms = 1000";
-    check(lua, Attempt, &[], "EVALSHA");
-    check(lua, Extend, &[], "EVALSHA");
-    const SET: &str = "name = \"set-nx-px\"\nttl_ms = 1000";
-    check(SET, Attempt, &[], "SET");
-    let token = "name = \"set-nx-px\"\nttl_ms = 1000\nfencing_token = true";
-    check(token, Attempt, &[], "EVALSHA");
-    let replica = "name = \"set-nx-px\"\nttl_ms = 1000\nwait_replicas = 1";
-    check(replica, Attempt, &[("SET", OK)], "WAIT");
-}
-
-#[test]
-fn of_each_way_to_release() {
-    const DEL: &str = "name = \"set-nx-px\"\nttl_ms = 1000\nrelease = \"del\"";
-    check(DEL, Release, &[], "DEL");
-    const GET_DEL: &str = "name = \"set-nx-px\"\nttl_ms = 1000\nrelease = \"get-del\"";
-    check(GET_DEL, Release, &[], "GET");
-    check(GET_DEL, Release, &[("GET", HELD)], "DEL");
-    const COMPARE: &str = "name = \"set-nx-px\"\nttl_ms = 1000\nrelease = \"compare-del\"";
-    check(COMPARE, Release, &[], "EVALSHA");
-    const WATCH: &str = "name = \"set-nx-px\"\nttl_ms = 1000\nrelease = \"watch-del\"";
-    const STEPS: Answers = &[
-        ("WATCH", OK),
-        ("GET", HELD),
-        ("MULTI", OK),
-        ("DEL", "+QUEUED\r\n"),
-    ];
-    check(WATCH, Release, &[], "WATCH");
-    check(WATCH, Release, &STEPS[..1], "GET");
-    check(WATCH, Release, &STEPS[..2], "MULTI");
-    check(WATCH, Release, &STEPS[..3], "DEL");
-    check(WATCH, Release, STEPS, "EXEC");
-    check(WATCH, Release, &[("WATCH", OK), ("GET", NIL)], "UNWATCH");
-}
-
-#[test]
-fn of_the_locks_with_a_time_as_value() {
-    const GETSET: &str = "name = \"getset\"\nttl_ms = 1000";
-    const PAST: Answers = &[("SETNX", NO), ("GET", "$1\r\n1\r\n")];
-    check(GETSET, Attempt, &[("SETNX", NO)], "GET");
-    check(GETSET, Attempt, PAST, "GETSET");
-    let del = "name = \"getset\"\nttl_ms = 1000\ntakeover = \"del-setnx\"";
-    check(del, Attempt, PAST, "DEL");
-    const LISTED: &str = "name = \"getset-as-listed\"";
-    check(LISTED, Attempt, &[("SETNX", NO)], "GETSET");
-    check(LISTED, Extend, &[], "SET");
-}
-
-#[test]
-fn of_the_baselines() {
-    const UNIQUE: &str = "name = \"database-unique\"";
-    check(UNIQUE, Attempt, &[], "INSERT");
-    check(UNIQUE, Release, &[], "DELETE");
-    check(UNIQUE, IsHeld, &[], "SELECT");
-    const CAS: &str = "name = \"database-cas\"\nttl_ms = 1000";
-    const ROW: &str = "*4\r\n$1\r\n-\r\n:1\r\n:0\r\n:5\r\n";
-    const NEGATIVE: &str = "*4\r\n$1\r\n-\r\n:-1\r\n:0\r\n:5\r\n";
-    check(CAS, Attempt, &[], "SELECT");
-    check(CAS, Attempt, &[("SELECT", NIL)], "NOW");
-    check(
-        CAS,
-        Attempt,
-        &[("SELECT", NIL), ("NOW", ":5\r\n")],
-        "INSERT",
-    );
-    check(CAS, Attempt, &[("SELECT", ROW)], "UPDATE");
-    check(CAS, Attempt, &[("SELECT", NEGATIVE)], "SELECT");
-    check(CAS, Extend, &[], "NOW");
-    check(CAS, Release, &[], "UPDATE");
-    const CONSENSUS: &str = "name = \"consensus\"\nsession_ms = 1000";
-    const CREATED: Answers = &[
-        ("SESSION", YES),
-        ("CREATE", "*2\r\n$7\r\n/lock/c\r\n:1\r\n"),
-    ];
-    check(CONSENSUS, Attempt, &[], "SESSION");
-    check(CONSENSUS, Attempt, &CREATED[..1], "CREATE");
-    check(CONSENSUS, Attempt, CREATED, "CHILDREN");
-    check(CONSENSUS, IsHeld, &CREATED[..1], "CHILDREN");
-}
-
 /// Without an answer to its pings a client does not know that its session lives.
 #[test]
 fn of_a_ping() {
@@ -208,45 +136,11 @@ fn of_a_ping() {
     });
 }
 
-#[test]
-fn of_redissons_locks() {
-    const PLAIN: &str = "name = \"redisson\"\nlease_ms = 1000";
-    for parameters in [
-        PLAIN,
-        "name = \"redisson-fenced\"\nlease_ms = 1000",
-        "name = \"redisson-fair\"\nlease_ms = 1000",
-        "name = \"redisson-read-write\"\nlease_ms = 1000",
-    ] {
-        check(parameters, Attempt, &[], "EVALSHA");
-        check(parameters, Release, &[], "EVALSHA");
-        check(parameters, Extend, &[], "EVALSHA");
-        check(parameters, IsHeld, &[], "HEXISTS");
-    }
-    check(PLAIN, Release, &[("EVALSHA", ":-7\r\n")], "EVALSHA");
-    let multi = "name = \"redisson-multi\"\nlease_ms = 1000";
-    check(multi, Release, &[], "EVALSHA");
-    const REPLICAS: &str = "name = \"redisson\"\nlease_ms = 1000\ncheck_replicas = true";
-    const INFO: (&str, &str) = ("INFO", "$18\r\nconnected_slaves:1\r\n");
-    check(REPLICAS, Attempt, &[], "INFO");
-    check(REPLICAS, Attempt, &[("INFO", HELD)], "INFO");
-    check(REPLICAS, Attempt, &[INFO, ("EVALSHA", NIL)], "WAIT");
-    let fenced = "name = \"redisson-fenced\"\nlease_ms = 1000";
-    check(
-        fenced,
-        Attempt,
-        &[("EVALSHA", "*2\r\n:5\r\n:5\r\n")],
-        "EVALSHA",
-    );
-}
-
 /// A lock on many nodes treats a node with invalid replies as one that did not grant.
 #[test]
 fn of_the_locks_on_many_nodes() {
-    const REDLOCK: &str = "name = \"redlock\"\nttl_ms = 1000";
-    check(REDLOCK, Release, &[], "EVALSHA");
-    check(REDLOCK, IsHeld, &[], "GET");
     for parameters in [
-        REDLOCK,
+        "name = \"redlock\"\nttl_ms = 1000",
         "name = \"redlock-fenced\"\nttl_ms = 1000",
         "name = \"redisson-redlock\"\nlease_ms = 1000",
         "name = \"redisson-multi\"\nlease_ms = 1000",
