@@ -28,7 +28,6 @@ mod generate;
 mod nest;
 mod options;
 mod report;
-mod syntax;
 mod trial;
 
 /// Code that is changed, and the tests that should notice, beside the scenarios.

@@ -1,23 +1,6 @@
 //! What stands in the place of an operator, and which values a type has.
 
-/// How strongly an operator binds, by the reference of Rust.
-pub fn strength(operator: &str) -> Option<u8> {
-    Some(match operator {
-        "*" | "/" | "%" => 9,
-        "+" | "-" => 8,
-        "<<" | ">>" => 7,
-        "&" => 6,
-        "^" => 5,
-        "|" => 4,
-        "==" | "!=" | "<" | ">" | "<=" | ">=" => 3,
-        "&&" => 2,
-        "||" => 1,
-        "+=" | "-=" | "*=" => 0,
-        _ => return None,
-    })
-}
-
-/// What stands in its place.
+/// What stands in the place of an operator.
 pub fn others(operator: &str) -> &'static [&'static str] {
     match operator {
         "==" => &["!="],

@@ -1,12 +1,18 @@
 //! The mutants of a file: each function's body replaced by a value, comparisons, calculations and logic
 //! turned into others, conditions negated, and arms of a `match` deleted, as cargo-mutants does it.
 //!
-//! It knows tokens and no types. A mutant that does not compile is dropped later (`build`).
+//! It knows no types. A mutant that does not compile is dropped later (`build`).
 
 use std::ops::Range;
 
-use super::change::{others, strength, values};
-use super::syntax::{Kind, Syntax};
+use proc_macro2::{TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser as _};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Block, Expr, Pat, ReturnType, Signature, Token, UnOp};
+
+use super::change::{others, values};
 
 /// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,15 +43,17 @@ impl Mutant {
     }
 }
 
-/// All mutants of a file, in the order of their places.
+/// All mutants of a file that compiles, in the order of their places.
 pub fn mutants(file: &str, text: &str) -> Vec<Mutant> {
-    let syntax = Syntax::of(text);
     let mut generator = Generator {
         file,
-        syntax: &syntax,
+        text,
+        of: String::new(),
+        function: String::new(),
         found: Vec::new(),
     };
-    generator.items(0, syntax.tokens.len(), "");
+    let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    generator.visit_file(&parsed);
     let mut found = generator.found;
     found.sort_by_key(|mutant| (mutant.at.start, std::cmp::Reverse(mutant.at.end)));
     found
@@ -53,415 +61,258 @@ pub fn mutants(file: &str, text: &str) -> Vec<Mutant> {
 
 struct Generator<'a> {
     file: &'a str,
-    syntax: &'a Syntax<'a>,
+    text: &'a str,
+    /// The type or trait whose functions these are; empty for others.
+    of: String,
+    /// The function that the code is in; empty outside.
+    function: String,
     found: Vec<Mutant>,
 }
 
 impl Generator<'_> {
-    /// The functions among these tokens, which are items of this type, or of none.
-    fn items(&mut self, from: usize, end: usize, of: &str) {
-        let syntax = self.syntax;
-        let mut index = from;
-        while index < end {
-            index = match syntax.word(index) {
-                "#" | "#!" => {
-                    let after = syntax.after(index + 1);
-                    match self.is_test(index + 1) {
-                        true => self.end_of_item(after, end),
-                        false => after,
-                    }
-                }
-                "impl" | "trait" => {
-                    let Some(body) = syntax.find(index, end, &["{"]) else {
-                        return;
-                    };
-                    let name = self.type_of(index, body);
-                    self.items(body + 1, syntax.tokens[body].partner, &name);
-                    syntax.after(body)
-                }
-                "mod" if syntax.is(index + 2, "{") => {
-                    self.items(index + 3, syntax.tokens[index + 2].partner, of);
-                    syntax.after(index + 2)
-                }
-                "const" | "static" if !syntax.is(index + 1, "fn") => {
-                    syntax.find(index, end, &[";"]).unwrap_or(end) + 1
-                }
-                "const" => self.end_of_item(index, end),
-                "macro_rules" => self.end_of_item(index, end),
-                "fn" => self.function(index, end, of),
-                _ => syntax.after(index),
-            };
-        }
-    }
-
-    /// Whether an attribute, whose bracket is at `index`, is for tests.
-    fn is_test(&self, index: usize) -> bool {
-        let inner = (self.syntax.word(index + 1), self.syntax.word(index + 3));
-        inner.0 == "test" || inner == ("cfg", "test")
-    }
-
-    /// Behind the next body or `;`.
-    fn end_of_item(&self, from: usize, end: usize) -> usize {
-        let found = self.syntax.find(from, end, &["{", ";"]);
-        found.map_or(end, |found| self.syntax.after(found))
-    }
-
-    /// The type of an `impl`, without what it is generic over: `Client<'_>`, `<Debug for Client>`.
-    fn type_of(&self, index: usize, body: usize) -> String {
-        let syntax = self.syntax;
-        let mut start = index + 1;
-        if syntax.word(start).starts_with('<') {
-            let mut depth = 0_i32;
-            while start < body {
-                let word = syntax.word(start);
-                if syntax.tokens[start].kind == Kind::Punctuation && word != "->" {
-                    depth += word.matches('<').count() as i32;
-                    depth -= word.matches('>').count() as i32;
-                }
-                start += 1;
-                if depth <= 0 {
-                    break;
-                }
-            }
-        }
-        let end = syntax.find(start, body, &["where"]).unwrap_or(body);
-        let words = start..end;
-        let is_for_trait = syntax.is(index, "impl") && words.clone().any(|it| syntax.is(it, "for"));
-        if words.is_empty() {
-            return String::new();
-        }
-        let text = &syntax.text[syntax.tokens[start].at.start..syntax.tokens[end - 1].at.end];
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match is_for_trait {
-            true => format!("<{text}>"),
-            false => text,
-        }
-    }
-
-    /// A function and what is in it; returns the token behind it.
-    fn function(&mut self, index: usize, end: usize, of: &str) -> usize {
-        let syntax = self.syntax;
-        let Some(found) = syntax.find(index, end, &["{", ";"]) else {
-            return end;
-        };
-        let behind = syntax.after(found);
-        if syntax.is(found, ";") {
-            return behind;
-        }
-        let name = match of {
-            "" => syntax.word(index + 1).to_owned(),
-            of => format!("{of}::{}", syntax.word(index + 1)),
-        };
-        let parameters = syntax.find(index, found, &["("]).unwrap_or(index);
-        let returns = match syntax.find(syntax.after(parameters), found, &["->"]) {
-            Some(arrow) => {
-                let end = syntax.find(arrow, found, &["where"]).unwrap_or(found);
-                let (start, end) = (syntax.tokens[arrow].at.end, syntax.tokens[end].at.start);
-                syntax.text[start..end].trim()
-            }
-            None => "()",
-        };
-        let inside = found + 1..syntax.tokens[found].partner;
-        if !inside.is_empty() {
-            let at = syntax.tokens[inside.start].at.start..syntax.tokens[inside.end - 1].at.end;
-            for value in values(returns) {
-                if syntax.text[at.clone()] != value {
-                    let change = format!("replace {name} with {value}");
-                    self.add(index, change, at.clone(), Edit::Put(value));
-                }
-            }
-        }
-        self.body(inside, &name);
-        behind
-    }
-
-    /// What is within a function.
-    fn body(&mut self, tokens: Range<usize>, name: &str) {
-        let syntax = self.syntax;
-        let mut index = tokens.start;
-        while index < tokens.end {
-            match syntax.word(index) {
-                "#" => {
-                    index = syntax.after(index + 1);
-                    continue;
-                }
-                "const" | "static" => {
-                    index = syntax.find(index, tokens.end, &[";"]).unwrap_or(tokens.end);
-                }
-                "fn" => {
-                    index = self.function(index, tokens.end, "");
-                    continue;
-                }
-                "if" | "while" => self.condition(index, tokens.end, name),
-                "match" => self.arms(index, tokens.end, name),
-                "!" if !syntax.tokens[index].is_spaced => self.negation(index, name),
-                _ => self.operator(index, &tokens, name),
-            }
-            index += 1;
-        }
-    }
-
-    fn add(&mut self, token: usize, change: String, at: Range<usize>, edit: Edit) {
+    fn add(&mut self, token: &impl Spanned, change: String, at: Range<usize>, edit: Edit) {
         self.found.push(Mutant {
             file: self.file.to_owned(),
-            line: self.syntax.line(token),
+            line: token.span().start().line,
             change,
             at,
             edit,
         });
     }
 
-    fn bytes(&self, tokens: Range<usize>) -> Range<usize> {
-        self.syntax.tokens[tokens.start].at.start..self.syntax.tokens[tokens.end - 1].at.end
+    /// The text of some bytes, on one line.
+    fn on_one_line(&self, at: Range<usize>) -> String {
+        self.text[at]
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Visits functions of this type, unless they are within another function.
+    fn visit_functions(&mut self, of: String, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.of, of);
+        if !self.function.is_empty() {
+            self.of.clear();
+        }
+        visit(self);
+        self.of = outer;
+    }
+
+    fn function(&mut self, signature: &Signature, body: &Block) {
+        let name = match &*self.of {
+            "" => signature.ident.to_string(),
+            of => format!("{of}::{}", signature.ident),
+        };
+        let returns = match &signature.output {
+            ReturnType::Type(_, of) => &self.text[bytes(of)],
+            ReturnType::Default => "()",
+        };
+        if let (Some(first), Some(last)) = (body.stmts.first(), body.stmts.last()) {
+            let at = bytes(first).start..bytes(last).end;
+            for value in values(returns) {
+                if self.text[at.clone()] != value {
+                    let change = format!("replace {name} with {value}");
+                    self.add(&signature.fn_token, change, at.clone(), Edit::Put(value));
+                }
+            }
+        }
+        let outer = std::mem::replace(&mut self.function, name);
+        let of = std::mem::take(&mut self.of);
+        self.visit_block(body);
+        (self.function, self.of) = (outer, of);
     }
 
     /// Negates a condition that is neither a comparison nor composed: those change otherwise.
-    fn condition(&mut self, index: usize, end: usize, name: &str) {
-        let syntax = self.syntax;
-        let Some(stop) = syntax.find(index + 1, end, &["{", "=>"]) else {
+    fn condition(&mut self, keyword: &impl Spanned, word: &str, condition: &Expr) {
+        let text = &self.text[bytes(condition)];
+        let is_operator = |word: &str| word.chars().all(|c| "+-*/%^&|<>=!.".contains(c));
+        let mut words = text.split_whitespace();
+        if text.starts_with('!') || words.any(|word| word == "let" || is_operator(word)) {
             return;
-        };
-        let tokens = index + 1..stop;
-        let mut within = tokens.clone();
-        let is_plain = !tokens.is_empty()
-            && !syntax.is(tokens.start, "!")
-            && within.all(|it| {
-                let token = &syntax.tokens[it];
-                let is_operator = token.kind == Kind::Punctuation && token.is_spaced;
-                !syntax.is(it, "let") && !is_operator
-            });
-        if is_plain {
-            let at = self.bytes(tokens);
-            let put = format!("!({})", &syntax.text[at.clone()]);
-            let change = format!("negate the condition of {} in {name}", syntax.word(index));
-            self.add(index, change, at, Edit::Put(put));
         }
+        let change = format!("negate the condition of {word} in {}", self.function);
+        let put = Edit::Put(format!("!({text})"));
+        self.add(keyword, change, bytes(condition), put);
+    }
+
+    /// Visits what the arguments of a macro have of expressions and blocks.
+    fn visit_arguments(&mut self, arguments: TokenStream) {
+        if let Ok(list) = Punctuated::<Expr, Token![,]>::parse_terminated.parse2(arguments.clone())
+        {
+            list.iter().for_each(|it| Visit::visit_expr(self, it));
+        } else if let Ok((of, pattern)) = pattern.parse2(arguments.clone()) {
+            Visit::visit_expr(self, &of);
+            Visit::visit_pat(self, &pattern);
+        } else if let Ok(statements) = Block::parse_within.parse2(arguments.clone()) {
+            statements.iter().for_each(|it| Visit::visit_stmt(self, it));
+        } else {
+            for token in arguments {
+                if let TokenTree::Group(group) = token {
+                    self.visit_arguments(group.stream());
+                }
+            }
+        }
+    }
+}
+
+/// The arguments of `matches!`.
+fn pattern(input: ParseStream<'_>) -> syn::Result<(Expr, Pat)> {
+    let of = input.parse()?;
+    input.parse::<Token![,]>()?;
+    let pat = Pat::parse_multi_with_leading_vert(input)?;
+    let Some(if_token) = input.parse::<Option<Token![if]>>()? else {
+        return Ok((of, pat));
+    };
+    let guard = syn::PatGuard {
+        attrs: Vec::new(),
+        pat: Box::new(pat),
+        if_token,
+        guard: input.parse()?,
+    };
+    Ok((of, Pat::Guard(guard)))
+}
+
+fn bytes(node: &impl Spanned) -> Range<usize> {
+    node.span().byte_range()
+}
+
+/// Whether a part of a condition binds names: its operators can be no others.
+fn is_with_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(it) => is_with_let(&it.left) || is_with_let(&it.right),
+        _ => false,
+    }
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let is_for_tests = |list: &syn::MetaList| list.tokens.to_string().starts_with("test");
+        let path = attribute.path();
+        path.is_ident("test")
+            || path.is_ident("cfg") && attribute.meta.require_list().is_ok_and(is_for_tests)
+    })
+}
+
+impl<'ast> Visit<'ast> for Generator<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_test(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if is_test(&item.attrs) {
+            return;
+        }
+        let of = bytes(&item.self_ty);
+        let name = match &item.trait_ {
+            Some((path, _)) => format!("<{}>", self.on_one_line(bytes(path).start..of.end)),
+            None => self.on_one_line(of),
+        };
+        self.visit_functions(name, |own| visit::visit_item_impl(own, item));
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        if is_test(&item.attrs) {
+            return;
+        }
+        let end = bytes(&item.brace_token.span.open()).start;
+        let name = self.on_one_line(bytes(&item.ident).start..end);
+        self.visit_functions(name, |own| visit::visit_item_trait(own, item));
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if !is_test(&item.attrs) && item.sig.constness.is_none() {
+            self.function(&item.sig, &item.block);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_test(&item.attrs) && item.sig.constness.is_none() {
+            self.function(&item.sig, &item.block);
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let (Some(body), false) = (&item.default, is_test(&item.attrs)) {
+            self.function(&item.sig, body);
+        }
+    }
+
+    // Constants, types and attributes have no code that runs.
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+    fn visit_trait_item_const(&mut self, _: &'ast syn::TraitItemConst) {}
+    fn visit_variant(&mut self, _: &'ast syn::Variant) {}
+    fn visit_type(&mut self, _: &'ast syn::Type) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        if !self.function.is_empty() {
+            self.visit_arguments(found.tokens.clone());
+        }
+    }
+
+    fn visit_expr_if(&mut self, found: &'ast syn::ExprIf) {
+        self.condition(&found.if_token, "if", &found.cond);
+        visit::visit_expr_if(self, found);
+    }
+
+    fn visit_expr_while(&mut self, found: &'ast syn::ExprWhile) {
+        self.condition(&found.while_token, "while", &found.cond);
+        visit::visit_expr_while(self, found);
+    }
+
+    fn visit_pat_guard(&mut self, found: &'ast syn::PatGuard) {
+        self.condition(&found.if_token, "if", &found.guard);
+        visit::visit_pat_guard(self, found);
     }
 
     /// Deletes `!`.
-    fn negation(&mut self, index: usize, name: &str) {
-        let syntax = self.syntax;
-        let is_macro = index > 0
-            && syntax.tokens[index - 1].kind == Kind::Word
-            && syntax.tokens[index - 1].at.end == syntax.tokens[index].at.start;
-        if is_macro {
-            return;
+    fn visit_expr_unary(&mut self, found: &'ast syn::ExprUnary) {
+        if let UnOp::Not(not) = &found.op {
+            let change = format!("delete ! in {}", self.function);
+            let put = Edit::Put(self.text[bytes(&found.expr)].to_owned());
+            self.add(not, change, bytes(found), put);
         }
-        let end = self.end_of_postfix(index + 1);
-        if end > index + 1 {
-            let put = syntax.text[self.bytes(index + 1..end)].to_owned();
-            let at = self.bytes(index..end);
-            self.add(index, format!("delete ! in {name}"), at, Edit::Put(put));
-        }
-    }
-
-    /// Behind an operand with its calls and fields.
-    fn end_of_postfix(&self, from: usize) -> usize {
-        let syntax = self.syntax;
-        let mut index = from;
-        while matches!(syntax.word(index), "*" | "&" | "!") {
-            index += 1;
-        }
-        loop {
-            index = syntax.after(index);
-            let is_joined = match syntax.tokens.get(index) {
-                None => false,
-                Some(token) => match token.kind {
-                    Kind::Open => syntax.tokens[index - 1].at.end == token.at.start,
-                    Kind::Punctuation => {
-                        matches!(syntax.word(index), "." | "::" | "?" | "?." | "::<")
-                    }
-                    _ => matches!(syntax.word(index - 1), "." | "::" | "?."),
-                },
-            };
-            if !is_joined || syntax.is(index, "::<") {
-                return index;
-            }
-        }
+        visit::visit_expr_unary(self, found);
     }
 
     /// Another operator in the place of a binary one.
-    fn operator(&mut self, index: usize, within: &Range<usize>, name: &str) {
-        let syntax = self.syntax;
-        let token = &syntax.tokens[index];
-        if token.kind != Kind::Punctuation || !token.is_spaced || index == within.start {
-            return;
-        }
-        let word = syntax.word(index);
-        let Some(strength) = strength(word) else {
-            return;
-        };
-        if !self.ends_operand(index - 1) {
-            return;
-        }
-        let others = others(word);
-        if others.is_empty() {
-            return;
-        }
-        let left = self.left(index, within.start, strength);
-        let right = self.right(index, within.end, strength);
-        let (Some(left), Some(right)) = (left, right) else {
-            return;
-        };
-        let at = self.bytes(left..right);
-        let before = &syntax.text[at.start..token.at.start];
-        let behind = &syntax.text[token.at.end..at.end];
-        for other in others {
-            let change = format!("replace {word} with {other} in {name}");
-            let put = format!("{before}{other}{behind}");
-            self.add(index, change, at.clone(), Edit::Put(put));
-        }
-    }
-
-    fn ends_operand(&self, index: usize) -> bool {
-        let word = self.syntax.word(index);
-        match self.syntax.tokens[index].kind {
-            Kind::Word => !KEYWORDS.contains(&word),
-            Kind::Literal | Kind::Close => true,
-            Kind::Open => false,
-            Kind::Punctuation => word == "?",
-        }
-    }
-
-    /// Where the left operand begins: behind an operator that binds less, or what ends an expression.
-    fn left(&self, operator: usize, start: usize, strength: u8) -> Option<usize> {
-        let syntax = self.syntax;
-        let mut index = operator;
-        while index > start {
-            let before = index - 1;
-            let token = &syntax.tokens[before];
-            match token.kind {
-                Kind::Close => {
-                    let is_block = syntax.is(before, "}");
-                    if is_block && !matches!(syntax.word(index), "." | "?" | "?.") {
-                        break;
-                    }
-                    index = token.partner;
-                    continue;
-                }
-                Kind::Open => break,
-                Kind::Word if ENDING.contains(&syntax.word(before)) => break,
-                Kind::Punctuation if self.ends_expression(before, strength, Side::Left) => break,
-                _ => {}
+    fn visit_expr_binary(&mut self, found: &'ast syn::ExprBinary) {
+        if !is_with_let(&found.left) && !is_with_let(&found.right) {
+            let (at, operator) = (bytes(found), bytes(&found.op));
+            let before = &self.text[at.start..operator.start];
+            let behind = &self.text[operator.end..at.end];
+            let word = &self.text[operator];
+            for other in others(word) {
+                let change = format!("replace {word} with {other} in {}", self.function);
+                let put = Edit::Put(format!("{before}{other}{behind}"));
+                self.add(&found.op, change, at.clone(), put);
             }
-            index = before;
         }
-        (index < operator).then_some(index)
-    }
-
-    /// Where the right operand ends.
-    fn right(&self, operator: usize, end: usize, strength: u8) -> Option<usize> {
-        let syntax = self.syntax;
-        let mut index = operator + 1;
-        while index < end {
-            let token = &syntax.tokens[index];
-            match token.kind {
-                Kind::Open if syntax.is(index, "{") => break,
-                Kind::Close => break,
-                Kind::Word if ENDING.contains(&syntax.word(index)) => return None,
-                Kind::Punctuation if self.ends_expression(index, strength, Side::Right) => break,
-                _ => {}
-            }
-            index = syntax.after(index);
-        }
-        (index > operator + 1).then_some(index)
-    }
-
-    fn ends_expression(&self, index: usize, than: u8, side: Side) -> bool {
-        let word = self.syntax.word(index);
-        if matches!(
-            word,
-            "," | ";" | "=" | "=>" | "->" | ".." | "..=" | "|" | "||" | ":"
-        ) {
-            // A closure's parameters end at `|`. The operators of these names stand alone.
-            return word != "||"
-                || !self.syntax.tokens[index].is_spaced
-                || !self.binds(index, than, side);
-        }
-        if word.starts_with("..") || word.ends_with("..") {
-            return true;
-        }
-        self.syntax.tokens[index].is_spaced
-            && strength(word).is_some()
-            && !self.binds(index, than, side)
-    }
-
-    /// Whether an operator belongs to the operand on this side of one that binds as strongly as `than`.
-    fn binds(&self, index: usize, than: u8, side: Side) -> bool {
-        let its = strength(self.syntax.word(index)).unwrap_or(0);
-        match side {
-            // Operators of one strength are executed from left to right.
-            Side::Left => its >= than,
-            Side::Right => its > than,
-        }
+        visit::visit_expr_binary(self, found);
     }
 
     /// Deletes the arms of a `match` that has one for all else.
-    fn arms(&mut self, index: usize, end: usize, name: &str) {
-        let syntax = self.syntax;
-        let Some(open) = syntax.find(index + 1, end, &["{"]) else {
-            return;
-        };
-        let close = syntax.tokens[open].partner;
-        let mut arms = Vec::new();
-        let mut at = open + 1;
-        while at < close {
-            let Some(arrow) = syntax.find(at, close, &["=>"]) else {
-                return;
-            };
-            let guard = syntax.find(at, arrow, &["if"]);
-            arms.push((at, guard, arrow));
-            at = match syntax.is(arrow + 1, "{") {
-                true => {
-                    let behind = syntax.after(arrow + 1);
-                    match syntax.is(behind, ",") {
-                        true => behind + 1,
-                        false => behind,
-                    }
-                }
-                false => syntax
-                    .find(arrow, close, &[","])
-                    .map_or(close, |comma| comma + 1),
-            };
+    fn visit_expr_match(&mut self, found: &'ast syn::ExprMatch) {
+        let is_for_all = |arm: &&syn::Arm| matches!(arm.pat, Pat::Wild(_));
+        if found.arms.iter().any(|arm| is_for_all(&arm)) {
+            for arm in found.arms.iter().filter(|arm| !is_for_all(arm)) {
+                let (pattern, place) = match &arm.pat {
+                    Pat::Guard(guarded) => (bytes(&guarded.pat), bytes(&guarded.guard)),
+                    pattern => (bytes(pattern), bytes(pattern).end..bytes(pattern).end),
+                };
+                let pattern = self.on_one_line(pattern);
+                let change = format!("delete match arm {pattern} in {}", self.function);
+                self.add(arm, change, place, Edit::NoMatch);
+            }
         }
-        let is_for_all = |(at, guard, arrow): &(usize, Option<usize>, usize)| {
-            guard.is_none() && *arrow == at + 1 && syntax.is(*at, "_")
-        };
-        if !arms.iter().any(is_for_all) {
-            return;
-        }
-        for arm in arms.iter().filter(|arm| !is_for_all(arm)) {
-            let (at, guard, arrow) = *arm;
-            let pattern = &syntax.text[self.bytes(at..guard.unwrap_or(arrow))];
-            let pattern = pattern.split_whitespace().collect::<Vec<_>>().join(" ");
-            let change = format!("delete match arm {pattern} in {name}");
-            let place = match guard {
-                Some(guard) => self.bytes(guard + 1..arrow),
-                None => {
-                    let end = syntax.tokens[arrow - 1].at.end;
-                    end..end
-                }
-            };
-            self.add(at, change, place, Edit::NoMatch);
-        }
+        visit::visit_expr_match(self, found);
     }
 }
-
-#[derive(Clone, Copy)]
-enum Side {
-    Left,
-    Right,
-}
-
-/// Words after which an operator has one operand only.
-const KEYWORDS: [&str; 10] = [
-    "return", "if", "while", "match", "in", "else", "break", "move", "mut", "let",
-];
-
-/// Words that are in no operand.
-const ENDING: [&str; 12] = [
-    "return", "if", "while", "match", "in", "else", "break", "move", "let", "loop", "for", "async",
-];
 
 #[cfg(test)]
 mod tests {
@@ -519,6 +370,20 @@ mod tests {
             &[],
         );
         check("fn f() { if let Some(x) = a && let Some(y) = b {} }", &[]);
+    }
+
+    #[test]
+    fn the_arguments_of_a_macro_are_code() {
+        check(
+            "fn f() { g!(a < b, c = d + e); matches!(h, I | J if k == l); m! { n = o => { p && q } } }",
+            &[
+                "a < b => a <= b",
+                "a < b => a > b",
+                "d + e => d - e",
+                "k == l => k != l",
+                "p && q => p || q",
+            ],
+        );
     }
 
     #[test]
