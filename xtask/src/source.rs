@@ -6,6 +6,7 @@ use std::{fmt, fs};
 
 use anyhow::{Context, Result, bail};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use syn::{Attribute, MetaList};
 
 /// A text file of the repository.
 pub struct File {
@@ -132,6 +133,19 @@ pub fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (usize, 
     })
 }
 
+/// Whether what has these attributes is compiled for tests only.
+pub fn is_for_tests(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let names_test = |list: &MetaList| {
+            let cfg = list.tokens.to_string().replace(' ', "");
+            cfg.starts_with("test") || cfg.starts_with("all(test")
+        };
+        let path = attribute.path();
+        path.is_ident("test")
+            || path.is_ident("cfg") && attribute.meta.require_list().is_ok_and(names_test)
+    })
+}
+
 fn blank_prose(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -159,7 +173,7 @@ fn blank(piece: &str, code: &mut String) {
 }
 
 /// A violation of a rule, shown as `path:line: rule: what to do`.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     pub path: String,
     /// Counted from 1.

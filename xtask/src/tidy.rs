@@ -24,8 +24,7 @@ const RULES: &[Rule] = &[
     words::banned,
     select::biased,
     dependencies::unused,
-    cycles::modules,
-    cycles::files,
+    cycles::none,
     plants::fit,
 ];
 

@@ -6,7 +6,8 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, iter, thread};
 
 use anyhow::{Context, Result, bail};
 
@@ -94,6 +95,31 @@ pub fn perform(mut command: Command) -> Result<()> {
         bail!("{command:?}: {status}");
     }
     Ok(())
+}
+
+/// Does this with each item, on a thread for each core and some beside; returns what it gives, in the items' order.
+pub fn parallel<T: Sync, R: Send>(
+    items: &[T],
+    beside: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let taken = places.map_while(|place| Some((place, items.get(place)?)));
+        taken
+            .map(|(place, it)| (place, work(it)))
+            .collect::<Vec<_>>()
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from) + beside;
+    let mut done = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let ends = workers.into_iter().map(|worker| worker.join());
+        ends.flat_map(|end| end.expect("nobody panics here"))
+            .collect::<Vec<_>>()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, given)| given).collect()
 }
 
 /// A different number at each call.

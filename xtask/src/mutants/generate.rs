@@ -13,6 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Block, Expr, Pat, ReturnType, Signature, Token, UnOp};
 
 use super::change::{others, values};
+use crate::source::is_for_tests;
 
 /// A change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,24 +186,15 @@ fn is_with_let(condition: &Expr) -> bool {
     }
 }
 
-fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let is_for_tests = |list: &syn::MetaList| list.tokens.to_string().starts_with("test");
-        let path = attribute.path();
-        path.is_ident("test")
-            || path.is_ident("cfg") && attribute.meta.require_list().is_ok_and(is_for_tests)
-    })
-}
-
 impl<'ast> Visit<'ast> for Generator<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        if !is_test(&item.attrs) {
+        if !is_for_tests(&item.attrs) {
             visit::visit_item_mod(self, item);
         }
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        if is_test(&item.attrs) {
+        if is_for_tests(&item.attrs) {
             return;
         }
         let of = bytes(&item.self_ty);
@@ -214,7 +206,7 @@ impl<'ast> Visit<'ast> for Generator<'_> {
     }
 
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
-        if is_test(&item.attrs) {
+        if is_for_tests(&item.attrs) {
             return;
         }
         let end = bytes(&item.brace_token.span.open()).start;
@@ -223,19 +215,19 @@ impl<'ast> Visit<'ast> for Generator<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        if !is_test(&item.attrs) && item.sig.constness.is_none() {
+        if !is_for_tests(&item.attrs) && item.sig.constness.is_none() {
             self.function(&item.sig, &item.block);
         }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        if !is_test(&item.attrs) && item.sig.constness.is_none() {
+        if !is_for_tests(&item.attrs) && item.sig.constness.is_none() {
             self.function(&item.sig, &item.block);
         }
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        if let (Some(body), false) = (&item.default, is_test(&item.attrs)) {
+        if let (Some(body), false) = (&item.default, is_for_tests(&item.attrs)) {
             self.function(&item.sig, body);
         }
     }

@@ -9,115 +9,69 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::imports::{self, Import};
-use crate::source::File;
-use crate::source::Finding;
+use crate::source::{File, Finding};
 
-/// Finds top modules that depend on each other, directly or through other modules.
-pub fn modules(files: &[File]) -> Vec<Finding> {
+/// Finds top modules that depend on each other, directly or through other modules, and files that do.
+pub fn none(files: &[File]) -> Vec<Finding> {
     let roots = imports::crate_roots(files);
-    let cycles = roots.iter().map(|root| {
+    let cycles = roots.iter().flat_map(|root| {
         let imports = imports::of_crate(root, &roots, files);
-        cycles_of_modules(root, &imports)
+        [of_modules(root, &imports), of_files(&imports)].concat()
     });
-    cycles.flatten().collect()
+    cycles.collect()
 }
 
-/// Finds files that depend on each other, directly or through other files.
-pub fn files(files: &[File]) -> Vec<Finding> {
-    let roots = imports::crate_roots(files);
-    let imports: Vec<Import<'_>> = roots
-        .iter()
-        .flat_map(|root| imports::of_crate(root, &roots, files))
-        .collect();
-    let mut graph = Graph::new();
-    for import in &imports {
-        graph
-            .entry(&import.from.path)
-            .or_default()
-            .insert(&import.to.path);
-    }
-    let cycles = beside_parents(&graph);
-    let findings = cycles
-        .iter()
-        .filter_map(|cycle| finding_of(cycle, &graph, &imports));
+fn of_modules<'a>(root: &str, imports: &[Import<'a>]) -> Vec<Finding> {
+    let ends = |import: &Import<'a>| {
+        let [from, to] = [import.from, import.to].map(|file| top_module(root, &file.path));
+        let is_root = |module| ["lib", "main"].contains(&module);
+        (from != to && !is_root(from) && !is_root(to)).then_some((from, to))
+    };
+    let cycles = components(&graph(imports.iter().filter_map(ends)));
+    let findings = imports.iter().filter_map(|import| {
+        let (from, to) = ends(import)?;
+        let is_in = |cycle: &BTreeSet<&str>| cycle.contains(from) && cycle.contains(to);
+        let remedy = format!("`{to}` needs `{from}` too: move what both need below them");
+        let finding = || import.from.finding(import.line, "import-cycle", remedy);
+        cycles.iter().any(is_in).then(finding)
+    });
     findings.collect()
 }
 
-fn cycles_of_modules(root: &str, imports: &[Import<'_>]) -> Vec<Finding> {
-    let mut graph = Graph::new();
-    let mut crossing = Vec::new();
-    for import in imports {
-        let from = top_module(root, &import.from.path);
-        let to = top_module(root, &import.to.path);
-        let is_root = |module| ["lib", "main"].contains(&module);
-        if from != to && !is_root(from) && !is_root(to) {
-            graph.entry(from).or_default().insert(to);
-            crossing.push((from, to, import));
-        }
-    }
-    let closing = crossing
-        .iter()
-        .filter(|(from, to, _)| path(&graph, to, from).is_some());
-    let finding = |(from, to, import): &(&str, &str, &Import<'_>)| {
-        let remedy = format!("`{to}` needs `{from}` too: move what both need below them");
-        import.from.finding(import.line, "import-cycle", remedy)
+fn of_files<'a>(imports: &[Import<'a>]) -> Vec<Finding> {
+    let ends = |import: &Import<'a>| (&*import.from.path, &*import.to.path);
+    let graph = graph(imports.iter().map(ends));
+    let finding = |cycle: BTreeSet<&str>| {
+        let is_in =
+            |it: &&Import<'_>| cycle.contains(&*it.from.path) && cycle.contains(&*it.to.path);
+        let within: Vec<&Import<'_>> = imports.iter().filter(is_in).collect();
+        let lines = within
+            .iter()
+            .map(|it| format!("\n    {}:{} {}", it.from.path, it.line, it.to.path));
+        let lines: String = lines.collect();
+        let count = cycle.len();
+        let remedy =
+            format!("{count} files need each other: move what they share below them{lines}");
+        within[0].from.finding(within[0].line, "file-cycle", remedy)
     };
-    closing.map(finding).collect()
-}
-
-fn finding_of(
-    cycle: &BTreeSet<&str>,
-    graph: &Graph<'_>,
-    imports: &[Import<'_>],
-) -> Option<Finding> {
-    let start = *cycle.first()?;
-    let next = graph
-        .get(start)?
-        .iter()
-        .filter(|next| cycle.contains(**next));
-    let round = next
-        .filter_map(|next| path(graph, next, start))
-        .min_by_key(Vec::len)?;
-    let of_first = |import: &&Import<'_>| import.from.path == start && import.to.path == round[0];
-    let import = imports.iter().find(of_first)?;
-    let remedy = format!(
-        "{} files need each other, as in {start} -> {}: move what they share below them\n    {}",
-        cycle.len(),
-        round.join(" -> "),
-        cycle.iter().copied().collect::<Vec<_>>().join("\n    "),
-    );
-    Some(import.from.finding(import.line, "file-cycle", remedy))
+    beside_parents(&graph).into_iter().map(finding).collect()
 }
 
 /// What each node needs.
 type Graph<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
+fn graph<'a>(edges: impl Iterator<Item = (&'a str, &'a str)>) -> Graph<'a> {
+    let mut graph = Graph::new();
+    for (from, to) in edges {
+        graph.entry(from).or_default().insert(to);
+    }
+    graph
+}
+
 fn top_module<'a>(root: &str, path: &'a str) -> &'a str {
     let inner = path.strip_prefix(root).unwrap_or(path);
     let first = inner.split('/').next().unwrap_or(inner);
     first.strip_suffix(".rs").unwrap_or(first)
-}
-
-/// A shortest path from a node to another, with both.
-fn path<'a>(graph: &Graph<'a>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
-    let mut reached_from: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut next = std::collections::VecDeque::from([from]);
-    while let Some(node) = next.pop_front() {
-        if node == to {
-            let mut path = vec![node];
-            while path[0] != from {
-                path.insert(0, reached_from[path[0]]);
-            }
-            return Some(path);
-        }
-        for needed in graph.get(node).into_iter().flatten().copied() {
-            if needed != from && !reached_from.contains_key(needed) {
-                reached_from.insert(needed, node);
-                next.push_back(needed);
-            }
-        }
-    }
-    None
 }
 
 /// The cycles that remain without those between a module's own file and the files below it.
@@ -177,67 +131,60 @@ fn components<'a>(graph: &Graph<'a>) -> Vec<BTreeSet<&'a str>> {
 #[cfg(test)]
 mod tests {
     use super::super::check;
-    use super::*;
+    use super::none;
 
     #[test]
     fn a_cycle_is_found_by_way_of_others() {
-        check(
-            modules,
-            &[
-                ("src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
-                ("src/a.rs", "use crate::b;\nuse crate::d::E;\n"),
-                ("src/b.rs", "\nuse super::{d, c::{self, F}};\n"),
-                ("src/c.rs", "mod deep;"),
-                ("src/c/deep.rs", "use super::b;\nfn f() { crate::a::g() }\n"),
-                ("src/d.rs", "// crate::a\nuse other_crate::a;\n"),
-            ],
-            &[
-                "src/a.rs:1: import-cycle",
-                "src/b.rs:2: import-cycle",
-                "src/c/deep.rs:2: import-cycle",
-            ],
-        );
+        let tree = [
+            ("src/lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\n"),
+            ("src/a.rs", "use crate::b;\nuse crate::d::E;\n"),
+            ("src/b.rs", "\nuse super::{d, c::{self, F}};\n"),
+            ("src/c.rs", "mod deep;"),
+            ("src/c/deep.rs", "use super::b;\nfn f() { crate::a::g() }\n"),
+            ("src/d.rs", "// crate::a\nuse other_crate::a;\n"),
+        ];
+        let expected = [
+            "src/a.rs:1: import-cycle",
+            "src/b.rs:2: import-cycle",
+            "src/c/deep.rs:2: import-cycle",
+        ];
+        check(none, &tree, &expected);
     }
 
     #[test]
     fn what_the_root_re_exports_is_imported_from_its_module() {
+        let root = "mod a;\nmod b;\npub use self::a::{A, Other};\npub struct C;";
         let tree = [
-            (
-                "src/lib.rs",
-                "mod a;\nmod b;\npub use self::a::{A, Other};\npub struct C;",
-            ),
+            ("src/lib.rs", root),
             ("src/a.rs", "use crate::b::B;"),
             ("src/b.rs", "use crate::{A, C};"),
         ];
-        check(
-            modules,
-            &tree,
-            &["src/a.rs:1: import-cycle", "src/b.rs:1: import-cycle"],
-        );
-        check(files, &tree, &["src/a.rs:1: file-cycle"]);
+        let expected = [
+            "src/a.rs:1: file-cycle",
+            "src/a.rs:1: import-cycle",
+            "src/b.rs:1: import-cycle",
+        ];
+        check(none, &tree, &expected);
     }
 
     #[test]
     fn crates_within_crates_and_tests_are_apart() {
+        let with_tests = "#[cfg(test)]\nmod tests {\nuse crate::a;\n}";
         let tree = [
             ("src/lib.rs", ""),
             ("src/check/lib.rs", ""),
             ("src/check/a.rs", "use crate::b;"),
-            (
-                "src/check/b.rs",
-                "#[cfg(test)]\nmod tests {\nuse crate::a;\n}",
-            ),
+            ("src/check/b.rs", with_tests),
             ("src/a.rs", "use crate::check;"),
             ("src/b.rs", "use crate::a;"),
         ];
-        check(modules, &tree, &[]);
-        check(files, &tree, &[]);
+        check(none, &tree, &[]);
     }
 
     #[test]
     fn files_within_one_top_module_form_a_cycle() {
-        let circle = |last| {
-            [
+        let circle = |last, expected: &[&str]| {
+            let tree = [
                 ("src/lib.rs", "mod a;"),
                 ("src/a.rs", "mod x; mod y; pub use x::X; pub use z::Z;"),
                 (
@@ -246,53 +193,38 @@ mod tests {
                 ),
                 ("src/a/y.rs", "use super::Z;\npub fn f() {}"),
                 ("src/a/z.rs", last),
-            ]
+            ];
+            check(none, &tree, expected);
         };
-        let imports_x = circle("pub struct Z(super::X);");
-        check(files, &imports_x, &["src/a/x.rs:3: file-cycle"]);
-        check(modules, &imports_x, &[]);
-        check(files, &circle("pub struct Z(super::Other);"), &[]);
-        check(
-            files,
-            &circle("pub struct Z; #[cfg(test)] mod tests { use super::super::X; }"),
-            &[],
-        );
+        circle("pub struct Z(super::X);", &["src/a/x.rs:3: file-cycle"]);
+        circle("pub struct Z(super::Other);", &[]);
+        let in_tests = "pub struct Z; #[cfg(test)] mod tests { use super::super::X; }";
+        circle(in_tests, &[]);
     }
 
     #[test]
     fn a_modules_own_file_and_the_files_below_it_may_need_each_other() {
-        let module = |below| {
-            [
+        let module = |x, y, expected: &[&str]| {
+            let own = "mod x; mod y; pub struct A; fn f() { x::f(); y::f() }";
+            let tree = [
                 ("src/lib.rs", ""),
-                (
-                    "src/a.rs",
-                    "mod x; mod y; pub struct A; fn f() { x::f(); y::f() }",
-                ),
-                ("src/a/x.rs", "use super::A; pub fn f() {}"),
-                ("src/a/y.rs", below),
+                ("src/a.rs", own),
+                ("src/a/x.rs", x),
+                ("src/a/y.rs", y),
                 ("src/b.rs", "fn f() { crate::a::A }"),
-            ]
+            ];
+            check(none, &tree, expected);
         };
-        check(
-            files,
-            &module("pub fn f() { super::A; super::x::f() }"),
-            &[],
-        );
-        let with_another = module("pub fn f() { super::A; crate::b::f() }");
-        check(files, &with_another, &["src/a.rs:1: file-cycle"]);
-    }
-
-    #[test]
-    fn submodules_that_need_each_other_are_a_cycle_without_their_parent() {
-        check(
-            files,
-            &[
-                ("src/lib.rs", ""),
-                ("src/a.rs", "mod x; mod y; pub struct A; fn f() { x::f() }"),
-                ("src/a/x.rs", "use super::A; pub fn f() { super::y::g() }"),
-                ("src/a/y.rs", "pub fn g() { super::x::f() }"),
-            ],
-            &["src/a/x.rs:1: file-cycle"],
-        );
+        let x = "use super::A; pub fn f() {}";
+        module(x, "pub fn f() { super::A; super::x::f() }", &[]);
+        let with_another = [
+            "src/a.rs:1: file-cycle",
+            "src/a/y.rs:1: import-cycle",
+            "src/b.rs:1: import-cycle",
+        ];
+        module(x, "pub fn f() { super::A; crate::b::f() }", &with_another);
+        let without_their_parent = ["src/a/x.rs:1: file-cycle"];
+        let x = "use super::A; pub fn f() { super::y::g() }";
+        module(x, "pub fn g() { super::x::f() }", &without_their_parent);
     }
 }

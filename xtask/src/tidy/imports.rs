@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::scan::{Binds, Module, Scan, Use};
 use crate::source::{File, innermost};
+use crate::tool::parallel;
 
 /// Code of one file names an item of another.
 pub struct Import<'a> {
@@ -85,9 +86,12 @@ const MAX_REEXPORTS: usize = 16;
 
 impl<'a> Names<'a> {
     fn of(root: &str, sources: impl Iterator<Item = &'a File>) -> Self {
-        let scans: Vec<(&File, Path, Scan)> = sources
-            .filter_map(|file| Some((file, module_path(root, &file.path)?, scan::scan(&file.code))))
+        let paths: Vec<(&File, Path)> = sources
+            .filter_map(|file| Some((file, module_path(root, &file.path)?)))
             .collect();
+        let scans: Vec<(&File, Path, Scan)> = parallel(&paths, 0, |(file, path)| {
+            (*file, path.clone(), scan::scan(&file.text))
+        });
         let own_tests = scans.iter().filter(|(_, _, scan)| scan.is_test);
         let mut tests: BTreeSet<Path> = own_tests.map(|(_, path, _)| path.clone()).collect();
         for (_, path, scan) in &scans {

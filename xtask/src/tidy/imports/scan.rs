@@ -1,11 +1,15 @@
 //! Scans a Rust file for what it defines, what it imports, and the paths that it names.
 //!
-//! This is no parser: it reads tokens, and so sees the arguments of macros too. Code under
-//! `#[cfg(test)]` and `#[test]` is skipped.
+//! Of the arguments of macros it reads the tokens. Code under `#[cfg(test)]` and `#[test]` is skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use proc_macro2::{TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Ident, Item, UseTree, Visibility};
+
+use crate::source::is_for_tests;
 
 /// A file's own module, and the modules inside it that have a body.
 pub struct Scan<'a> {
@@ -54,12 +58,10 @@ pub enum Binds<'a> {
     Everything,
 }
 
-/// Scans code in which comments and strings are blank.
-pub fn scan(code: &str) -> Scan<'_> {
+/// Scans a file that compiles.
+pub fn scan(text: &str) -> Scan<'_> {
     let mut scanner = Scanner {
-        tokens: tokens(code),
-        at: 0,
-        depth: 0,
+        text,
         inside: Vec::new(),
         scan: Scan {
             modules: BTreeMap::from([(Vec::new(), Module::default())]),
@@ -67,300 +69,204 @@ pub fn scan(code: &str) -> Scan<'_> {
             is_test: false,
         },
     };
-    while scanner.at < scanner.tokens.len() {
-        scanner.step();
+    if let Ok(file) = syn::parse_file(text) {
+        scanner.scan.is_test = is_for_tests(&file.attrs);
+        scanner.module(&file.items);
     }
     scanner.scan
 }
 
-/// A word, `::`, or one character of punctuation.
-#[derive(Copy, Clone)]
-struct Token<'a> {
-    text: &'a str,
-    line: usize,
-    is_word: bool,
-}
-
-fn tokens(code: &str) -> Vec<Token<'_>> {
-    let (mut found, mut at, mut line) = (Vec::<Token>::new(), 0, 1);
-    for token in tokenize(code, FrontmatterAllowed::No) {
-        let text = &code[at..at + token.len as usize];
-        let is_word = matches!(token.kind, TokenKind::Ident | TokenKind::RawIdent);
-        match token.kind {
-            TokenKind::Whitespace => {}
-            TokenKind::Colon if code[..at].ends_with(':') && ends_with_colon(&found) => {
-                found.pop();
-                let text = &code[at - 1..at + 1];
-                found.push(Token {
-                    text,
-                    line,
-                    is_word,
-                });
-            }
-            _ => found.push(Token {
-                text,
-                line,
-                is_word,
-            }),
-        }
-        at += token.len as usize;
-        line += text.matches('\n').count();
-    }
-    found
-}
-
-fn ends_with_colon(tokens: &[Token<'_>]) -> bool {
-    tokens.last().is_some_and(|token| token.text == ":")
-}
-
 struct Scanner<'a> {
-    tokens: Vec<Token<'a>>,
-    at: usize,
-    /// Of open brackets of any kind.
-    depth: usize,
-    /// The modules with a body that are open, each with the depth inside it.
-    inside: Vec<(&'a str, usize)>,
+    text: &'a str,
+    /// The modules with a body that are open.
+    inside: Vec<&'a str>,
     scan: Scan<'a>,
 }
 
 impl<'a> Scanner<'a> {
-    fn step(&mut self) {
-        let token = self.tokens[self.at];
-        match token.text {
-            "#" => self.attribute(),
-            "{" | "(" | "[" => {
-                self.depth += 1;
-                self.at += 1;
-            }
-            "}" | ")" | "]" => {
-                if self
-                    .inside
-                    .last()
-                    .is_some_and(|(_, depth)| *depth == self.depth)
-                {
-                    self.inside.pop();
-                }
-                self.depth = self.depth.saturating_sub(1);
-                self.at += 1;
-            }
-            "mod" if self.word(1).is_some() => self.module(),
-            "use" if self.text(1) != "<" => self.import(),
-            "fn" | "struct" | "enum" | "union" | "trait" | "type" | "const" | "static" => {
-                self.item();
-            }
-            "macro_rules" if self.text(1) == "!" => {
-                self.at += 1;
-                self.item();
-            }
-            _ if token.is_word => self.path(),
-            _ => self.at += 1,
-        }
-    }
-
-    fn text(&self, ahead: usize) -> &'a str {
-        let token = self.tokens.get(self.at + ahead);
-        token.map_or("", |token| token.text)
-    }
-
-    fn word(&self, ahead: usize) -> Option<&'a str> {
-        let token = self.tokens.get(self.at + ahead)?;
-        token.is_word.then_some(token.text)
-    }
-
-    fn text_before(&self, behind: usize) -> &'a str {
-        let at = self.at.checked_sub(behind);
-        at.map_or("", |at| self.tokens[at].text)
+    fn word(&self, ident: &Ident) -> &'a str {
+        &self.text[ident.span().byte_range()]
     }
 
     fn current(&mut self) -> &mut Module<'a> {
-        let path: Vec<&str> = self.inside.iter().map(|(name, _)| *name).collect();
-        self.scan.modules.entry(path).or_default()
+        self.scan.modules.entry(self.inside.clone()).or_default()
     }
 
-    /// Passes an attribute, and the item below it if that is for tests only.
-    fn attribute(&mut self) {
-        let is_inner = self.text(1) == "!";
-        self.at += 1 + usize::from(is_inner);
-        let start = self.at;
-        self.skip_group();
-        let words = self.tokens[start..self.at]
-            .iter()
-            .filter(|token| token.is_word);
-        let words: Vec<&str> = words.map(|token| token.text).collect();
-        if !matches!(
-            words[..],
-            ["test"] | ["cfg", "test"] | ["cfg", "all", "test", ..]
-        ) {
-            return;
-        }
-        match is_inner {
-            true => self.scan.is_test = true,
-            false => self.skip_item(),
-        }
-    }
-
-    /// Passes a bracket and everything up to the one that closes it.
-    fn skip_group(&mut self) {
-        let mut depth = 0;
-        while self.at < self.tokens.len() {
-            match self.text(0) {
-                "{" | "(" | "[" => depth += 1,
-                "}" | ")" | "]" => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-            if depth <= 0 {
-                return;
+    /// Takes down the names of a module's own items, and visits them.
+    fn module(&mut self, items: &[Item]) {
+        self.current();
+        for (attributes, name) in items.iter().map(parts) {
+            if let (Some(name), false) = (name, is_for_tests(attributes)) {
+                let name = self.word(name);
+                self.current().items.insert(name);
             }
         }
+        items.iter().for_each(|it| Visit::visit_item(self, it));
     }
 
-    /// Passes an item with its attributes: up to its semicolon or its body.
-    fn skip_item(&mut self) {
-        while self.at < self.tokens.len() {
-            match self.text(0) {
-                "mod" if self.text(2) == ";" => {
-                    let own = self.inside.iter().map(|(name, _)| *name);
-                    let path = own.chain(self.word(1)).collect();
-                    self.scan.test_modules.push(path);
-                    self.at += 3;
-                    return;
-                }
-                ";" => {
-                    self.at += 1;
-                    return;
-                }
-                "{" => return self.skip_group(),
-                "(" | "[" => self.skip_group(),
-                "}" => return,
-                _ => self.at += 1,
-            }
-        }
-    }
-
-    fn module(&mut self) {
-        if let Some(name) = self.word(1)
-            && self.text(2) == "{"
-        {
-            self.inside.push((name, self.depth + 1));
-            self.current();
-        }
-        self.at += 2;
-    }
-
-    /// Takes down the name of an item, if it is one of the module's own.
-    fn item(&mut self) {
-        let is_own = self.depth == self.inside.last().map_or(0, |(_, depth)| *depth);
-        let name = self.word(1).filter(|name| !["fn", "unsafe"].contains(name));
-        if let Some(name) = name.filter(|_| is_own) {
-            self.current().items.insert(name);
-        }
-        // `const fn f`: the name follows the next keyword.
-        self.at += 1 + usize::from(name.is_some());
-    }
-
-    fn path(&mut self) {
-        let follows = self.text_before(1);
-        let (start, line) = (self.at, self.tokens[self.at].line);
-        let mut path = vec![self.text(0)];
-        self.at += 1;
-        while self.text(0) == "::"
-            && let Some(word) = self.word(1)
-        {
-            path.push(word);
-            self.at += 2;
-        }
-        let at = std::mem::replace(&mut self.at, start);
-        let is_visibility = follows == "in" && self.text_before(2) == "(";
-        let is_visibility = is_visibility && self.text_before(3) == "pub";
-        self.at = at;
+    /// Takes down a path, or a word that stands alone.
+    fn path<'i>(&mut self, idents: impl IntoIterator<Item = &'i Ident>) {
+        let mut idents = idents.into_iter().peekable();
+        let line = { idents.peek() }.map_or(0, |first| first.span().start().line);
+        let path: Vec<&str> = idents.map(|it| self.word(it)).collect();
         match path[..] {
-            _ if is_visibility || ["::", "."].contains(&follows) => {}
-            [word] => {
-                self.current().words.insert(word);
-            }
+            [] => {}
+            [word] => drop(self.current().words.insert(word)),
             _ => self.current().paths.push(Named { path, line }),
         }
     }
 
-    fn import(&mut self) {
-        let is_public = match self.text_before(1) {
-            "pub" => true,
-            ")" => {
-                let open = self.tokens[..self.at]
-                    .iter()
-                    .rposition(|token| token.text == "(");
-                open.is_some_and(|open| open > 0 && self.tokens[open - 1].text == "pub")
-            }
-            _ => false,
-        };
-        self.at += 1;
-        self.tree(&[], is_public);
+    fn leaf(&mut self, path: Vec<&'a str>, line: usize, binds: Binds<'a>, is_public: bool) {
+        self.current().uses.push(Use {
+            path,
+            line,
+            binds,
+            is_public,
+        });
     }
 
-    /// Takes down a `use` tree below a path.
-    fn tree(&mut self, above: &[&'a str], is_public: bool) {
-        let (mut path, line) = (
-            above.to_vec(),
-            self.tokens.get(self.at).map_or(0, |t| t.line),
-        );
-        let leaf = |scanner: &mut Self, path: Vec<&'a str>, binds| {
-            let module = scanner.current();
-            module.uses.push(Use {
-                path,
-                line,
-                binds,
-                is_public,
-            });
-        };
-        loop {
-            match self.text(0) {
-                "::" => {
-                    // `::name` is another crate.
-                    if path.is_empty() {
-                        path.push("::");
-                    }
-                    self.at += 1;
+    /// Takes down a `use` tree below a path, which begins on this line.
+    fn tree(&mut self, mut path: Vec<&'a str>, line: usize, is_public: bool, tree: &UseTree) {
+        match tree {
+            UseTree::Path(below) => {
+                path.push(self.word(&below.ident));
+                self.tree(path, line, is_public, &below.tree);
+            }
+            UseTree::Name(it) => {
+                if it.ident != "self" {
+                    path.push(self.word(&it.ident));
                 }
-                "*" => {
-                    self.at += 1;
-                    return leaf(self, path, Binds::Everything);
+                if let Some(name) = path.last().copied() {
+                    self.leaf(path, line, Binds::Name(name), is_public);
                 }
-                "{" => {
-                    self.at += 1;
-                    while !["}", ""].contains(&self.text(0)) {
-                        self.tree(&path, is_public);
-                        if self.text(0) == "," {
-                            self.at += 1;
-                        }
-                    }
-                    self.at += 1;
-                    return;
+            }
+            UseTree::Rename(it) => {
+                if it.ident != "self" {
+                    path.push(self.word(&it.ident));
                 }
-                "as" => {
-                    let name = self.text(1);
-                    self.at += 2;
-                    return leaf(self, path, Binds::Name(name));
+                let name = Binds::Name(self.word(&it.rename));
+                self.leaf(path, line, name, is_public);
+            }
+            UseTree::Glob(_) => self.leaf(path, line, Binds::Everything, is_public),
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    let line = tree.span().start().line;
+                    self.tree(path.clone(), line, is_public, tree);
                 }
-                "self" if !above.is_empty() => self.at += 1,
-                _ => match self.word(0) {
-                    Some(word) => {
-                        path.push(word);
-                        self.at += 1;
-                    }
-                    None => {
-                        if let Some(name) = path.last().copied() {
-                            leaf(self, path, Binds::Name(name));
-                        }
-                        // Never stay at what is no part of a tree.
-                        if ![",", "}", ";"].contains(&self.text(0)) {
-                            self.at += 1;
-                        }
-                        return;
-                    }
-                },
             }
         }
+    }
+
+    /// Takes down the paths and words among the arguments of a macro.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<Ident> = Vec::new();
+        let mut before = String::new();
+        let mut tokens = tokens.into_iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                TokenTree::Ident(word) => {
+                    // Behind a `.` or a generic argument there is no name of this module.
+                    if !before.ends_with("::") && (!before.ends_with('.') || before.ends_with(".."))
+                    {
+                        self.path(&std::mem::take(&mut path));
+                        path.push(word);
+                    } else if !path.is_empty() && before == "::" {
+                        path.push(word);
+                    }
+                    before.clear();
+                }
+                TokenTree::Punct(it) => before.push(it.as_char()),
+                TokenTree::Group(group) => {
+                    self.path(&std::mem::take(&mut path));
+                    self.tokens(group.stream());
+                    before.clear();
+                }
+                TokenTree::Literal(_) => before.clear(),
+            }
+        }
+        self.path(&path);
+    }
+}
+
+impl<'ast> Visit<'ast> for Scanner<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        match (item, is_for_tests(parts(item).0)) {
+            (Item::Mod(module), true) if module.content.is_none() => {
+                let path = [&*self.inside, &[self.word(&module.ident)]].concat();
+                self.scan.test_modules.push(path);
+            }
+            (_, true) => {}
+            (_, false) => visit::visit_item(self, item),
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_for_tests(&item.attrs) {
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if let Some((_, items)) = &item.content {
+            self.inside.push(self.word(&item.ident));
+            self.module(items);
+            self.inside.pop();
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        // `::name` is another crate.
+        let above = item.leading_colon.map(|_| "::").into_iter().collect();
+        let line = item.tree.span().start().line;
+        let is_public = !matches!(item.vis, Visibility::Inherited);
+        self.tree(above, line, is_public, &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.leading_colon.is_none() {
+            // Behind generic arguments there is no name of a module.
+            let has_arguments = |it: &syn::PathSegment| !it.arguments.is_none();
+            let end = path.segments.iter().position(has_arguments);
+            let named = path
+                .segments
+                .iter()
+                .take(end.map_or(usize::MAX, |end| end + 1));
+            self.path(named.map(|it| &it.ident));
+        }
+        visit::visit_path(self, path);
+    }
+
+    /// A name in a pattern may be that of a constant.
+    fn visit_pat_ident(&mut self, pattern: &'ast syn::PatIdent) {
+        self.path([&pattern.ident]);
+        visit::visit_pat_ident(self, pattern);
+    }
+
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        self.visit_path(&found.path);
+        self.tokens(found.tokens.clone());
+    }
+
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+}
+
+/// The attributes of an item, and the name that it gives its module; a module is no item.
+fn parts(item: &Item) -> (&[Attribute], Option<&Ident>) {
+    match item {
+        Item::Const(it) => (&it.attrs, Some(&it.ident)),
+        Item::Enum(it) => (&it.attrs, Some(&it.ident)),
+        Item::Fn(it) => (&it.attrs, Some(&it.sig.ident)),
+        Item::Impl(it) => (&it.attrs, None),
+        Item::Macro(it) => (&it.attrs, it.ident.as_ref()),
+        Item::Mod(it) => (&it.attrs, None),
+        Item::Static(it) => (&it.attrs, Some(&it.ident)),
+        Item::Struct(it) => (&it.attrs, Some(&it.ident)),
+        Item::Trait(it) => (&it.attrs, Some(&it.ident)),
+        Item::Type(it) => (&it.attrs, Some(&it.ident)),
+        Item::Union(it) => (&it.attrs, Some(&it.ident)),
+        Item::Use(it) => (&it.attrs, None),
+        _ => (&[], None),
     }
 }
 
