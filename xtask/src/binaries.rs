@@ -4,17 +4,16 @@
 //! `cargo test` runs one test binary after the other. Some of them mostly wait: for real servers,
 //! for timers, for a browser. Here they wait beside those that compute.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::env;
 use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::time::Instant;
-use std::{env, thread};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::tool::{PRODUCT, build_in, patient, perform};
+use crate::binary::{Binary, Built, build};
+use crate::tool::{PRODUCT, build_in, parallel, patient};
 use crate::{plants, release};
 
 /// Test binaries that take long although they compute little: they wait for real servers and programs. They start
@@ -40,24 +39,13 @@ const WAITING: &[&str] = &[
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
 
-/// A test binary as cargo has built it.
-#[derive(Debug, PartialEq, Eq)]
-struct Binary {
-    /// The package and the target: `locklab cli`.
-    name: String,
-    /// Where its tests expect to run.
-    folder: PathBuf,
-    executable: PathBuf,
+fn target(built: &Built) -> &str {
+    let Binary { package, test } = &built.binary;
+    test.as_ref().unwrap_or(package)
 }
 
-impl Binary {
-    fn target(&self) -> &str {
-        self.name.rsplit(' ').next().unwrap_or_default()
-    }
-
-    fn waits(&self) -> bool {
-        WAITING.iter().any(|name| self.target().ends_with(name))
-    }
+fn waits(built: &Built) -> bool {
+    WAITING.iter().any(|name| target(built).ends_with(name))
 }
 
 fn simulates_much(target: &str) -> bool {
@@ -92,7 +80,7 @@ impl Place {
 pub fn run(place: Place) -> Result<()> {
     // The small build first: while the large one goes on, no other process can begin to build here, and make the
     // tests wait.
-    let mut binaries = build(cargo("test --package xtask --no-run"))?;
+    let mut binaries = build(cargo("test --package xtask"))?;
     binaries.extend(build(place.cargo(&debug()?)?)?);
     execute_all(binaries)?;
     let doc_tests = format!("test --quiet {PRODUCT} --doc");
@@ -108,7 +96,7 @@ pub fn run(place: Place) -> Result<()> {
 ///
 /// If something does not compile.
 pub fn build_debug(place: Place) -> Result<()> {
-    perform(place.cargo(&debug()?)?)
+    build(place.cargo(&debug()?)?).map(drop)
 }
 
 /// Runs the test binaries that simulate much, in release.
@@ -126,36 +114,24 @@ pub fn run_in_release() -> Result<()> {
 ///
 /// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_release_tests_in_debug() -> Result<()> {
-    let mut binaries = build(cargo(&format!("test {PRODUCT} --no-run")))?;
-    binaries.retain(|binary| simulates_much(binary.target()));
+    let mut binaries = build(cargo(&format!("test {PRODUCT}")))?;
+    binaries.retain(|binary| simulates_much(target(binary)));
     execute_all(binaries)
 }
 
 /// Runs test binaries, several at a time.
-fn execute_all(binaries: Vec<Binary>) -> Result<()> {
-    let mut waiting = VecDeque::from(binaries);
-    ensure!(!waiting.is_empty(), "there are no tests");
-    waiting.make_contiguous().sort_by_key(|it| !it.waits());
-    let waiting = Mutex::new(waiting);
-    let failed = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        let work = || {
-            while let Some(binary) = { waiting.lock().expect("no test panics here").pop_front() } {
-                let start = Instant::now();
-                let output = execute(&binary);
-                let seconds = start.elapsed().as_secs_f64();
-                let (line, complaint) = outcome(&binary.name, output);
-                println!("{line} ({seconds:.1} s)");
-                failed
-                    .lock()
-                    .expect("no test panics here")
-                    .extend(complaint);
-            }
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from) + BESIDE;
-        (0..threads).for_each(|_| drop(scope.spawn(work)));
+fn execute_all(mut binaries: Vec<Built>) -> Result<()> {
+    ensure!(!binaries.is_empty(), "there are no tests");
+    binaries.sort_by_key(|it| !waits(it));
+    let complaints = parallel(&binaries, BESIDE, |built| {
+        let start = Instant::now();
+        let output = execute(built);
+        let seconds = start.elapsed().as_secs_f64();
+        let (line, complaint) = outcome(&built.binary.to_string(), output);
+        println!("{line} ({seconds:.1} s)");
+        complaint
     });
-    let failed = failed.into_inner().expect("no test panics here");
+    let failed: Vec<String> = complaints.into_iter().flatten().collect();
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     Ok(())
 }
@@ -166,7 +142,7 @@ fn debug() -> Result<String> {
     let names = test_targets()?.into_iter().map(|(_, name)| name);
     let names: BTreeSet<String> = names.filter(|name| !simulates_much(name)).collect();
     let names: String = names.iter().map(|name| format!(" --test {name}")).collect();
-    Ok(format!("test {PRODUCT} --no-run --lib --bins{names}"))
+    Ok(format!("test {PRODUCT} --lib --bins{names}"))
 }
 
 /// All integration tests, each with its package.
@@ -194,48 +170,8 @@ fn cargo(line: &str) -> Command {
     command
 }
 
-/// Builds the test binaries that this command of cargo selects.
-fn build(mut cargo: Command) -> Result<Vec<Binary>> {
-    let built = cargo
-        .args(["--message-format", "json-render-diagnostics"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo did not start")?;
-    if !built.status.success() {
-        bail!("the tests do not compile: {}", built.status);
-    }
-    let messages = String::from_utf8(built.stdout).context("cargo's messages")?;
-    messages
-        .lines()
-        .filter_map(|line| binary(line).transpose())
-        .collect()
-}
-
-/// The test binary that a message of cargo is about.
-fn binary(message: &str) -> Result<Option<Binary>> {
-    let message: Value = serde_json::from_str(message).context("cargo's messages")?;
-    let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
-    let is_test = message.pointer("/profile/test").and_then(Value::as_bool) == Some(true);
-    let (Some(executable), Some(manifest), Some(target), true) = (
-        text("/executable"),
-        text("/manifest_path"),
-        text("/target/name"),
-        is_test,
-    ) else {
-        return Ok(None);
-    };
-    let manifest = PathBuf::from(manifest);
-    let folder = manifest.parent().context("a manifest is in a folder")?;
-    let package = folder.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Some(Binary {
-        name: format!("{package} {target}"),
-        folder: folder.to_owned(),
-        executable: executable.into(),
-    }))
-}
-
-fn execute(binary: &Binary) -> Result<Output> {
-    let mut command = match binary.waits() {
+fn execute(binary: &Built) -> Result<Output> {
+    let mut command = match waits(binary) {
         true => Command::new(&binary.executable),
         false => patient(&binary.executable),
     };
@@ -285,33 +221,6 @@ mod tests {
             stdout: printed.into(),
             stderr: b"a warning".to_vec(),
         })
-    }
-
-    #[test]
-    fn only_test_binaries_are_taken_from_cargos_messages() {
-        let artifact = |test: bool, executable: &str| {
-            format!(
-                r#"{{"reason": "compiler-artifact", "manifest_path": "/x/src/cli/Cargo.toml",
-                     "target": {{"name": "locklab_cli"}}, "profile": {{"test": {test}}},
-                     "executable": {executable}}}"#
-            )
-        };
-        let found = binary(&artifact(true, r#""/x/target/a""#)).expect("a message");
-        let expected = Binary {
-            name: "cli locklab_cli".into(),
-            folder: "/x/src/cli".into(),
-            executable: "/x/target/a".into(),
-        };
-        assert_eq!(expected.target(), "locklab_cli");
-        assert_eq!(found, Some(expected));
-        for other in [
-            artifact(false, r#""/x/target/a""#),
-            artifact(true, "null"),
-            r#"{"reason": "build-finished", "success": true}"#.into(),
-        ] {
-            assert_eq!(binary(&other).expect("a message"), None, "{other}");
-        }
-        assert!(binary("no JSON").is_err());
     }
 
     #[test]

@@ -4,18 +4,17 @@
 //! Results are kept for each commit, so that the next comparison need not build it again.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
 use std::time::Instant;
-use std::{env, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::commit::git;
-use crate::tool::{cargo, files_below, patient, perform};
+use crate::tool::{cargo, files_below, parallel, patient, perform};
 
 const COMMANDS: &str = include_str!("../golden.txt");
 
@@ -103,21 +102,13 @@ fn make(name: &str, program: &Path) -> Result<PathBuf> {
     let partial = folder.with_extension("partial");
     replace(&partial)?;
     let start = Instant::now();
-    let waiting = Mutex::new(commands(COMMANDS).rev().collect::<Vec<_>>());
-    let failed = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        let work = || {
-            while let Some((place, words)) = { waiting.lock().expect("no panic here").pop() } {
-                if let Err(error) = perform_one(program, &partial.join(place), words) {
-                    let complaint = format!("locklab {words}: {error:#}");
-                    failed.lock().expect("no panic here").push(complaint);
-                }
-            }
-        };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    let commands: Vec<(&str, &str)> = commands(COMMANDS).collect();
+    let complaints = parallel(&commands, 0, |(place, words)| {
+        let made = perform_one(program, &partial.join(place), words);
+        made.err()
+            .map(|error| format!("locklab {words}: {error:#}"))
     });
-    let failed = failed.into_inner().expect("no panic here");
+    let failed: Vec<String> = complaints.into_iter().flatten().collect();
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     fs::write(partial.join(LIST), COMMANDS).context("keep the commands")?;
     replace(&folder)?;
@@ -127,7 +118,7 @@ fn make(name: &str, program: &Path) -> Result<PathBuf> {
 }
 
 /// The folder of each command, and its words.
-fn commands(text: &str) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+fn commands(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines
         .filter_map(|line| line.split_once(' '))

@@ -8,6 +8,7 @@ use bench::instructions::Mode;
 
 mod bench;
 mod binaries;
+mod binary;
 mod campaign;
 mod clients;
 mod commit;

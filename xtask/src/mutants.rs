@@ -11,15 +11,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::plants::Binary;
+use crate::binary::Binary;
 use crate::source::{self, File};
 use crate::tool::fresh_seed;
 use generate::Mutant;
 use options::{Mode, Options};
 use report::{OfMutant, OfSample, Results, Sampled};
-use trial::{Outcome, SEEDS, Trials};
+use trial::{Outcome, SEEDS, Trials, runner};
 
 mod build;
 mod change;
@@ -111,9 +111,6 @@ const TESTS_ONLY: [&str; 6] = [
     "src/check/history_builder",
     "src/check/random.rs",
 ];
-
-/// The binary that runs scenarios.
-const RUNNER: &str = "locklab --test plants";
 
 /// How many mutants of each subject a long test tries.
 const COMPARED: usize = 8;
@@ -362,7 +359,7 @@ fn try_all(trial: &Trial, files: &[File], until: Option<Instant>) -> Result<Trie
 
 /// Tries the first mutants of each subject that compile.
 fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>) -> Result<Tried> {
-    let runner = binary(RUNNER)?;
+    let runner = runner();
     let mut tests: BTreeMap<&str, Vec<Binary>> = BTreeMap::new();
     for (subject, _) in &trial.mutants {
         if !tests.contains_key(subject.name) {
@@ -399,7 +396,6 @@ fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>
     }
     let trials = Trials {
         binaries: &built.binaries,
-        runner: &runner,
         scenarios: if by_scenarios {
             scenarios_of(files)
         } else {
@@ -478,16 +474,9 @@ fn write(results: &mut Results) -> Result<()> {
         .with_context(|| format!("write {}", markdown.display()))
 }
 
-/// Reads `PACKAGE --lib` or `PACKAGE --test NAME`.
 fn binary(words: &str) -> Result<Binary> {
     let words: Vec<&str> = words.split(' ').collect();
-    let (package, test) = match words[..] {
-        [package, "--lib"] => (package, None),
-        [package, "--test", test] => (package, Some(test.to_owned())),
-        _ => bail!("{words:?} are no tests"),
-    };
-    let package = package.to_owned();
-    Ok(Binary { package, test })
+    Ok(Binary::parse(&words)?.0)
 }
 
 /// The survivors that change nothing, each with the reason.

@@ -19,10 +19,10 @@ mod tree;
 mod trial;
 
 pub use choice::Which;
-pub use data::{Binary, Catcher, FOLDER, Plant, of as all};
+pub use data::{Catcher, FOLDER, Plant, of as all};
 pub use tree::write as write_tree;
 use trial::{Control, Packages};
-pub use trial::{SCENARIO, SEEDS, executable};
+pub use trial::{SCENARIO, SEEDS};
 
 /// The folder of the copy.
 const TREE: &str = "target/plants/tree";

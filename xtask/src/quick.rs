@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
+use crate::binary::Binary;
 use crate::commit::git;
-use crate::plants::{Binary, Catcher, Plant, SCENARIO, SEEDS};
+use crate::plants::{Catcher, Plant, SCENARIO, SEEDS};
 use crate::source::{self, File};
 use crate::tool::{cargo, perform};
 use crate::{format, plants, tidy};
@@ -75,46 +76,34 @@ fn checks(
     let crates: BTreeSet<&str> = changed.iter().filter_map(|path| folder(path)).collect();
     for folder in crates {
         let package = package_in(folder, files)?;
-        checks.entry(of(&package, None)).or_default().whole = true;
+        checks.entry(Binary::new(&package, None)).or_default().whole = true;
     }
     for (package, test) in changed.iter().filter_map(|path| test_of(path, files)) {
         let package = match package {
             "" => "locklab".to_owned(),
             folder => package_in(folder, files)?,
         };
-        checks.entry(of(&package, Some(test))).or_default().whole = true;
+        checks
+            .entry(Binary::new(&package, Some(test)))
+            .or_default()
+            .whole = true;
     }
     for plant in plants.iter().filter(|plant| changed.contains(&plant.file)) {
         for catcher in plant.caught_by()? {
+            let wanted = checks.entry(catcher.binary()).or_default();
             match catcher {
-                Catcher::Scenario(name) => {
-                    let runs = checks.entry(of("locklab", Some("plants"))).or_default();
-                    runs.scenarios.insert(name);
-                }
-                Catcher::Test(binary, filter) => {
-                    checks.entry(binary).or_default().filters.insert(filter);
-                }
-            }
+                Catcher::Scenario(name) => wanted.scenarios.insert(name),
+                Catcher::Test(_, filter) => wanted.filters.insert(filter),
+            };
         }
     }
     Ok(checks)
 }
 
-fn of(package: &str, test: Option<&str>) -> Binary {
-    Binary {
-        package: package.to_owned(),
-        test: test.map(str::to_owned),
-    }
-}
-
 fn perform_one(binary: &Binary, wanted: &Wanted) -> Result<()> {
-    let target = match &binary.test {
-        Some(test) => format!("--test {test}"),
-        // The chores are a program, without a library.
-        None if binary.package == "xtask" => "--bins".to_owned(),
-        None => "--lib".to_owned(),
-    };
-    let line = format!("test --quiet --package {} {target}", binary.package);
+    // The chores are a program, without a library.
+    let binary = binary.to_string().replace("xtask --lib", "xtask --bins");
+    let line = format!("test --quiet --package {binary}");
     if !wanted.scenarios.is_empty() {
         let names: Vec<&str> = wanted.scenarios.iter().map(String::as_str).collect();
         println!("==> {} scenarios", names.len());
@@ -219,8 +208,8 @@ mod tests {
         let file = plant("unique-ignores-index").file.clone();
         let changed = [file, "tests/claims.rs".to_owned()];
         let checks = checks(&changed, &files, &all).expect("its crate is known");
-        assert!(checks[&of("locklab", Some("claims"))].whole);
-        assert!(checks[&of("locklab-locks", None)].whole);
+        assert!(checks[&Binary::new("locklab", Some("claims"))].whole);
+        assert!(checks[&Binary::new("locklab-locks", None)].whole);
         let catchers = plant("unique-ignores-index").caught_by().expect("some");
         let Some(Catcher::Test(binary, filter)) = catchers.first() else {
             panic!("a test catches it");

@@ -39,7 +39,7 @@ pub fn build() -> Result<()> {
 
 /// The command line of cargo that builds the tests.
 pub fn tests() -> String {
-    format!("test {PACKAGES} --no-run{}", selected())
+    format!("test {PACKAGES}{}", selected())
 }
 
 fn selected() -> String {

@@ -12,7 +12,8 @@ use serde::Deserialize;
 
 use super::generate::Mutant;
 use super::nest::{Place, nested};
-use crate::plants::{Binary, executable, write_tree};
+use crate::binary::{Binary, build_in};
+use crate::plants::write_tree;
 use crate::source::File;
 use crate::tool::cargo_in;
 
@@ -288,42 +289,21 @@ fn blame(error: &Message, places: &BTreeMap<String, Vec<Place>>) -> Vec<usize> {
 
 /// Builds these binaries of tests in release.
 fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>> {
-    let line = "test --profile ci --no-run --message-format json-render-diagnostics";
-    let mut command = cargo_in(tree, line)?;
     let packages: BTreeSet<&str> = wanted.iter().map(|it| &*it.package).collect();
-    let tests: BTreeSet<Option<&str>> = wanted.iter().map(|it| it.test.as_deref()).collect();
-    for package in packages {
-        command.args(["--package", package]);
-    }
-    for test in tests {
-        match test {
-            Some(test) => command.args(["--test", test]),
-            None => command.arg("--lib"),
-        };
-    }
-    let built = command
-        .stderr(Stdio::inherit())
-        .output()
-        .context("start cargo")?;
-    ensure!(
-        built.status.success(),
-        "{} does not compile ({})",
-        tree.display(),
-        built.status
-    );
-    let said = String::from_utf8_lossy(&built.stdout);
-    let found: BTreeMap<Binary, PathBuf> = said.lines().filter_map(executable).collect();
+    let packages: Vec<String> = packages
+        .iter()
+        .map(|it| format!("--package {it}"))
+        .collect();
+    let line = format!("test --profile ci {}", packages.join(" "));
+    let found = build_in(tree, &line, wanted)?;
     // The next build of the same packages elsewhere would replace them.
     let folder = Path::new("target/mutants/binaries");
     fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     let mut kept = BTreeMap::new();
-    for binary in wanted {
-        let path = found
-            .get(binary)
-            .with_context(|| format!("cargo built no {binary:?}"))?;
+    for (binary, path) in found {
         let name = path.file_name().context("a binary has a name")?;
-        fs::copy(path, folder.join(name)).with_context(|| format!("copy {}", path.display()))?;
-        kept.insert(binary.clone(), env::current_dir()?.join(folder).join(name));
+        fs::copy(&path, folder.join(name)).with_context(|| format!("copy {}", path.display()))?;
+        kept.insert(binary, env::current_dir()?.join(folder).join(name));
     }
     Ok(kept)
 }

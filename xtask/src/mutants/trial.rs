@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::plants::{Binary, SCENARIO};
+use crate::binary::Binary;
+use crate::plants::{self, Catcher, SCENARIO};
 use crate::steps::SEED;
+use crate::tool::parallel;
 
 /// The folder in which all runs.
 const WORK: &str = "target/mutants/work";
@@ -39,13 +39,8 @@ const STRIDE: usize = 13;
 /// The seed of random tests: that of CI.
 const FIXED_SEED: &str = "20160208";
 
-/// What reaches a mutant, each with the processor time that it takes without one.
-#[derive(Debug, Clone, Default)]
-struct Reaches {
-    scenarios: Vec<(Duration, String)>,
-    /// By binary.
-    tests: BTreeMap<Binary, Vec<(Duration, String)>>,
-}
+/// A scenario or a test that reaches a mutant, with the processor time that it takes without one.
+type Reaching = (Duration, Catcher);
 
 /// What came of a mutant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,8 +65,6 @@ impl Outcome {
 /// What can notice a mutant.
 pub struct Trials<'a> {
     pub binaries: &'a BTreeMap<Binary, PathBuf>,
-    /// The binary that runs scenarios.
-    pub runner: &'a Binary,
     pub scenarios: Vec<String>,
     /// Whether a binary is to notice the mutant of this number.
     pub may_notice: &'a (dyn Fn(usize, &Binary) -> bool + Sync),
@@ -97,40 +90,30 @@ impl Trials<'_> {
     pub fn run(&self, mutants: &[usize]) -> Result<BTreeMap<usize, Outcome>> {
         fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
         let mut done = self.read();
-        let mut open: Vec<usize> = mutants
-            .iter()
-            .filter(|it| !done.contains_key(it))
-            .copied()
-            .collect();
+        let is_open = |mutant: &usize| !done.contains_key(mutant);
+        let mut open: Vec<usize> = mutants.iter().copied().filter(is_open).collect();
         // Those of all files in turn, so that those of a run that ends early are a sample.
         open.sort_by_key(|mutant| (mutant % STRIDE, *mutant));
         if !open.is_empty() && !self.is_over() {
             let reaches = self.reaches()?;
             println!("{} mutants to try, {} tried before", open.len(), done.len());
-            let fresh = Mutex::new(Vec::new());
-            let ledger = fs::OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(&self.ledger);
-            let ledger = Mutex::new(ledger.context("open the ledger")?);
-            parallel(&open, |mutant| {
+            let mut ledger = fs::OpenOptions::new();
+            let ledger = ledger.create(true).append(true).open(&self.ledger);
+            let ledger = ledger.context("open the ledger")?;
+            let tried = parallel(&open, 0, |&mutant| -> Result<_> {
                 if self.is_over() {
-                    return Ok(());
+                    return Ok(None);
                 }
-                let none = Reaches::default();
-                let outcome = self.try_one(mutant, reaches.get(&mutant).unwrap_or(&none))?;
+                let reaching = reaches.get(&mutant).map_or(&[][..], Vec::as_slice);
+                let outcome = self.try_one(mutant, reaching)?;
                 let line = serde_json::to_string(&Line { mutant, outcome })? + "\n";
-                ledger
-                    .lock()
-                    .expect("nobody panics here")
-                    .write_all(line.as_bytes())?;
-                fresh
-                    .lock()
-                    .expect("nobody panics here")
-                    .push((mutant, outcome));
-                Ok(())
-            })?;
-            done.extend(fresh.into_inner().expect("nobody panics here"));
+                // In one go, so that lines do not mix.
+                (&ledger).write_all(line.as_bytes())?;
+                Ok(Some((mutant, outcome)))
+            });
+            for tried in tried {
+                done.extend(tried?);
+            }
         }
         done.retain(|mutant, _| mutants.contains(mutant));
         Ok(done)
@@ -149,68 +132,75 @@ impl Trials<'_> {
         lines.map(|line| (line.mutant, line.outcome)).collect()
     }
 
-    fn try_one(&self, mutant: usize, reaches: &Reaches) -> Result<Outcome> {
-        let chosen = mutant.to_string();
-        let ends = |mut command: Command, all: &[(Duration, String)]| -> Result<End> {
-            command.env("LOCKLAB_MUTANT", &chosen);
-            let usual: Duration = all.iter().map(|(took, _)| *took).sum();
-            Ok(finish(&mut command, LONGER + usual * SLOWER)?.0)
-        };
+    fn try_one(&self, mutant: usize, reaching: &[Reaching]) -> Result<Outcome> {
+        let mut by_binary: BTreeMap<Binary, Vec<Reaching>> = BTreeMap::new();
+        for it in reaching {
+            by_binary.entry(it.1.binary()).or_default().push(it.clone());
+        }
+        let scenarios = by_binary.remove(&runner()).unwrap_or_default();
         let mut outcome = Outcome {
-            scenarios: reaches.scenarios.len(),
+            scenarios: scenarios.len(),
             by_scenario: false,
-            tests: reaches.tests.values().map(Vec::len).sum(),
+            tests: by_binary.values().map(Vec::len).sum(),
             by_test: false,
         };
-        if !reaches.scenarios.is_empty() {
-            let command = self.of_scenarios(&names(&reaches.scenarios));
-            outcome.by_scenario = ends(command, &reaches.scenarios)? != End::Passed;
+        if !scenarios.is_empty() {
+            outcome.by_scenario = self.end_of(mutant, &scenarios, Stdio::null())? != End::Passed;
         }
-        for (binary, tests) in &reaches.tests {
-            if outcome.by_test {
-                break;
-            }
+        for tests in by_binary.values() {
             let said = Path::new(WORK).join(format!("said-{mutant}"));
-            let mut command = self.of_tests(binary, &names(tests));
             let file = fs::File::create(&said);
-            command.stdout(file.with_context(|| format!("write {}", said.display()))?);
-            outcome.by_test = match ends(command, tests)? {
+            let file = file.with_context(|| format!("write {}", said.display()))?;
+            outcome.by_test = match self.end_of(mutant, tests, file.into())? {
                 End::Passed => false,
                 End::TookLong => true,
                 // Some tests run real processes. One that fails once by chance has not noticed the mutant.
                 End::Failed => {
                     let said = fs::read_to_string(&said).unwrap_or_default();
-                    let again = again(&said, tests);
-                    ends(self.of_tests(binary, &names(&again)), &again)? != End::Passed
+                    self.end_of(mutant, &again(&said, tests), Stdio::null())? != End::Passed
                 }
             };
+            if outcome.by_test {
+                break;
+            }
         }
         Ok(outcome)
     }
 
-    fn of_scenarios(&self, names: &[String]) -> Command {
-        let mut command = command(&self.binaries[self.runner]);
-        command.env(SCENARIO, names.join(" "));
-        command.env("LOCKLAB_PLANT_SEEDS", SEEDS.to_string());
+    /// What comes of these scenarios, or tests of one binary, with a mutant.
+    fn end_of(&self, mutant: usize, reaching: &[Reaching], output: Stdio) -> Result<End> {
+        let usual: Duration = reaching.iter().map(|(took, _)| *took).sum();
+        let mut command = self.command(reaching);
         command
+            .env("LOCKLAB_MUTANT", mutant.to_string())
+            .stdout(output);
+        Ok(finish(&mut command, LONGER + usual * SLOWER)?.0)
     }
 
-    fn of_tests(&self, binary: &Binary, names: &[String]) -> Command {
-        let mut command = command(&self.binaries[binary]);
-        command.args(["--exact", "--test-threads", "1"]).args(names);
+    /// Runs these scenarios, or tests of one binary: the shortest first, since the first that notices a mutant ends
+    /// the process.
+    fn command(&self, reaching: &[Reaching]) -> Command {
+        let mut all = reaching.to_vec();
+        all.sort();
+        let names: Vec<&str> = all.iter().map(|(_, catcher)| catcher.name()).collect();
+        let binary = all[0].1.binary();
+        let mut command = command(&self.binaries[&binary]);
+        match binary == runner() {
+            true => command
+                .env(SCENARIO, names.join(" "))
+                .env(plants::SEEDS, SEEDS.to_string()),
+            false => command.args(["--exact", "--test-threads", "1"]).args(names),
+        };
         command
     }
 
     /// What reaches each mutant. What fails or takes long without any mutant is left out.
-    fn reaches(&self) -> Result<BTreeMap<usize, Reaches>> {
-        #[derive(Clone)]
-        enum What {
-            Scenario(String),
-            Test(Binary, String),
-        }
-        let mut all: Vec<What> = self.scenarios.iter().cloned().map(What::Scenario).collect();
-        for binary in self.binaries.keys().filter(|binary| *binary != self.runner) {
-            let listed = command(&self.binaries[binary])
+    fn reaches(&self) -> Result<BTreeMap<usize, Vec<Reaching>>> {
+        let scenarios = self.scenarios.iter().cloned().map(Catcher::Scenario);
+        let mut all: Vec<Catcher> = scenarios.collect();
+        for (binary, path) in self.binaries.iter().filter(|it| *it.0 != runner()) {
+            let mut list = command(path);
+            let listed = list
                 .args(["--list", "--format", "terse"])
                 .stdout(Stdio::piped())
                 .output()?;
@@ -218,57 +208,35 @@ impl Trials<'_> {
             let names = listed
                 .lines()
                 .filter_map(|line| line.strip_suffix(": test"));
-            all.extend(names.map(|name| What::Test(binary.clone(), name.to_owned())));
+            all.extend(names.map(|name| Catcher::Test(binary.clone(), name.to_owned())));
         }
-        let found = Mutex::new(BTreeMap::<usize, Reaches>::new());
-        let left_out = Mutex::new(Vec::new());
-        let numbers: Vec<usize> = (0..all.len()).collect();
-        parallel(&numbers, |number| {
-            let what = &all[number];
-            let log = Path::new(WORK).join(format!("reached-{number}"));
+        let work = fs::canonicalize(WORK)?;
+        let numbered: Vec<(usize, &Catcher)> = all.iter().enumerate().collect();
+        let ends = parallel(&numbered, 0, |(number, catcher)| -> Result<_> {
+            let log = work.join(format!("reached-{number}"));
             let _ = fs::remove_file(&log);
-            let (mut command, name) = match what {
-                What::Scenario(name) => (self.of_scenarios(std::slice::from_ref(name)), name),
-                What::Test(binary, name) => {
-                    (self.of_tests(binary, std::slice::from_ref(name)), name)
-                }
-            };
-            command.env(
-                "LOCKLAB_MUTANT_REACHED",
-                fs::canonicalize(WORK)?.join(format!("reached-{number}")),
-            );
+            let mut command = self.command(&[(Duration::ZERO, (*catcher).clone())]);
+            command.env("LOCKLAB_MUTANT_REACHED", &log);
             let (end, took) = finish(&mut command, LONGEST)?;
-            if end != End::Passed {
-                left_out
-                    .lock()
-                    .expect("nobody panics here")
-                    .push(name.clone());
-                return Ok(());
-            }
             let text = fs::read_to_string(&log).unwrap_or_default();
             let reached: BTreeSet<usize> =
                 text.lines().filter_map(|line| line.parse().ok()).collect();
-            let mut found = found.lock().expect("nobody panics here");
-            for mutant in reached {
-                let binary = match what {
-                    What::Scenario(_) => self.runner,
-                    What::Test(binary, _) => binary,
-                };
-                if !(self.may_notice)(mutant, binary) {
-                    continue;
-                }
-                let reaches = found.entry(mutant).or_default();
-                match what {
-                    What::Scenario(name) => reaches.scenarios.push((took, name.clone())),
-                    What::Test(binary, name) => {
-                        let tests = reaches.tests.entry(binary.clone()).or_default();
-                        tests.push((took, name.clone()));
-                    }
-                }
+            Ok((end == End::Passed).then_some((took, reached)))
+        });
+        let (mut found, mut left_out) = (BTreeMap::<usize, Vec<Reaching>>::new(), Vec::new());
+        for (catcher, end) in all.iter().zip(ends) {
+            let Some((took, reached)) = end? else {
+                left_out.push(catcher.name());
+                continue;
+            };
+            let may_notice = |mutant: &usize| (self.may_notice)(*mutant, &catcher.binary());
+            for mutant in reached.into_iter().filter(may_notice) {
+                found
+                    .entry(mutant)
+                    .or_default()
+                    .push((took, catcher.clone()));
             }
-            Ok(())
-        })?;
-        let left_out = left_out.into_inner().expect("nobody panics here");
+        }
         if !left_out.is_empty() {
             println!(
                 "left out, since they fail or take long without a mutant: {}",
@@ -279,31 +247,27 @@ impl Trials<'_> {
             left_out.len() < all.len(),
             "nothing passes without a mutant"
         );
-        Ok(found.into_inner().expect("nobody panics here"))
+        Ok(found)
     }
+}
+
+/// The binary that runs scenarios.
+pub fn runner() -> Binary {
+    Catcher::Scenario(String::new()).binary()
 }
 
 /// Those of these tests that failed, as a process said that ran them; all if it said of none, since it may have
 /// crashed.
-fn again(said: &str, tests: &[(Duration, String)]) -> Vec<(Duration, String)> {
+fn again(said: &str, tests: &[Reaching]) -> Vec<Reaching> {
     let failed: BTreeSet<&str> = { said.lines() }
         .filter_map(|line| line.strip_prefix("    "))
         .collect();
-    let found: Vec<_> = { tests.iter() }
-        .filter(|(_, name)| failed.contains(&**name))
-        .cloned()
-        .collect();
+    let is_failed = |it: &&Reaching| failed.contains(it.1.name());
+    let found: Vec<Reaching> = tests.iter().filter(is_failed).cloned().collect();
     match found.is_empty() {
         true => tests.to_vec(),
         false => found,
     }
-}
-
-/// The shortest first, since the first that notices a mutant ends its process.
-fn names(all: &[(Duration, String)]) -> Vec<String> {
-    let mut all = all.to_vec();
-    all.sort();
-    all.into_iter().map(|(_, name)| name).collect()
 }
 
 /// A quiet process that gives way to all others.
@@ -376,26 +340,6 @@ fn end(process: &mut Child) -> Result<()> {
     Ok(())
 }
 
-/// Does this with each number, several at a time.
-fn parallel(numbers: &[usize], work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
-    let next = AtomicUsize::new(0);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    while let Some(number) = numbers.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        work(*number)?;
-                    }
-                    Ok(())
-                })
-            })
-            .collect();
-        let mut ends = workers.into_iter().map(|worker| worker.join());
-        ends.try_for_each(|end| end.expect("nobody panics here"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,7 +353,9 @@ mod tests {
 
     #[test]
     fn tests_that_failed_are_run_again() {
-        let tests = ["a", "b::c"].map(|name| (Duration::ZERO, name.to_owned()));
+        let binary = Binary::new("p", None);
+        let test = |name: &str| Catcher::Test(binary.clone(), name.to_owned());
+        let tests = ["a", "b::c"].map(|name| (Duration::ZERO, test(name)));
         let said = "\nrunning 2 tests\ntest a ... ok\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout \
                     ----\n\nfailures:\n    b::c\n\ntest result: FAILED.\n";
         assert_eq!(again(said, &tests), tests[1..]);

@@ -1,10 +1,12 @@
 //! The planted mistakes as `tests/plants/*.toml` has them, one file per area.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use crate::binary::Binary;
 use crate::source::File;
 
 /// The folder of the data.
@@ -49,12 +51,30 @@ pub enum Catcher {
     Test(Binary, String),
 }
 
-/// A binary of tests.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Binary {
-    pub package: String,
-    /// The name of an integration test; `None`: the unit tests of the library.
-    pub test: Option<String>,
+/// Shown as the command that runs it alone.
+impl fmt::Display for Catcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Catcher::Scenario(name) => write!(f, "scenario {name}"),
+            Catcher::Test(binary, filter) => write!(f, "cargo test --package {binary} {filter}"),
+        }
+    }
+}
+
+impl Catcher {
+    /// The scenario, or the filter of the tests.
+    pub fn name(&self) -> &str {
+        let (Catcher::Scenario(name) | Catcher::Test(_, name)) = self;
+        name
+    }
+
+    /// The binary that it runs: for a scenario `tests/plants/main.rs`.
+    pub fn binary(&self) -> Binary {
+        match self {
+            Catcher::Scenario(_) => Binary::new("locklab", Some("plants")),
+            Catcher::Test(binary, _) => binary.clone(),
+        }
+    }
 }
 
 impl Plant {
@@ -104,13 +124,10 @@ impl Plant {
 /// a filter.
 fn catcher(words: &str) -> Result<Catcher> {
     let words: Vec<&str> = words.split(' ').collect();
-    let (package, test, filter) = match words[..] {
-        [package, "--lib", filter] => (package, None, filter),
-        [package, "--test", test, filter] => (package, Some(test.to_owned()), filter),
+    match Binary::parse(&words)? {
+        (binary, rest) if rest.len() == 1 => Ok(Catcher::Test(binary, rest[0].to_owned())),
         _ => bail!("a `test` is `PACKAGE --lib FILTER` or `PACKAGE --test NAME FILTER`"),
-    };
-    let package = package.to_owned();
-    Ok(Catcher::Test(Binary { package, test }, filter.to_owned()))
+    }
 }
 
 /// All mistakes of the repository's files.
@@ -188,18 +205,14 @@ mod tests {
     fn an_entry_names_its_catchers() {
         let scenario = Catcher::Scenario("a/b".into());
         check("scenario = \"a/b\"", Ok(slice::from_ref(&scenario)));
-        let unit = |test: Option<&str>| Binary {
-            package: "p".into(),
-            test: test.map(str::to_owned),
-        };
-        let tests = Catcher::Test(unit(None), "x".into());
+        let tests = Catcher::Test(Binary::new("p", None), "x".into());
         check("test = \"p --lib x\"", Ok(slice::from_ref(&tests)));
-        let binary = Catcher::Test(unit(Some("t")), "x".into());
+        let binary = Catcher::Test(Binary::new("p", Some("t")), "x".into());
         check("test = \"p --test t x\"", Ok(&[binary]));
         let both = "scenario = \"a/b\"\ntest = \"p --lib x\"";
         check(both, Ok(&[tests, scenario]));
         check("", Err("n: expected `test`, `scenario` or both"));
-        check("test = \"p x\"", Err("PACKAGE --lib FILTER"));
+        check("test = \"p x\"", Err("nor `PACKAGE --test NAME`"));
         check("scenario = \"a\"\nputs = \"\"", Err("unknown field `puts`"));
     }
 

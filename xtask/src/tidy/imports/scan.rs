@@ -161,8 +161,7 @@ impl<'a> Scanner<'a> {
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<Ident> = Vec::new();
         let mut before = String::new();
-        let mut tokens = tokens.into_iter().peekable();
-        while let Some(token) = tokens.next() {
+        for token in tokens {
             match token {
                 TokenTree::Ident(word) => {
                     // Behind a `.` or a generic argument there is no name of this module.
