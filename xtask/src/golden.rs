@@ -3,7 +3,6 @@
 //!
 //! Results are kept for each commit, so that the next comparison need not build it again.
 
-use std::collections::BTreeSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -11,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::commit::git;
 use crate::tool::{cargo, files_below, parallel, patient, perform};
@@ -24,8 +23,9 @@ const RESULTS: &str = "target/golden";
 /// The file with the commands, beside what they made.
 const LIST: &str = "commands";
 
-/// The differing files that are named; more of them say no more.
-const NAMED: usize = 20;
+/// The lines of a difference that are shown, and the characters of each; more of them say no more.
+const SHOWN: usize = 100;
+const LONGEST: usize = 200;
 
 /// Compares with the last commit, or if nothing was changed since, with the one before it.
 ///
@@ -53,21 +53,13 @@ pub fn run(base: Option<&str>) -> Result<()> {
         println!("==> building {base}");
         make(&base, &build(&base)?)?;
     }
-    let differing = differing(&before, &now)?;
-    if differing.is_empty() {
-        println!("golden: as in {base}, to the last byte");
-        return Ok(());
-    }
-    let more = differing.len().saturating_sub(NAMED);
-    let named: Vec<String> = differing.into_iter().take(NAMED).collect();
-    bail!(
-        "these results are not those of {base}{}:\n{}",
-        match more {
-            0 => String::new(),
-            more => format!(" (and {more} more)"),
-        },
-        named.join("\n")
-    )
+    let difference = difference(&before, &now)?;
+    ensure!(
+        difference.is_empty(),
+        "these results are not those of {base}:\n{difference}"
+    );
+    println!("golden: as in {base}, to the last byte");
+    Ok(())
 }
 
 fn commit(name: &str) -> Result<String> {
@@ -110,6 +102,11 @@ fn make(name: &str, program: &Path) -> Result<PathBuf> {
     });
     let failed: Vec<String> = complaints.into_iter().flatten().collect();
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    for file in files_below(&partial)?.iter().map(|it| partial.join(it)) {
+        if is_ledger(&file)? {
+            fs::remove_file(file).context("remove a ledger")?;
+        }
+    }
     fs::write(partial.join(LIST), COMMANDS).context("keep the commands")?;
     replace(&folder)?;
     fs::rename(&partial, &folder).context("keep the results")?;
@@ -172,59 +169,21 @@ fn is_ledger(path: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&start).contains("\"build\":"))
 }
 
-/// The results below a folder, by their paths within it.
-fn files(folder: &Path) -> Result<BTreeSet<PathBuf>> {
-    let results = files_below(folder)?.into_iter().map(|file| {
-        let is_result = !is_ledger(&folder.join(&file))?;
-        Ok(is_result.then_some(file))
-    });
-    results.filter_map(Result::transpose).collect()
-}
-
-/// The files in which two folders differ, each with its first differing line.
-fn differing(before: &Path, now: &Path) -> Result<Vec<String>> {
-    let (old, new) = (files(before)?, files(now)?);
-    let mut found = Vec::new();
-    for file in old.union(&new) {
-        let name = file.display();
-        match (old.contains(file), new.contains(file)) {
-            (true, true) => {
-                let (old, new) = (fs::read(before.join(file))?, fs::read(now.join(file))?);
-                if let Some((line, old, new)) = first_difference(&old, &new) {
-                    found.push(format!("{name}:{line}\n  before  {old}\n  now     {new}"));
-                }
-            }
-            (true, false) => found.push(format!("{name}: is not made any more")),
-            _ => found.push(format!("{name}: was not made before")),
-        }
-    }
-    Ok(found)
-}
-
-/// The number of the first line in which two texts differ, and the two lines, from their first differing
-/// character on.
-fn first_difference(old: &[u8], new: &[u8]) -> Option<(usize, String, String)> {
-    if old == new {
-        return None;
-    }
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let (mut old, mut new) = (old.split('\n'), new.split('\n'));
-    let mut number = 0;
-    loop {
-        number += 1;
-        let (a, b) = (old.next(), new.next());
-        if a != b || a.is_none() {
-            let (a, b) = (a.unwrap_or("(the end)"), b.unwrap_or("(the end)"));
-            let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-            return Some((number, excerpt(a, same), excerpt(b, same)));
-        }
-    }
-}
-
-fn excerpt(line: &str, from: usize) -> String {
-    const AROUND: usize = 30;
-    let start = from.saturating_sub(AROUND);
-    line.chars().skip(start).take(4 * AROUND).collect()
+/// The lines in which the files of two folders differ, and the files that only one of them has: the first of them.
+fn difference(before: &Path, now: &Path) -> Result<String> {
+    let mut diff = Command::new("diff");
+    diff.args(["--recursive", "--unified=0", "--text"])
+        .args([before, now]);
+    let said = diff.output().context("start diff")?;
+    ensure!(
+        matches!(said.status.code(), Some(0 | 1)),
+        "{diff:?}: {}",
+        said.status
+    );
+    let said = String::from_utf8_lossy(&said.stdout);
+    let lines = said.lines().filter(|line| !line.starts_with("diff "));
+    let short = |line: &str| line.chars().take(LONGEST).collect::<String>() + "\n";
+    Ok(lines.take(SHOWN).map(short).collect())
 }
 
 #[cfg(test)]
@@ -234,22 +193,13 @@ mod tests {
     #[test]
     fn each_command_has_a_folder_of_its_own() {
         let places: Vec<&str> = commands(COMMANDS).map(|(place, _)| place).collect();
-        let distinct: BTreeSet<&str> = places.iter().copied().collect();
+        let distinct: std::collections::BTreeSet<&str> = places.iter().copied().collect();
         assert_eq!(places.len(), distinct.len());
         assert!(places.contains(&"runs") && places.contains(&"campaign"));
     }
 
     #[test]
-    fn a_difference_is_named_by_its_line() {
-        let found = first_difference(b"a\nb = 1\nc", b"a\nb = 2\nc");
-        assert_eq!(found, Some((2, "b = 1".into(), "b = 2".into())));
-        let found = first_difference(b"a\n", b"a\nb\n");
-        assert_eq!(found, Some((2, String::new(), "b".into())));
-        assert_eq!(first_difference(b"a\n", b"a\n"), None);
-    }
-
-    #[test]
-    fn a_file_that_appears_or_goes_differs() {
+    fn what_differs_is_shown_with_its_lines() {
         let folder = env::temp_dir().join(format!("locklab-golden-{}", std::process::id()));
         let (before, now) = (folder.join("before"), folder.join("now"));
         for (path, text) in [
@@ -263,17 +213,17 @@ mod tests {
             fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
             fs::write(path, text).expect("a file");
         }
-        let found = differing(&before, &now).expect("both can be read");
+        let found = difference(&before, &now).expect("both can be read");
+        assert_eq!(difference(&now, &now).expect("it can be read"), "");
         fs::remove_dir_all(&folder).expect("it was made");
-        let firsts: Vec<&str> = found
-            .iter()
-            .filter_map(|text| text.lines().next())
-            .collect();
-        let expected = [
-            "gone: is not made any more",
-            "new: was not made before",
-            "runs/rate.csv:2",
-        ];
-        assert_eq!(firsts, expected);
+        for expected in [
+            "before: gone",
+            "now: new",
+            "runs/rate.csv",
+            "@@ -2 +2 @@\n-1\n+2\n",
+        ] {
+            assert!(found.contains(expected), "{expected}: {found}");
+        }
+        assert!(!found.contains("same"), "{found}");
     }
 }

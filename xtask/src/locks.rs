@@ -4,10 +4,10 @@
 //! with `--locked`, some of them in long runs alone.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::commit::git;
 use crate::tool::cargo;
 
 /// Checks every lock file that git knows.
@@ -16,12 +16,7 @@ use crate::tool::cargo;
 ///
 /// If one is out of date, with the command that updates it.
 pub fn run() -> Result<()> {
-    let listed = Command::new("git")
-        .args(["ls-files", "*Cargo.lock"])
-        .output();
-    let listed = listed.context("start git")?;
-    ensure!(listed.status.success(), "git ls-files: {}", listed.status);
-    let listed = String::from_utf8(listed.stdout).context("names are UTF-8")?;
+    let listed = git(&["ls-files", "*Cargo.lock"])?;
     ensure!(!listed.is_empty(), "git knows no lock file");
     let mut stale = Vec::new();
     for lock in listed.lines() {

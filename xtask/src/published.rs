@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::commit::git;
 use crate::tool::{cargo, perform};
 
 const REPORTS: &str = "reports";
@@ -75,12 +75,7 @@ fn words(command: &str) -> Vec<String> {
 
 /// The published files, by their paths within the folder.
 fn published() -> Result<Vec<PathBuf>> {
-    let listed = Command::new("git")
-        .args(["ls-files", REPORTS])
-        .output()
-        .context("start git")?;
-    ensure!(listed.status.success(), "git ls-files: {}", listed.status);
-    let listed = String::from_utf8(listed.stdout).context("names are UTF-8")?;
+    let listed = git(&["ls-files", REPORTS])?;
     // Real runs never repeat.
     let is_repeatable = |line: &&str| {
         !UNREPEATABLE.iter().any(|folder| line.starts_with(folder)) && *line != README

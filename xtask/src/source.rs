@@ -1,12 +1,13 @@
 //! The files that the rules read, and their code without comments and strings.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::{fmt, fs};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 use syn::{Attribute, MetaList};
+
+use crate::commit::git;
 
 /// A text file of the repository.
 pub struct File {
@@ -94,22 +95,14 @@ fn paths_below(root: &str) -> Result<Vec<String>> {
 
 /// What git tracks, and what it would take.
 fn listed_below(root: &str) -> Result<Vec<String>> {
-    let listing = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
-        .current_dir(root)
-        .output()
-        .context("list the files with git")?;
-    if !listing.status.success() {
-        let reason = String::from_utf8_lossy(&listing.stderr);
-        bail!("list the files with git: {}", reason.trim());
-    }
-    let listed = String::from_utf8(listing.stdout)?;
+    let what = [
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ];
+    let listed = git(&[&["-C", root], &what[..]].concat())?;
     Ok(listed.split_terminator('\0').map(str::to_owned).collect())
 }
 
