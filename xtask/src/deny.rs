@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::tool::{cargo, install, perform, works};
+use crate::tool::{cargo, install_subcommand, perform, works};
 
 /// Runs cargo-deny, and installs it if it is missing. Where RustSec's database cannot be fetched, the
 /// advisories are skipped with a message.
@@ -11,7 +11,7 @@ use crate::tool::{cargo, install, perform, works};
 ///
 /// If it cannot be installed, or finds a violation.
 pub fn run() -> Result<()> {
-    install("deny")?;
+    install_subcommand("deny")?;
     perform(cargo("deny check bans licenses sources"))?;
     if !works(cargo("deny fetch db")) {
         println!("skipped: the advisories, since RustSec's database cannot be fetched");

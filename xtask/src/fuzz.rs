@@ -49,7 +49,7 @@ pub fn libfuzzer(seconds: &str) -> Result<()> {
     if !works(cargo("+nightly --version")) {
         perform(rustup("toolchain install nightly --profile minimal"))?;
     }
-    tool::install("fuzz")?;
+    tool::install_subcommand("fuzz")?;
     for (target, asan_options) in TARGETS {
         let mut fuzz = cargo(target);
         fuzz.env("ASAN_OPTIONS", asan_options);

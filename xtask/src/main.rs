@@ -25,9 +25,8 @@ mod parity;
 mod plants;
 mod published;
 mod quick;
-mod redis;
 mod release;
-mod slurm;
+mod servers;
 mod source;
 mod steps;
 mod test;
@@ -149,8 +148,11 @@ fn main() -> ExitCode {
             clients::Options::parse(words).and_then(|options| clients::run(&options))
         }
         ["parity"] => parity::run(),
-        ["redis"] => redis::ensure(),
-        ["slurm"] => slurm::ensure(),
+        ["redis"] => servers::redis(),
+        ["slurm"] => {
+            servers::slurm();
+            Ok(())
+        }
         ["bench"] => bench::run(bench::Output::Print),
         ["bench", "--readme"] => bench::run(bench::Output::Readme),
         ["bench", "--build"] => bench::build(),

@@ -64,12 +64,12 @@ pub fn patient(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Installs a cargo subcommand if it is missing.
+/// Installs a subcommand of cargo if it is missing.
 ///
 /// # Errors
 ///
 /// If it cannot be installed.
-pub fn install(subcommand: &str) -> Result<()> {
+pub fn install_subcommand(subcommand: &str) -> Result<()> {
     match works(cargo(&format!("{subcommand} --version"))) {
         true => Ok(()),
         false => perform(cargo(&format!("install cargo-{subcommand} --locked"))),
@@ -158,14 +158,39 @@ fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> 
     folders.any(|folder| folder.as_ref().join(program).is_file())
 }
 
-/// Whether this process may install programs for all users.
+/// Installs a program of the system. Each line is a command of a package manager; all those of the first that is there
+/// are executed.
 ///
 /// # Errors
 ///
-/// If the system cannot say who runs it.
-pub fn is_root() -> Result<bool> {
+/// If there is none of these package managers, or a command fails.
+pub fn install(lines: &[&str]) -> Result<()> {
     let id = Command::new("id").arg("-u").output().context("id -u")?;
-    Ok(id.stdout.trim_ascii() == b"0")
+    for line in commands(lines, id.stdout.trim_ascii() == b"0", is_on_path)? {
+        println!("{line}");
+        let mut words = line.split(' ');
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
+        perform(command)?;
+    }
+    Ok(())
+}
+
+fn commands(lines: &[&str], is_root: bool, is_there: fn(&str) -> bool) -> Result<Vec<String>> {
+    let manager = |line: &str| line.split(' ').next().unwrap_or_default().to_owned();
+    let found = lines
+        .iter()
+        .map(|line| manager(line))
+        .find(|it| is_there(it));
+    let found = found.context("there is no package manager to install it")?;
+    // Brew installs for the user, and refuses root. `sudo -n` fails instead of asking for a password.
+    let before = if is_root || found == "brew" {
+        ""
+    } else {
+        "sudo -n "
+    };
+    let own = lines.iter().filter(|line| manager(line) == found);
+    Ok(own.map(|line| format!("{before}{line}")).collect())
 }
 
 #[cfg(test)]
@@ -181,5 +206,22 @@ mod tests {
         assert!(is_in("Cargo.toml", here.iter()));
         assert!(!is_in("src", here.iter()));
         assert!(!is_in("locklab-no-such-program", here.iter()));
+    }
+    #[test]
+    fn root_needs_no_sudo_and_brew_wants_none() {
+        let lines = ["apt-get update", "apt-get install x", "brew install x"];
+        let of = |is_root, is_there| commands(&lines, is_root, is_there).ok();
+        let apt = |it: &str| it == "apt-get";
+        assert_eq!(
+            of(true, apt),
+            Some(vec!["apt-get update".into(), "apt-get install x".into()])
+        );
+        let sudo = ["sudo -n apt-get update", "sudo -n apt-get install x"];
+        assert_eq!(of(false, apt), Some(sudo.map(str::to_owned).into()));
+        assert_eq!(
+            of(false, |it| it == "brew"),
+            Some(vec!["brew install x".into()])
+        );
+        assert_eq!(of(false, |_| false), None);
     }
 }

@@ -93,21 +93,8 @@ fn provide_valgrind() -> Result<()> {
     if tool::is_on_path("valgrind") {
         return Ok(());
     }
-    if !tool::is_on_path("apt-get") {
-        bail!("valgrind is missing");
-    }
-    for arguments in ["update", "install --yes valgrind"] {
-        let line = match tool::is_root()? {
-            true => format!("apt-get {arguments}"),
-            false => format!("sudo -n apt-get {arguments}"),
-        };
-        println!("{line}");
-        let mut words = line.split(' ');
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words).env("DEBIAN_FRONTEND", "noninteractive");
-        tool::perform(command).context("valgrind is missing")?;
-    }
-    Ok(())
+    let lines = ["apt-get update", "apt-get install --yes valgrind"];
+    tool::install(&lines).context("valgrind is missing")
 }
 
 fn compiler() -> Result<String> {
