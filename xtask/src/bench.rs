@@ -20,21 +20,14 @@ const TURNS: usize = 5;
 const README: &str = "README.md";
 const PEERS: &str = "benches/peers";
 
-/// The destination of the table.
-pub enum Output {
-    /// Times and ratios, to the terminal.
-    Print,
-    /// The same, and the ratios into the README, between two comments.
-    Readme,
-}
-
-/// Builds all three, times them, and prints the table.
+/// Builds all three, times them, and prints the table; writes the ratios into the README, between two comments, if that is
+/// wanted.
 ///
 /// # Errors
 ///
 /// If a program does not build or run, or prints something unexpected; if the README lacks
 /// the two comments, or Locklab's own program is missing, so that there are no ratios.
-pub fn run(output: Output) -> Result<()> {
+pub fn run(into_readme: bool) -> Result<()> {
     build()?;
     let simulators: Vec<&Simulator> = SIMULATORS.iter().filter(|s| s.exists()).collect();
     let mut seconds = vec![Vec::new(); simulators.len()];
@@ -61,7 +54,7 @@ pub fn run(output: Output) -> Result<()> {
         .collect();
 
     println!("{}", table::times(&rows));
-    if let Output::Readme = output {
+    if into_readme {
         let readme = std::fs::read_to_string(README).with_context(|| format!("read {README}"))?;
         let readme = table::with_block(&readme, &table::ratios(&rows)?).context(README)?;
         std::fs::write(README, readme).with_context(|| format!("write {README}"))?;

@@ -36,14 +36,11 @@ impl Binary {
     }
 
     /// Reads `PACKAGE --lib` or `PACKAGE --test NAME`; returns also the words that follow.
-    ///
-    /// # Errors
-    ///
-    /// If the words are others.
-    pub fn parse<'w>(words: &[&'w str]) -> Result<(Binary, Vec<&'w str>)> {
-        let (package, test, rest) = match words {
-            [package, "--lib", rest @ ..] => (package, None, rest),
-            [package, "--test", test, rest @ ..] => (package, Some(*test), rest),
+    pub fn parse(words: &str) -> Result<(Binary, Vec<&str>)> {
+        let words: Vec<&str> = words.split(' ').collect();
+        let (package, test, rest) = match words[..] {
+            [package, "--lib", ref rest @ ..] => (package, None, rest),
+            [package, "--test", test, ref rest @ ..] => (package, Some(test), rest),
             _ => bail!("{words:?} are neither `PACKAGE --lib` nor `PACKAGE --test NAME`"),
         };
         Ok((Binary::new(package, test), rest.to_vec()))

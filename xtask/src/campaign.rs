@@ -11,9 +11,6 @@ use serde_json::Value;
 
 use crate::tool::{cargo, fresh_seed, perform};
 
-/// The default duration of the search with each strategy, in minutes.
-pub const MINUTES: &str = "2";
-
 const STRATEGIES: [&str; 4] = ["uniform", "swarm", "steps", "mixed"];
 
 /// Seeds are drawn from as many starts as this, and a search goes on from its start.
@@ -29,14 +26,10 @@ type RuledOut = (String, String);
 ///
 /// # Errors
 ///
-/// If `minutes` or `seed` is no number, a campaign fails, or a run violates what is ruled out: with the command
+/// If a campaign fails, or a run violates what is ruled out: with the command
 /// that shows it.
-pub fn run(minutes: &str, seed: Option<&str>) -> Result<()> {
-    let _: u64 = minutes.parse().context("--minutes takes a number")?;
-    let seed = match seed {
-        Some(seed) => seed.parse().context("--seed takes a number")?,
-        None => fresh_seed() % STARTS,
-    };
+pub fn run(minutes: u64, seed: Option<u64>) -> Result<()> {
+    let seed = seed.unwrap_or_else(|| fresh_seed() % STARTS);
     println!("from seed {seed} on; to use it again: cargo xtask campaign --seed {seed}");
     perform(cargo("build --profile ci --package locklab --bin locklab"))?;
     let ruled_out = ruled_out(&locklab(&["list", "locks", "--json"])?);
@@ -52,7 +45,7 @@ pub fn run(minutes: &str, seed: Option<&str>) -> Result<()> {
 }
 
 /// The results of a campaign of all locks.
-fn campaign(strategy: &str, minutes: &str, seed: u64) -> Result<Vec<Value>> {
+fn campaign(strategy: &str, minutes: u64, seed: u64) -> Result<Vec<Value>> {
     let out = format!("target/campaign/{strategy}");
     let seeds = format!("{seed}..{}", seed + LEAST);
     let budget = format!("{minutes}m");

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -92,54 +93,19 @@ enum Deadline {
 }
 
 /// The options of the chore.
-#[derive(Default)]
+#[derive(Args)]
 pub struct Options {
-    names: Vec<String>,
-    work: Work,
-    is_anew: bool,
+    /// Compare the requests of the libraries with those of the catalogue's locks that are their ports: each difference
+    /// needs a reason in client.toml
+    #[arg(long)]
+    ports: bool,
+    /// Attack also those locks that have results
+    #[arg(long)]
+    again: bool,
+    /// The seeds of attack/drawn
+    #[arg(long)]
     drawn: Option<u64>,
-}
-
-/// What is done with the libraries.
-#[derive(Default, PartialEq)]
-enum Work {
-    /// They are attacked.
-    #[default]
-    Attack,
-    /// They are compared with their ports.
-    Compare,
-}
-
-impl Options {
-    /// Reads the words after `clients`.
-    ///
-    /// # Errors
-    ///
-    /// If a word is no option.
-    pub fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Self::default();
-        let mut words = words.iter();
-        while let Some(&word) = words.next() {
-            match word {
-                "--ports" => options.work = Work::Compare,
-                "--again" => options.is_anew = true,
-                "--drawn" => {
-                    let seeds = words.next().context("--drawn N: N is missing")?;
-                    options.drawn = Some(seeds.parse().context("--drawn N: invalid number")?);
-                }
-                _ if word.starts_with('-') => bail!("unknown option `{word}`"),
-                name => options.names.push(name.to_owned()),
-            }
-        }
-        Ok(options)
-    }
-
-    fn seeds(&self, scenario: &str, usual: u64) -> u64 {
-        match scenario {
-            DRAWN => self.drawn.unwrap_or(usual),
-            _ => usual,
-        }
-    }
+    names: Vec<String>,
 }
 
 /// What was seen of a lock: a row of the table.
@@ -201,7 +167,7 @@ pub fn run(options: &Options) -> Result<()> {
             chosen.insert(name, read(name)?);
         }
     }
-    if options.work == Work::Compare {
+    if options.ports {
         return ports::compare(&chosen);
     }
     if !Path::new(LOCKLAB).is_file() {
@@ -333,12 +299,13 @@ fn attack_all(
     (scenario, usual): (&str, u64),
     options: &Options,
 ) -> Result<()> {
-    let missing = |lock: &&Lock| options.is_anew || !kept(name, client, lock, scenario).is_file();
+    let missing = |lock: &&Lock| options.again || !kept(name, client, lock, scenario).is_file();
     let locks: Vec<&Lock> = client.locks.iter().filter(missing).collect();
     if locks.is_empty() {
         return Ok(());
     }
     install(name, client)?;
+    let seeds = options.drawn.filter(|_| scenario == DRAWN).unwrap_or(usual);
     for lock in locks {
         eprintln!("{name}: {}, {scenario}", lock.title);
         let path = kept(name, client, lock, scenario);
@@ -347,7 +314,7 @@ fn attack_all(
         if file.is_file() {
             std::fs::remove_file(&file)?;
         }
-        let seen = attack(name, lock, scenario, options.seeds(scenario, usual), &file)?;
+        let seen = attack(name, lock, scenario, seeds, &file)?;
         std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
             .with_context(|| format!("write {}", path.display()))?;
     }

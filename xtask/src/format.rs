@@ -11,26 +11,17 @@ use crate::source;
 /// As in `[workspace.package]`.
 const EDITION: &str = "2024";
 
-/// What to do with a file that is not formatted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Report it.
-    Check,
-    /// Format it.
-    Write,
-}
-
-/// Formats the Rust files that git tracks or would add.
+/// Formats the Rust files that git tracks or would add, or in a check reports those that are not formatted.
 ///
 /// # Errors
 ///
-/// If rustfmt cannot read a file, or, in check mode, if a file is not formatted.
-pub fn run(mode: Mode) -> Result<()> {
+/// If rustfmt cannot read a file, or in a check if a file is not formatted.
+pub fn run(is_check: bool) -> Result<()> {
     let files = source::files()?;
     let rust = files.iter().filter(|file| file.is_rust());
     let status = Command::new("rustfmt")
         .args(["--edition", EDITION])
-        .args((mode == Mode::Check).then_some("--check"))
+        .args(is_check.then_some("--check"))
         .args(rust.map(|file| &file.path))
         .status()
         .context("start rustfmt; `rustup component add rustfmt` installs it")?;

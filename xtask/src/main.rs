@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, anyhow};
-use bench::instructions::Mode;
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
 
 mod bench;
 mod binaries;
@@ -33,148 +33,184 @@ mod test;
 mod tidy;
 mod tool;
 
-const USAGE: &str = "\
-Usage: cargo xtask <chore>
+/// The project's own chores.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Chore {
+    /// Everything that CI checks
+    Test {
+        /// That with a new seed for the random tests, all planted mistakes, the published results, and whatever else
+        /// takes too long for each commit: well over an hour more
+        #[arg(long)]
+        long: bool,
+    },
+    /// The checks of what was changed, or of these crates: unit tests, changed tests, and those that catch mistakes
+    /// planted in the changed files
+    Quick { crates: Vec<String> },
+    /// The tests in debug, several binaries at a time
+    Tests {
+        /// In the copy of the tree with planted mistakes, all of them switched off, as CI does
+        #[arg(long, conflicts_with_all = ["release", "debug"])]
+        copy: bool,
+        /// The tests that simulate much, in release
+        #[arg(long, conflicts_with = "debug")]
+        release: bool,
+        /// The same in debug
+        #[arg(long)]
+        debug: bool,
+    },
+    /// The release build that the checks share
+    Release,
+    /// The documentation of every crate, where a warning is an error
+    Docs,
+    /// Lay out every Rust file
+    Format {
+        /// Say which are laid out otherwise
+        #[arg(long)]
+        check: bool,
+    },
+    /// The rules of the code that neither rustc nor clippy knows
+    Tidy,
+    /// Say which lock files do not fit the dependencies of our crates
+    Locks,
+    /// Run every scenario twice, and in several processes, and compare
+    Determinism {
+        /// With more seeds, and every scenario in debug
+        #[arg(long)]
+        long: bool,
+    },
+    /// Search all locks for violations of what no fault may violate
+    Campaign {
+        /// The duration of the search with each strategy
+        #[arg(long, default_value_t = 2)]
+        minutes: u64,
+        /// The first seed, if not a new one
+        #[arg(long)]
+        seed: Option<u64>,
+    },
+    /// Compare what `locklab record` and GCViewer read in the logs of GCViewer's tests (or in these): no pause may be
+    /// missing
+    GcLogs { folder: Option<String> },
+    /// Make results with few runs, and compare them, line by line, with those of the last commit: a refactoring must
+    /// leave them unchanged
+    Golden {
+        /// Compare with this commit
+        #[arg(long)]
+        base: Option<String>,
+    },
+    /// Make the results in reports/ anew, and compare
+    Published,
+    /// Licences, sources and duplicates of the dependencies
+    Deny,
+    /// Change the code of locks, injectors, world and judging (or of these) one place at a time, see whether a scenario
+    /// or a test notices, and write reports/mutants; run it again to resume
+    Mutants(mutants::Options),
+    /// Plant mistakes, and see whether the scenario or test of each catches it: those that the last commits may concern
+    /// and a share of the others, as CI does; or these
+    Plants {
+        /// All but those on real servers
+        #[arg(long)]
+        all: bool,
+        /// All
+        #[arg(long)]
+        long: bool,
+        names: Vec<String>,
+    },
+    /// Attack the real libraries in tests/clients (or these) whose runtime is installed, and write reports/clients. Old
+    /// versions with reported bugs have to show these, and have no row
+    Clients(clients::Options),
+    /// Compare the node with later servers, of Redis and of Valkey, that Python packages bring
+    Parity,
+    /// Install redis-server if it is missing, and say its version
+    Redis,
+    /// Install Slurm if it is missing and that is possible, and say its version
+    Slurm,
+    /// Time one workload in Locklab's world, madsim and turmoil
+    #[command(args_conflicts_with_subcommands = true)]
+    Bench {
+        /// Write the ratios into README.md
+        #[arg(long)]
+        readme: bool,
+        /// Only build what it times
+        #[arg(long)]
+        build: bool,
+        #[command(subcommand)]
+        other: Option<Bench>,
+    },
+    /// Send the node requests and scripts by chance
+    Fuzz {
+        /// For so long each
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Send it what libFuzzer finds, with AddressSanitizer, on a nightly compiler
+        #[arg(long)]
+        libfuzzer: bool,
+    },
+}
 
-  test             Everything that CI checks
-  test --long      That with a new seed for the random tests, 200,000 commands against
-                   a real redis-server, the parity tests against later servers, the logs of other
-                   JVMs, a thousand hostile connections, a minute of
-                   libFuzzer, the dependencies' licences, a part of the mutants, the
-                   published results, the statistical tests with more runs, all planted
-                   mistakes, the known mistakes of the locks in the shipped scenarios,
-                   a search over all locks, and the build of the other simulators' workloads
-  quick [CRATE…]   The checks of what was changed, or of these crates: unit tests, changed tests, and
-                   those that catch mistakes planted in the changed files
-  tests [--copy]   The tests in debug, several binaries at a time; --copy: in the copy of the
-                   tree with planted mistakes, all of them switched off, as CI does
-  tests --release  The tests that simulate much, in release
-  tests --debug    The same in debug
-  release          The release build that the checks share
-  docs             The documentation of every crate, where a warning is an error
-  format [--check] Lay out every Rust file, or say which are laid out otherwise
-  tidy             The rules of the code that neither rustc nor clippy knows
-  locks            Say which lock files do not fit the dependencies of our crates
-  determinism [--long]
-                   Run every scenario twice, and in several processes, and compare
-  campaign [--minutes N] [--seed S]
-                   Search all locks for violations of what no fault may violate: with each strategy
-                   for N minutes, from a new seed on
-  gc-logs [FOLDER] Compare what `locklab record` and GCViewer read in the logs of GCViewer's tests (or
-                   in these): no pause may be missing
-  golden [--base COMMIT]
-                   Make results with few runs, and compare them, line by line, with those of the last commit
-                   (or of COMMIT): a refactoring must leave them unchanged
-  published        Make the results in reports/ anew, and compare
-  deny             Licences, sources and duplicates of the dependencies
-  mutants [--minutes N] [SUBJECT…]
-                   Change the code of locks, injectors, world and judging (or of these) one
-                   place at a time, see whether a scenario or a test notices, and write
-                   reports/mutants; run it again to resume
-  mutants --sample N [--seed S] [--minutes M] [SUBJECT…]
-                   The same with N random mutants of each subject
-  mutants --survivors [--minutes M] [SUBJECT…]
-                   Try the published survivors again, and publish which are noticed now
-  mutants --reasons
-                   Publish the reasons of xtask/survivors.txt, and try nothing
-  mutants --compare [--seed S]
-                   Try a few of the samples again that were noticed, and require that
-                   they are noticed still
-  plants [--all | --long | NAME…]
-                   Plant mistakes, and see whether the scenario or test of each catches
-                   it: those that the last commits may concern and a share of the others,
-                   as CI does; all; all and those on real servers; or these
-  clients [--again] [--drawn N] [NAME…]
-                   Attack the real libraries in tests/clients (or these) whose runtime is
-                   installed, and write reports/clients; --drawn: the seeds of attack/drawn.
-                   Old versions with reported bugs have to show these, and have no row
-  clients --ports [NAME…]
-                   Compare the requests of the libraries with those of the catalogue's locks that
-                   are their ports: each difference needs a reason in client.toml
-  parity           Compare the node with later servers, of Redis and of Valkey, that Python packages bring
-  redis            Install redis-server if it is missing, and say its version
-  slurm            Install Slurm if it is missing and that is possible, and say its version
-  bench            Time one workload in Locklab's world, madsim and turmoil
-  bench --readme   The same, and write the ratios into README.md
-  bench --build    Only build what it times
-  bench instructions [--write]
-                   Count the instructions of some workloads, and compare them with
-                   benches/instructions.json, or write them there
-  bench serve      Processor time a request of `locklab serve`, with and without `--control`,
-                   and of redis-server
-  fuzz [--seconds N]
-                   Send the node requests and scripts by chance, for a minute or N seconds each
-  fuzz --libfuzzer [--seconds N]
-                   Send it what libFuzzer finds, with AddressSanitizer, on a nightly compiler
-";
+#[derive(Subcommand)]
+enum Bench {
+    /// Count the instructions of some workloads, and compare them with benches/instructions.json
+    Instructions {
+        /// Write them there
+        #[arg(long)]
+        write: bool,
+    },
+    /// Processor time a request of `locklab serve`, with and without `--control`, and of redis-server
+    Serve,
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let done = to_the_root().and_then(|()| match arguments[..] {
-        ["test"] => test::run(test::Length::Short),
-        ["test", "--long"] => test::run(test::Length::Long),
-        ["tests"] => binaries::run(binaries::Place::Here),
-        ["tests", "--copy"] => binaries::run(binaries::Place::Copy),
-        ["tests", "--release"] => binaries::run_in_release(),
-        ["tests", "--debug"] => binaries::run_release_tests_in_debug(),
-        ["release"] => release::build(),
-        ["docs"] => docs::run(),
-        ["format"] => format::run(format::Mode::Write),
-        ["format", "--check"] => format::run(format::Mode::Check),
-        ["tidy"] => tidy::run(),
-        ["locks"] => locks::run(),
-        ["determinism"] => determinism::run(determinism::FEW),
-        ["determinism", "--long"] => determinism::run(determinism::MANY),
-        ["campaign"] => campaign::run(campaign::MINUTES, None),
-        ["campaign", "--minutes", minutes] => campaign::run(minutes, None),
-        ["campaign", "--seed", seed] => campaign::run(campaign::MINUTES, Some(seed)),
-        ["campaign", "--minutes", minutes, "--seed", seed] => campaign::run(minutes, Some(seed)),
-        ["gc-logs"] => gc_logs::run(None),
-        ["gc-logs", folder] => gc_logs::run(Some(folder)),
-        ["golden"] => golden::run(None),
-        ["golden", "--base", commit] => golden::run(Some(commit)),
-        ["quick", ref names @ ..] => quick::run(names),
-        ["published"] => published::run(),
-        ["deny"] => deny::run(),
-        ["mutants", ref words @ ..] => mutants::run(words),
-        ["plants"] => plants::run(plants::Which::Recent),
-        ["plants", "--all"] => plants::run(plants::Which::Simulated),
-        ["plants", "--long"] => plants::run(plants::Which::All),
-        ["plants", ref names @ ..] if names.iter().all(|name| !name.starts_with('-')) => {
-            plants::run(plants::Which::Named(names))
-        }
-        ["clients", ref words @ ..] => {
-            clients::Options::parse(words).and_then(|options| clients::run(&options))
-        }
-        ["parity"] => parity::run(),
-        ["redis"] => servers::redis(),
-        ["slurm"] => {
-            servers::slurm();
-            Ok(())
-        }
-        ["bench"] => bench::run(bench::Output::Print),
-        ["bench", "--readme"] => bench::run(bench::Output::Readme),
-        ["bench", "--build"] => bench::build(),
-        ["bench", "instructions"] => bench::instructions::run(Mode::Compare),
-        ["bench", "instructions", "--write"] => bench::instructions::run(Mode::Write),
-        ["bench", "serve"] => bench::serve::run(),
-        ["fuzz"] => fuzz::run(fuzz::SECONDS),
-        ["fuzz", "--seconds", seconds] => fuzz::run(seconds),
-        ["fuzz", "--libfuzzer"] => fuzz::libfuzzer(fuzz::SECONDS),
-        ["fuzz", "--libfuzzer", "--seconds", seconds] => fuzz::libfuzzer(seconds),
-        ["help" | "--help" | "-h"] => {
-            print!("{USAGE}");
-            Ok(())
-        }
-        _ => Err(anyhow!("no such chore\n\n{}", USAGE.trim_end())),
-    });
-    match done {
+    let chore = Chore::parse();
+    match to_the_root().and_then(|()| run(chore)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(chore: Chore) -> Result<()> {
+    match chore {
+        Chore::Test { long } => test::run(long),
+        Chore::Quick { crates } => quick::run(&crates),
+        Chore::Tests { release: true, .. } => binaries::run_in_release(),
+        Chore::Tests { debug: true, .. } => binaries::run_release_tests_in_debug(),
+        Chore::Tests { copy: true, .. } => binaries::run(binaries::Place::Copy),
+        Chore::Tests { .. } => binaries::run(binaries::Place::Here),
+        Chore::Release => release::build(),
+        Chore::Docs => docs::run(),
+        Chore::Format { check } => format::run(check),
+        Chore::Tidy => tidy::run(),
+        Chore::Locks => locks::run(),
+        Chore::Determinism { long: false } => determinism::run(determinism::FEW),
+        Chore::Determinism { long: true } => determinism::run(determinism::MANY),
+        Chore::Campaign { minutes, seed } => campaign::run(minutes, seed),
+        Chore::GcLogs { folder } => gc_logs::run(folder.as_deref()),
+        Chore::Golden { base } => golden::run(base.as_deref()),
+        Chore::Published => published::run(),
+        Chore::Deny => deny::run(),
+        Chore::Mutants(options) => mutants::run(&options),
+        Chore::Plants { long: true, .. } => plants::run(plants::Which::All),
+        Chore::Plants { all: true, .. } => plants::run(plants::Which::Simulated),
+        Chore::Plants { names, .. } if names.is_empty() => plants::run(plants::Which::Recent),
+        Chore::Plants { names, .. } => plants::run(plants::Which::Named(&names)),
+        Chore::Clients(options) => clients::run(&options),
+        Chore::Parity => parity::run(),
+        Chore::Redis => servers::redis(),
+        Chore::Slurm => {
+            servers::slurm();
+            Ok(())
+        }
+        Chore::Bench { build: true, .. } => bench::build(),
+        Chore::Bench { readme, other, .. } => match other {
+            Some(Bench::Instructions { write }) => bench::instructions::run(write),
+            Some(Bench::Serve) => bench::serve::run(),
+            None => bench::run(readme),
+        },
+        Chore::Fuzz { seconds, libfuzzer } if libfuzzer => fuzz::libfuzzer(seconds),
+        Chore::Fuzz { seconds, .. } => fuzz::run(seconds),
     }
 }
 

@@ -9,15 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
 
 use crate::binary::Binary;
 use crate::source::{self, File};
 use crate::tool::fresh_seed;
 use generate::Mutant;
-use options::{Mode, Options};
 use report::{OfMutant, OfSample, Results, Sampled};
 use trial::{Outcome, SEEDS, Trials, runner};
 
@@ -26,7 +27,6 @@ mod change;
 mod draw;
 mod generate;
 mod nest;
-mod options;
 mod report;
 mod trial;
 
@@ -127,22 +127,51 @@ const PUBLISHED: &str = "reports/mutants/mutants";
 /// The survivors that are known, with reasons.
 const SURVIVORS: &str = "xtask/survivors.txt";
 
-/// Tries mutants, as the words after `cargo xtask mutants` say, and writes the results into
+/// What `cargo xtask mutants` is to do.
+#[derive(Args)]
+pub struct Options {
+    /// Try so many random mutants of each subject
+    #[arg(long)]
+    sample: Option<usize>,
+    /// Try the published survivors again, and publish which are noticed now
+    #[arg(long, conflicts_with = "sample")]
+    survivors: bool,
+    /// Try a few of the samples again that were noticed, and require that they are noticed still
+    #[arg(long, conflicts_with_all = ["sample", "survivors"])]
+    compare: bool,
+    /// Publish the reasons of xtask/survivors.txt, and try nothing
+    #[arg(long, conflicts_with_all = ["sample", "survivors", "compare"])]
+    reasons: bool,
+    /// The seed of a random choice, if not a new one
+    #[arg(long)]
+    seed: Option<u64>,
+    /// No trial begins after so long
+    #[arg(long)]
+    minutes: Option<u64>,
+    #[arg(value_parser = PossibleValuesParser::new(SUBJECTS.iter().map(|it| it.name)))]
+    subjects: Vec<String>,
+}
+
+/// Tries mutants, and writes the results into
 /// `reports/mutants/`, or compares with these. What an earlier call has tried of the same code counts.
 ///
 /// # Errors
 ///
-/// If the words are wrong, a process fails that should not, or the comparison finds a difference.
-pub fn run(words: &[&str]) -> Result<()> {
-    let options = Options::parse(words)?;
-    let until = options.within.map(|within| Instant::now() + within);
+/// If a process fails that should not, or the comparison finds a difference.
+pub fn run(options: &Options) -> Result<()> {
+    let minutes = options.minutes.map(|it| Duration::from_secs(60 * it));
+    let until = minutes.map(|within| Instant::now() + within);
     let seed = options.seed.unwrap_or_else(fresh_seed);
-    match options.mode {
-        Mode::All => publish(&options.subjects(), until),
-        Mode::Sample(count) => sample(&options.subjects(), count, seed, until),
-        Mode::Survivors => try_survivors(&options.subjects(), until),
-        Mode::Compare => compare(&options.subjects(), seed),
-        Mode::Reasons => write(&mut published()?),
+    let is_asked = |subject: &&Subject| {
+        options.subjects.is_empty() || options.subjects.iter().any(|it| it == subject.name)
+    };
+    let subjects: Vec<&Subject> = SUBJECTS.iter().filter(is_asked).collect();
+    match options.sample {
+        Some(count) => sample(&subjects, count, seed, until),
+        None if options.survivors => try_survivors(&subjects, until),
+        None if options.compare => compare(&subjects, seed),
+        None if options.reasons => write(&mut published()?),
+        None => publish(&subjects, until),
     }
 }
 
@@ -294,6 +323,12 @@ impl Subject {
         };
         self.code.iter().any(is_in) && !TESTS_ONLY.iter().any(|tests| file.contains(tests))
     }
+
+    /// The binaries of its tests.
+    fn binaries(&self) -> Result<Vec<Binary>> {
+        let binaries = self.tests.iter().map(|words| Ok(Binary::parse(words)?.0));
+        binaries.collect()
+    }
 }
 
 /// All mutants of a subject.
@@ -359,23 +394,13 @@ fn try_all(trial: &Trial, files: &[File], until: Option<Instant>) -> Result<Trie
 
 /// Tries the first mutants of each subject that compile.
 fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>) -> Result<Tried> {
-    let runner = runner();
     let mut tests: BTreeMap<&str, Vec<Binary>> = BTreeMap::new();
     for (subject, _) in &trial.mutants {
-        if !tests.contains_key(subject.name) {
-            let all = subject.tests.iter().map(|words| binary(words));
-            tests.insert(subject.name, all.collect::<Result<_>>()?);
-        }
+        tests.insert(subject.name, subject.binaries()?);
     }
-    let mut wanted: BTreeSet<Binary> = tests.values().flatten().cloned().collect();
-    let by_scenarios = trial
-        .mutants
-        .iter()
-        .any(|(subject, _)| subject.by_scenarios);
-    if by_scenarios {
-        wanted.insert(runner.clone());
-    }
-    let wanted: Vec<Binary> = wanted.into_iter().collect();
+    let by_scenarios = trial.mutants.iter().any(|it| it.0.by_scenarios);
+    let runners = by_scenarios.then(runner).into_iter();
+    let wanted: BTreeSet<Binary> = tests.values().flatten().cloned().chain(runners).collect();
     let mutants: Vec<Mutant> = trial.mutants.iter().map(|it| it.1.clone()).collect();
     let ledger = ledger(trial, files)?;
     let known = ledger.with_extension("dropped.json");
@@ -396,14 +421,13 @@ fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>
     }
     let trials = Trials {
         binaries: &built.binaries,
-        scenarios: if by_scenarios {
-            scenarios_of(files)
-        } else {
-            Vec::new()
+        scenarios: match by_scenarios {
+            true => scenarios_of(files),
+            false => Vec::new(),
         },
         may_notice: &|number, binary| {
             let subject = trial.mutants[number].0;
-            match *binary == runner {
+            match *binary == runner() {
                 true => subject.by_scenarios,
                 false => tests[subject.name].contains(binary),
             }
@@ -419,14 +443,9 @@ fn try_first(trial: &Trial, files: &[File], count: usize, until: Option<Instant>
 
 /// The names of the shipped scenarios.
 fn scenarios_of(files: &[File]) -> Vec<String> {
-    let name = |file: &File| {
-        let name = file
-            .path
-            .strip_prefix("scenarios/")?
-            .strip_suffix(".toml")?;
-        Some(name.to_owned())
-    };
-    files.iter().filter_map(name).collect()
+    let paths = files.iter().map(|file| &*file.path);
+    let names = paths.filter_map(|it| it.strip_prefix("scenarios/")?.strip_suffix(".toml"));
+    names.map(str::to_owned).collect()
 }
 
 /// The ledger of a trial. That of other mutants, of other code, or of other scenarios or tests, begins anew.
@@ -474,11 +493,6 @@ fn write(results: &mut Results) -> Result<()> {
         .with_context(|| format!("write {}", markdown.display()))
 }
 
-fn binary(words: &str) -> Result<Binary> {
-    let words: Vec<&str> = words.split(' ').collect();
-    Ok(Binary::parse(&words)?.0)
-}
-
 /// The survivors that change nothing, each with the reason.
 fn reasons() -> Result<BTreeMap<String, String>> {
     let text = fs::read_to_string(SURVIVORS).with_context(|| format!("read {SURVIVORS}"))?;
@@ -488,21 +502,18 @@ fn reasons() -> Result<BTreeMap<String, String>> {
 /// The entries of a list: names, a line each, below lines that begin with `#` and say why.
 fn reasons_of(list: &str) -> BTreeMap<String, String> {
     let mut reasons = BTreeMap::new();
-    let mut reason = String::new();
-    let mut is_complete = false;
-    for line in list.lines() {
-        if let Some(more) = line.strip_prefix('#') {
-            if is_complete {
-                reason.clear();
-            }
-            is_complete = false;
-            reason = format!("{reason} {}", more.trim()).trim().to_owned();
-        } else if !line.trim().is_empty() {
-            is_complete = true;
-            reasons.insert(line.trim().to_owned(), reason.clone());
-        } else {
-            is_complete = true;
-        }
+    for paragraph in list.split("\n\n") {
+        let (why, names): (Vec<&str>, Vec<&str>) =
+            paragraph.lines().partition(|line| line.starts_with('#'));
+        let why: Vec<&str> = why
+            .iter()
+            .map(|line| line.trim_start_matches('#').trim())
+            .collect();
+        reasons.extend(
+            names
+                .iter()
+                .map(|name| (name.trim().to_owned(), why.join(" "))),
+        );
     }
     reasons
 }
@@ -566,7 +577,7 @@ mod tests {
                 let is_there = |file: &File| file.path.starts_with(code) && subject.has(&file.path);
                 assert!(files.iter().any(is_there), "{code}");
             }
-            assert!(subject.tests.iter().all(|tests| binary(tests).is_ok()));
+            assert!(subject.binaries().is_ok());
         }
         assert!(scenarios_of(&files).len() > 100);
     }

@@ -23,7 +23,7 @@ const RUNS: &str = "10";
 /// # Errors
 ///
 /// If a check fails, or a crate is unknown.
-pub fn run(crates: &[&str]) -> Result<()> {
+pub fn run(crates: &[String]) -> Result<()> {
     let files = source::files()?;
     let folders: BTreeSet<&str> = files.iter().filter_map(|file| folder(&file.path)).collect();
     let changed: Vec<String> = match crates {
@@ -43,7 +43,7 @@ pub fn run(crates: &[&str]) -> Result<()> {
     let all = plants::all(&files)?;
     let checks = checks(&changed, &files, &all)?;
     println!("==> format, tidy");
-    format::run(format::Mode::Check)?;
+    format::run(true)?;
     tidy::run()?;
     let mut failed = Vec::new();
     for (binary, wanted) in &checks {

@@ -143,27 +143,18 @@ const LONG: &[Step] = &[
     Step::run("other simulators", "cargo xtask bench --build"),
 ];
 
-/// The extent of the checks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Length {
-    /// The checks of CI.
-    Short,
-    /// Occasional checks, with a new seed each time.
-    Long,
-}
-
-/// Runs every step.
+/// Runs the steps of CI, or also those that take too long for each commit, with a new seed each time.
 ///
 /// # Errors
 ///
 /// The first step that fails, with the command that runs only this step.
-pub fn run(length: Length) -> Result<()> {
-    let seed = seed(env::var(SEED).ok(), length);
-    let stages: &[&[&[Step]]] = match length {
-        Length::Short => &[&[QUICK], &[DEBUG, RELEASE]],
-        Length::Long => &[&[QUICK], &[DEBUG, RELEASE], &[LONG]],
+pub fn run(is_long: bool) -> Result<()> {
+    let seed = seed(env::var(SEED).ok(), is_long);
+    let stages: &[&[&[Step]]] = match is_long {
+        false => &[&[QUICK], &[DEBUG, RELEASE]],
+        true => &[&[QUICK], &[DEBUG, RELEASE], &[LONG]],
     };
-    if length == Length::Long {
+    if is_long {
         println!("==> seed of the random tests: {seed}; to use it again:");
         println!("    {SEED}={seed} cargo xtask test --long");
     }
@@ -171,24 +162,25 @@ pub fn run(length: Length) -> Result<()> {
 }
 
 /// The given seed, or else the fixed one, or a new one.
-fn seed(named: Option<String>, length: Length) -> String {
-    match (named, length) {
-        (Some(seed), _) => seed,
-        (None, Length::Short) => FIXED_SEED.to_owned(),
-        (None, Length::Long) => fresh_seed().to_string(),
-    }
+fn seed(named: Option<String>, is_long: bool) -> String {
+    named.unwrap_or_else(|| match is_long {
+        false => FIXED_SEED.to_owned(),
+        true => fresh_seed().to_string(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::*;
-    use crate::binaries;
+    use crate::{Chore, binaries};
 
     #[test]
     fn a_long_run_draws_a_seed_unless_one_is_named() {
-        assert_eq!(seed(None, Length::Short), FIXED_SEED);
-        assert_eq!(seed(Some("7".into()), Length::Long), "7");
-        let drawn = [(); 2].map(|()| seed(None, Length::Long));
+        assert_eq!(seed(None, false), FIXED_SEED);
+        assert_eq!(seed(Some("7".into()), true), "7");
+        let drawn = [(); 2].map(|()| seed(None, true));
         assert_ne!(drawn[0], drawn[1]);
         for seed in drawn {
             seed.parse::<u64>().expect("proptest takes 64 bits");
@@ -202,6 +194,12 @@ mod tests {
         let mut asked = 0;
         for step in [QUICK, DEBUG, RELEASE, LONG].into_iter().flatten() {
             let words: Vec<&str> = step.line().split_whitespace().collect();
+            if let ["cargo", own @ ..] = &words[..]
+                && own[0] == "xtask"
+            {
+                let chore = Chore::try_parse_from(own);
+                assert!(chore.is_ok(), "{}: {:?}", step.line(), chore.err());
+            }
             let after = |option: &str| -> Vec<&str> {
                 let pairs = words.windows(2).filter(|pair| pair[0] == option);
                 pairs.map(|pair| pair[1]).collect()

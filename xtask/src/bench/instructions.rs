@@ -38,15 +38,6 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("redlock", 30),
 ];
 
-/// What to do with the counts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Compare them with the figures in the tree.
-    Compare,
-    /// Replace those figures.
-    Write,
-}
-
 /// Instructions for one repetition of each workload, and the compiler that made them.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,14 +46,14 @@ struct Figures {
     instructions: BTreeMap<String, u64>,
 }
 
-/// Counts the instructions of every workload. Where they cannot be counted, says why and does
-/// nothing.
+/// Counts the instructions of every workload, and compares them with the figures in the tree, or replaces these. Where
+/// they cannot be counted, says why and does nothing.
 ///
 /// # Errors
 ///
-/// If a workload does not build or run; in [`Mode::Compare`] also if there are no figures in the
-/// tree, or a count differs from its figure.
-pub fn run(mode: Mode) -> Result<()> {
+/// If a workload does not build or run; in a comparison also if there are no figures in the tree, or
+/// a count differs from its figure.
+pub fn run(is_written: bool) -> Result<()> {
     if let Err(why) = provide_valgrind() {
         println!("skipped: no instructions are counted here: {why:#}");
         return Ok(());
@@ -75,9 +66,9 @@ pub fn run(mode: Mode) -> Result<()> {
     for (workload, instructions) in &counted.instructions {
         println!("{workload:<10}{:>14} instructions", grouped(*instructions));
     }
-    match mode {
-        Mode::Compare => compare(&counted, &read()?),
-        Mode::Write => write(&counted),
+    match is_written {
+        true => write(&counted),
+        false => compare(&counted, &read()?),
     }
 }
 

@@ -65,7 +65,12 @@ pub struct Built {
 /// # Errors
 ///
 /// If the copy cannot be written, or does not compile for a reason that is no mutant's.
-pub fn build(files: &[File], mutants: &[Mutant], wanted: &[Binary], known: &Path) -> Result<Built> {
+pub fn build(
+    files: &[File],
+    mutants: &[Mutant],
+    wanted: &BTreeSet<Binary>,
+    known: &Path,
+) -> Result<Built> {
     let mut dropped = match known.is_file() {
         true => none(known)?.dropped,
         false => BTreeSet::new(),
@@ -288,7 +293,7 @@ fn blame(error: &Message, places: &BTreeMap<String, Vec<Place>>) -> Vec<usize> {
 }
 
 /// Builds these binaries of tests in release.
-fn binaries(tree: &Path, wanted: &[Binary]) -> Result<BTreeMap<Binary, PathBuf>> {
+fn binaries(tree: &Path, wanted: &BTreeSet<Binary>) -> Result<BTreeMap<Binary, PathBuf>> {
     let packages: BTreeSet<&str> = wanted.iter().map(|it| &*it.package).collect();
     let packages: Vec<String> = packages
         .iter()

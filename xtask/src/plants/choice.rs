@@ -18,7 +18,7 @@ pub enum Which<'a> {
     /// All.
     All,
     /// These.
-    Named(&'a [&'a str]),
+    Named(&'a [String]),
 }
 
 /// The mistakes to plant.
@@ -71,7 +71,7 @@ pub fn choose<'a>(which: Which, plants: &'a [Plant]) -> Result<Choice<'a>> {
                 let is_known = plants.iter().any(|plant| plant.name == *name);
                 ensure!(is_known, "unknown mistake `{name}`; see {FOLDER}");
             }
-            let named = plants.iter().filter(|p| names.contains(&p.name.as_str()));
+            let named = plants.iter().filter(|p| names.contains(&p.name));
             (named.collect(), "as named".into())
         }
     };
@@ -239,10 +239,10 @@ mod tests {
     #[test]
     fn a_mistake_is_chosen_by_its_name() {
         let plants = plants();
-        let choice = choose(Which::Named(&["m2", "m32"]), &plants).expect("known");
+        let choice = choose(Which::Named(&["m2".into(), "m32".into()]), &plants).expect("known");
         let names: Vec<&str> = choice.plants.iter().map(|plant| &*plant.name).collect();
         assert_eq!(names, ["m2", "m32"]);
-        let error = choose(Which::Named(&["m"]), &plants).expect_err("unknown");
+        let error = choose(Which::Named(&["m".into()]), &plants).expect_err("unknown");
         assert_eq!(error.to_string(), "unknown mistake `m`; see tests/plants/");
     }
 }

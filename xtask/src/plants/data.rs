@@ -123,8 +123,7 @@ impl Plant {
 /// Reads the words that `cargo test --package` would get: a package, `--lib` or `--test NAME`, and
 /// a filter.
 fn catcher(words: &str) -> Result<Catcher> {
-    let words: Vec<&str> = words.split(' ').collect();
-    match Binary::parse(&words)? {
+    match Binary::parse(words)? {
         (binary, rest) if rest.len() == 1 => Ok(Catcher::Test(binary, rest[0].to_owned())),
         _ => bail!("a `test` is `PACKAGE --lib FILTER` or `PACKAGE --test NAME FILTER`"),
     }
