@@ -1,7 +1,6 @@
 //! The published result of mutants: for each file two scores, and what nothing notices.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -207,25 +206,19 @@ impl Results {
                 .flat_map(|(subject, all)| all.iter().map(move |of| (subject, of)))
         };
         for (subject, of) in samples() {
-            let tried = of.mutants.len();
-            let count = |is: fn(&Sampled) -> bool| of.mutants.iter().filter(|it| is(it)).count();
-            let by_scenario = match count(|it| it.mutant.outcome.scenarios > 0) {
-                0 => "–".to_owned(),
-                _ => share(count(|it| it.mutant.outcome.by_scenario), tried),
-            };
-            let by_test = share(count(|it| it.mutant.outcome.by_test), tried);
-            let neither = share(count(|it| it.mutant.survives()), tried);
-            let since = count(|it| it.mutant.is_noticed_since());
-            writeln!(
-                out,
-                "| {subject} | {} | {} | {tried} | {by_scenario} | {by_test} | {neither} | {} of {} | {since} |",
-                of.seed, of.all, of.dropped, of.drawn
-            )
-            .expect("a string takes all");
+            let mutants: Vec<&OfMutant> = of.mutants.iter().map(|it| &it.mutant).collect();
+            *out += &format!(
+                "| {subject} | {} | {} | {} | {} of {} | {} |\n",
+                of.seed,
+                of.all,
+                cells(&mutants, share),
+                of.dropped,
+                of.drawn,
+                noticed_since(&mutants)
+            );
         }
         for (subject, of) in samples() {
-            writeln!(out, "\n### Survivors of {subject} (`--seed {}`)", of.seed)
-                .expect("a string takes all");
+            *out += &format!("\n### Survivors of {subject} (`--seed {}`)\n", of.seed);
             for it in of.mutants.iter().filter(|it| it.mutant.survives()) {
                 let place = format!("`{}`, line", it.file);
                 it.mutant.write(&place, &it.name(), reasons, out);
@@ -237,26 +230,57 @@ impl Results {
         *out += "\n## One after the other\n\n\
                 | file | tried | seen by a scenario | seen by a test | seen by neither | dropped | not tried yet | noticed since |\n\
                 |---|---|---|---|---|---|---|---|\n";
-        let mut total = Row::default();
-        for (file, of) in &self.files {
-            let row = Row::of(of);
-            row.write(&format!("`{file}`"), out);
-            total.add(&row);
+        let percent =
+            |count, of: usize| format!("{count} ({} %)", (100 * count + of / 2) / of.max(1));
+        let rows = self
+            .files
+            .iter()
+            .map(|(file, of)| (format!("`{file}`"), vec![of]));
+        for (name, of) in rows.chain([("all".to_owned(), self.files.values().collect())]) {
+            let mutants: Vec<&OfMutant> = of.iter().flat_map(|it| &it.mutants).collect();
+            *out += &format!(
+                "| {name} | {} | {} | {} | {} |\n",
+                cells(&mutants, percent),
+                of.iter().map(|it| it.dropped).sum::<usize>(),
+                of.iter().map(|it| it.untried).sum::<usize>(),
+                noticed_since(&mutants)
+            );
         }
-        total.write("all", out);
         *out += "\n## Seen by neither\n";
         for (file, of) in &self.files {
-            let mut survivors = { of.mutants.iter() }
-                .filter(|mutant| mutant.survives())
-                .peekable();
-            if survivors.peek().is_some() {
-                write!(out, "\n### `{file}`\n").expect("a string takes all");
+            let survivors: Vec<_> = of.mutants.iter().filter(|it| it.survives()).collect();
+            if !survivors.is_empty() {
+                *out += &format!("\n### `{file}`\n");
             }
             for mutant in survivors {
                 mutant.write("Line", &mutant.name(file), reasons, out);
             }
         }
     }
+}
+
+/// The cells of a table that say how many of these mutants were tried, and seen by whom.
+fn cells(all: &[&OfMutant], share: impl Fn(usize, usize) -> String) -> String {
+    let tried = all.len();
+    let count = |is: fn(&OfMutant) -> bool| all.iter().filter(|it| is(it)).count();
+    let seen = |reached, seen| match reached {
+        0 => "–".to_owned(),
+        _ => share(seen, tried),
+    };
+    let by_scenario = seen(
+        count(|it| it.outcome.scenarios > 0),
+        count(|it| it.outcome.by_scenario),
+    );
+    let by_test = seen(
+        count(|it| it.outcome.tests > 0),
+        count(|it| it.outcome.by_test),
+    );
+    let neither = share(count(OfMutant::survives), tried);
+    format!("{tried} | {by_scenario} | {by_test} | {neither}")
+}
+
+fn noticed_since(all: &[&OfMutant]) -> usize {
+    all.iter().filter(|it| it.is_noticed_since()).count()
 }
 
 impl OfMutant {
@@ -267,82 +291,18 @@ impl OfMutant {
             (scenarios, tests) => format!("; {scenarios} scenarios and {tests} tests reach it"),
         };
         let OfMutant { line, change, .. } = self;
-        let reason = reasons.get(name).map_or("", |reason| reason);
-        let since = match self.is_noticed_since() {
-            true => " Noticed since.",
-            false => "",
+        let since = if self.is_noticed_since() {
+            " Noticed since."
+        } else {
+            ""
         };
-        let space = if reason.is_empty() { "" } else { " " };
-        write!(
-            out,
-            "\n{place} {line}: {change}{reached}.{since}{space}{reason}\n\n```diff\n{}\n```\n",
-            self.diff.join("\n")
-        )
-        .expect("a string takes all");
-    }
-}
-
-/// A row of the table.
-#[derive(Default)]
-struct Row {
-    mutants: usize,
-    /// How many some scenario reaches, and how many one sees.
-    scenarios: (usize, usize),
-    /// The same of tests.
-    tests: (usize, usize),
-    survivors: usize,
-    dropped: usize,
-    untried: usize,
-    since: usize,
-}
-
-impl Row {
-    fn of(of: &OfFile) -> Row {
-        let count = |is: fn(&OfMutant) -> bool| of.mutants.iter().filter(|it| is(it)).count();
-        Row {
-            mutants: of.mutants.len(),
-            scenarios: (
-                count(|it| it.outcome.scenarios > 0),
-                count(|it| it.outcome.by_scenario),
-            ),
-            tests: (
-                count(|it| it.outcome.tests > 0),
-                count(|it| it.outcome.by_test),
-            ),
-            survivors: count(OfMutant::survives),
-            dropped: of.dropped,
-            untried: of.untried,
-            since: count(OfMutant::is_noticed_since),
-        }
-    }
-
-    fn add(&mut self, other: &Row) {
-        self.mutants += other.mutants;
-        self.scenarios.0 += other.scenarios.0;
-        self.scenarios.1 += other.scenarios.1;
-        self.tests.0 += other.tests.0;
-        self.tests.1 += other.tests.1;
-        self.survivors += other.survivors;
-        self.dropped += other.dropped;
-        self.untried += other.untried;
-        self.since += other.since;
-    }
-
-    fn write(&self, name: &str, out: &mut String) {
-        let all = self.mutants;
-        let share = |count: usize| format!("{count} ({} %)", (100 * count + all / 2) / all.max(1));
-        let seen = |(reached, seen): (usize, usize)| match reached {
-            0 => "–".to_owned(),
-            _ => share(seen),
-        };
-        let (by_scenario, by_test) = (seen(self.scenarios), seen(self.tests));
-        let (neither, dropped, untried) = (share(self.survivors), self.dropped, self.untried);
-        let since = self.since;
-        writeln!(
-            out,
-            "| {name} | {all} | {by_scenario} | {by_test} | {neither} | {dropped} | {untried} | {since} |"
-        )
-        .expect("a string takes all");
+        let reason = reasons
+            .get(name)
+            .map_or(String::new(), |reason| format!(" {reason}"));
+        let diff = self.diff.join("\n");
+        *out += &format!(
+            "\n{place} {line}: {change}{reached}.{since}{reason}\n\n```diff\n{diff}\n```\n"
+        );
     }
 }
 
