@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use self::bugs::Bug;
-use crate::tool::is_on_path;
+use crate::tool::{files_below, is_on_path};
 
 mod bugs;
 mod ports;
@@ -157,14 +157,14 @@ struct Again {
 /// If a name is unknown, a `client.toml` is invalid, or the table cannot be written; or if a library and its
 /// port differ without a reason.
 pub fn run(options: &Options) -> Result<()> {
-    let names = folders()?;
+    let names = folders(Path::new(""))?;
     if let Some(name) = options.names.iter().find(|name| !names.contains(name)) {
         bail!("unknown client `{name}`; there are {}", names.join(", "));
     }
     let mut chosen = BTreeMap::new();
     for name in &names {
         if options.names.is_empty() || options.names.contains(name) {
-            chosen.insert(name, read(name)?);
+            chosen.insert(name, read(Path::new(""), name)?);
         }
     }
     if options.ports {
@@ -225,7 +225,7 @@ fn publish(names: &[String], left_out: &BTreeMap<String, String>) -> Result<()> 
     let mut rows = Vec::new();
     table::begin()?;
     for name in names {
-        let client = read(name)?;
+        let client = read(Path::new(""), name)?;
         rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
         for lock in &client.locks {
             let file = kept(name, &client, lock, DRAWN).with_extension("toml");
@@ -255,20 +255,15 @@ fn row(name: &str, client: &Client, lock: &Lock) -> Row {
 }
 
 /// The names of the folders, in alphabetical order.
-fn folders() -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for folder in std::fs::read_dir(FOLDERS).with_context(|| format!("read {FOLDERS}"))? {
-        let folder = folder?;
-        if folder.path().join("client.toml").is_file() {
-            names.push(folder.file_name().to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
+fn folders(root: &Path) -> Result<Vec<String>> {
+    let files = files_below(&root.join(FOLDERS))?.into_iter();
+    let names = files.filter(|file| file.ends_with("client.toml"));
+    let names = names.filter_map(|file| Some(file.parent()?.to_str()?.to_owned()));
+    Ok(names.collect())
 }
 
-fn read(name: &str) -> Result<Client> {
-    let path = Path::new(FOLDERS).join(name).join("client.toml");
+fn read(root: &Path, name: &str) -> Result<Client> {
+    let path = root.join(FOLDERS).join(name).join("client.toml");
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
     toml::from_str(&text).with_context(|| format!("in {}", path.display()))
@@ -352,14 +347,10 @@ fn install(name: &str, client: &Client) -> Result<()> {
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => copy(&entry.path(), &to)?,
-            false => std::fs::copy(entry.path(), &to).map(|_| ())?,
-        }
+    for file in files_below(from)? {
+        let to = to.join(&file);
+        std::fs::create_dir_all(to.parent().expect("it is in a folder"))?;
+        std::fs::copy(from.join(file), to)?;
     }
     Ok(())
 }
@@ -377,9 +368,7 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
         command.args(["--set", &format!("campaign.faults={kinds}")]);
     }
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
-    quiet(&mut command, &Path::new("target/clients-runs").join(name));
-    let started = command.arg("--").args(&lock.run).spawn()?;
-    let (runs, mut violated, again) = seen(started)?;
+    let (runs, mut violated, again) = seen(start(command, name, &lock.run)?)?;
     violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
     let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
     let again = match worst {
@@ -404,11 +393,13 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
     })
 }
 
-/// Lets `locklab attack` print JSON, and write to this folder.
-fn quiet(command: &mut Command, out: &Path) {
+/// Starts a program of `locklab attack`, which prints JSON, and writes to this folder.
+fn start(mut command: Command, out: &str, program: &[String]) -> Result<Child> {
     command.args(["--format", "svg", "--json", "--fresh", "--out"]);
-    command.arg(out).stdin(Stdio::null()).stderr(Stdio::null());
-    command.stdout(Stdio::piped());
+    command.arg(Path::new("target/clients-runs").join(out));
+    command.arg("--").args(program);
+    let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
+    Ok(quiet.stdout(Stdio::piped()).spawn()?)
 }
 
 /// The arguments of `locklab` that repeat a violation of each property.
@@ -444,12 +435,10 @@ fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Res
         let started = half.map(|turn| {
             let mut command = Command::new(LOCKLAB);
             command.args(ours);
-            let out = format!("{name}-{turn}");
-            quiet(&mut command, &Path::new("target/clients-runs").join(out));
-            command.args(program).spawn()
+            start(command, &format!("{name}-{turn}"), &program[1..])
         });
         // A run that the machine was too slow for ends with an error, and does not count.
-        for started in started.collect::<Result<Vec<Child>, _>>()? {
+        for started in started.collect::<Result<Vec<Child>>>()? {
             let Ok((_, violated, _)) = seen(started) else {
                 continue;
             };

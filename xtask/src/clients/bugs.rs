@@ -1,11 +1,11 @@
 //! Reported bugs below the code of a lock: a version of a library that has one is attacked beside one that does not.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::{Client, LOCKLAB, Violated, seen};
+use super::{Client, LOCKLAB, Violated, seen, start};
 
 /// How often each version is run. The scenarios strike at a point of the program, so nearly each run shows it.
 const RUNS: u64 = 3;
@@ -60,12 +60,7 @@ fn runs(name: &str, scenario: &str, run: &[String]) -> Result<Vec<Violated>> {
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario, "--seeds"]);
     command.arg(format!("0..{RUNS}"));
-    command.args(["--format", "svg", "--json", "--fresh", "--out"]);
-    command.arg(format!("target/clients-runs/{name}"));
-    command.arg("--").args(run);
-    let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
-    let (_, violated, _) = seen(quiet.stdout(Stdio::piped()).spawn()?)?;
-    Ok(violated)
+    Ok(seen(start(command, name, run)?)?.1)
 }
 
 /// `lease in 3 of 3 runs`.
@@ -80,10 +75,10 @@ fn words(violated: &[Violated]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::FOLDERS;
     use std::path::Path;
 
     use super::*;
+    use crate::clients::{folders, read};
 
     #[test]
     fn what_is_violated_is_told_with_its_runs() {
@@ -100,11 +95,12 @@ mod tests {
 
     #[test]
     fn bugs_have_scenarios_and_two_workers() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let folders = std::fs::read_dir(root.join(FOLDERS)).expect("it is there");
-        let files = folders
-            .filter_map(|it| std::fs::read_to_string(it.ok()?.path().join("client.toml")).ok());
-        let clients = files.map(|text| toml::from_str::<Client>(&text).expect("it is valid"));
+        // The tests run in the folder of this package.
+        let root = Path::new("..");
+        let names = folders(root).expect("it is there");
+        let clients = names
+            .iter()
+            .map(|name| read(root, name).expect("it is valid"));
         let bugs: Vec<Bug> = clients.flat_map(|client| client.bugs).collect();
         assert!(bugs.len() >= 2);
         for bug in bugs {

@@ -2,11 +2,11 @@
 //! installed here.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::{Client, install};
+use crate::tool::{cargo, perform};
 
 /// Installs these libraries, if they have ports, and compares all that can be had.
 ///
@@ -29,24 +29,9 @@ pub fn compare(chosen: &BTreeMap<&String, Client>) -> Result<()> {
         eprintln!("none of these libraries can be compared here");
         return Ok(());
     }
-    let status = Command::new("cargo")
-        .args([
-            "test",
-            "--package",
-            "locklab",
-            "--test",
-            "ports",
-            "--",
-            "--nocapture",
-        ])
-        .arg("libraries_and_ports")
-        .env("LOCKLAB_PORTS", names.join(","))
-        .status()
-        .context("start cargo")?;
-    ensure!(
-        status.success(),
-        "a library and its port differ without a reason"
-    );
+    let mut tests = cargo("test --package locklab --test ports -- --nocapture libraries_and_ports");
+    tests.env("LOCKLAB_PORTS", names.join(","));
+    perform(tests).context("a library and its port differ without a reason")?;
     eprintln!(
         "compared {}: each difference has a reason",
         names.join(", ")

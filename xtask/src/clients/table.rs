@@ -73,7 +73,11 @@ fn page(rows: &[Row], left_out: &BTreeMap<String, String>) -> String {
             nodes,
             ..
         } = row;
-        let deadline = deadline(row.deadline);
+        let deadline = match row.deadline {
+            Deadline::Told => "told",
+            Deadline::Derived => "derived",
+            Deadline::None => "none",
+        };
         let _ = write!(
             page,
             "| {library} | {version} | {language} | {title} | {nodes} | {deadline} |"
@@ -99,14 +103,6 @@ fn page(rows: &[Row], left_out: &BTreeMap<String, String>) -> String {
         }
     }
     page
-}
-
-fn deadline(deadline: Deadline) -> &'static str {
-    match deadline {
-        Deadline::Told => "told",
-        Deadline::Derived => "derived",
-        Deadline::None => "none",
-    }
 }
 
 /// What was violated, as counts of runs.
