@@ -8,12 +8,13 @@ pub mod instructions;
 pub mod serve;
 mod table;
 
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use table::Row;
+
+use crate::tool::perform;
 
 /// The number of turns of each simulator.
 const TURNS: usize = 5;
@@ -25,14 +26,12 @@ const PEERS: &str = "benches/peers";
 ///
 /// # Errors
 ///
-/// If a program does not build or run, or prints something unexpected; if the README lacks
-/// the two comments, or Locklab's own program is missing, so that there are no ratios.
+/// If a program does not build or run, or prints something unexpected, or if the README lacks the two comments.
 pub fn run(into_readme: bool) -> Result<()> {
     build()?;
-    let simulators: Vec<&Simulator> = SIMULATORS.iter().filter(|s| s.exists()).collect();
-    let mut seconds = vec![Vec::new(); simulators.len()];
+    let mut seconds = [const { Vec::new() }; SIMULATORS.len()];
     for turn in 1..=TURNS {
-        for (simulator, seconds) in simulators.iter().zip(&mut seconds) {
+        for (simulator, seconds) in SIMULATORS.iter().zip(&mut seconds) {
             let timing = simulator.time()?;
             eprintln!(
                 "turn {turn} of {TURNS}: {}: median of {} runs, {}",
@@ -43,20 +42,17 @@ pub fn run(into_readme: bool) -> Result<()> {
             seconds.push(timing.seconds_per_run);
         }
     }
-    let rows: Vec<Row> = simulators
-        .iter()
-        .zip(seconds)
-        .map(|(simulator, seconds)| Row {
-            title: simulator.title,
-            peer: simulator.peer,
-            seconds: median(seconds),
-        })
-        .collect();
-
-    println!("{}", table::times(&rows));
+    let rows = SIMULATORS.iter().zip(seconds).map(|(simulator, seconds)| {
+        let (title, seconds) = (simulator.title, median(seconds));
+        println!("{title}: {}", table::milliseconds(seconds));
+        Row { title, seconds }
+    });
+    let rows: Vec<Row> = rows.collect();
+    let ratios = table::ratios(&rows);
+    println!("{ratios}");
     if into_readme {
         let readme = std::fs::read_to_string(README).with_context(|| format!("read {README}"))?;
-        let readme = table::with_block(&readme, &table::ratios(&rows)?).context(README)?;
+        let readme = table::with_block(&readme, &ratios).context(README)?;
         std::fs::write(README, readme).with_context(|| format!("write {README}"))?;
     }
     Ok(())
@@ -68,15 +64,14 @@ pub fn run(into_readme: bool) -> Result<()> {
 ///
 /// If one of them does not build.
 pub fn build() -> Result<()> {
-    let mut simulators = SIMULATORS.iter().filter(|simulator| simulator.exists());
-    simulators.try_for_each(Simulator::build)
+    { SIMULATORS.iter() }.try_for_each(|it| perform(it.cargo(it.build)).context(it.title))
 }
 
-const SIMULATORS: &[Simulator] = &[
+/// The times of the others are compared with that of the first.
+const SIMULATORS: [Simulator; 3] = [
     Simulator {
         title: "Locklab's world",
         peer: "locklab",
-        source: "sim/world/benches/world.rs",
         folder: ".",
         build: "bench --package locklab-world --bench world --no-run",
         run: "bench --quiet --package locklab-world --bench world -- --json",
@@ -84,7 +79,6 @@ const SIMULATORS: &[Simulator] = &[
     Simulator {
         title: "madsim 0.2",
         peer: "madsim",
-        source: "benches/peers/src/bin/madsim.rs",
         folder: PEERS,
         build: "build --release --bin madsim",
         run: "run --quiet --release --bin madsim",
@@ -92,7 +86,6 @@ const SIMULATORS: &[Simulator] = &[
     Simulator {
         title: "turmoil 0.7, `Sim`",
         peer: "turmoil",
-        source: "benches/peers/src/bin/turmoil.rs",
         folder: PEERS,
         build: "build --release --bin turmoil",
         run: "run --quiet --release --bin turmoil",
@@ -104,7 +97,6 @@ struct Simulator {
     title: &'static str,
     /// The name of its program.
     peer: &'static str,
-    source: &'static str,
     folder: &'static str,
     /// The arguments of cargo.
     build: &'static str,
@@ -121,29 +113,10 @@ struct Timing {
 }
 
 impl Simulator {
-    fn exists(&self) -> bool {
-        let exists = Path::new(self.source).exists();
-        if !exists {
-            eprintln!("{}: left out, there is no {}", self.title, self.source);
-        }
-        exists
-    }
-
-    fn build(&self) -> Result<()> {
-        let status = self.cargo(self.build).status().context("start cargo")?;
-        if !status.success() {
-            bail!("{}: `cargo {}`: {status}", self.title, self.build);
-        }
-        Ok(())
-    }
-
     fn time(&self) -> Result<Timing> {
         let context = || format!("{}: `cargo {}`", self.title, self.run);
-        let output = self
-            .cargo(self.run)
-            .stderr(Stdio::inherit())
-            .output()
-            .with_context(context)?;
+        let output = self.cargo(self.run).stderr(Stdio::inherit()).output();
+        let output = output.with_context(context)?;
         if !output.status.success() {
             bail!("{}: {}", context(), output.status);
         }

@@ -4,12 +4,12 @@
 //! A count does not depend on how busy the machine is, so a change of a few percent shows. It does
 //! depend on the compiler: figures of another compiler are not compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::{release, tool};
@@ -171,34 +171,24 @@ fn compare(counted: &Figures, kept: &Figures) -> Result<()> {
         );
         return Ok(());
     }
-    let differing = differing(&counted.instructions, &kept.instructions);
-    if !differing.is_empty() {
-        bail!("{}\nif that is meant: {RENEW}", differing.join("\n"));
-    }
+    let [counted, kept] = [counted, kept].map(|it| &it.instructions);
+    let workloads: BTreeSet<&String> = counted.keys().chain(kept.keys()).collect();
+    let differing = workloads.into_iter().filter_map(|workload| {
+        let what = match (counted.get(workload), kept.get(workload)) {
+            (Some(&count), Some(&figure)) => differs(count, figure)?,
+            (Some(_), None) => format!("there is no figure in {FIGURES}"),
+            (None, _) => format!("{FIGURES} has a figure, but it is not counted"),
+        };
+        Some(format!("{workload}: {what}\n"))
+    });
+    let differing: String = differing.collect();
+    ensure!(differing.is_empty(), "{differing}if that is meant: {RENEW}");
     Ok(())
-}
-
-/// What differs, each workload in a sentence.
-fn differing(counted: &BTreeMap<String, u64>, kept: &BTreeMap<String, u64>) -> Vec<String> {
-    let mut workloads: Vec<&String> = counted.keys().chain(kept.keys()).collect();
-    workloads.sort();
-    workloads.dedup();
-    let sentence = |workload| match (counted.get(workload), kept.get(workload)) {
-        (Some(&count), Some(&figure)) => differs(count, figure),
-        (Some(_), None) => Some(format!("there is no figure in {FIGURES}")),
-        (None, _) => Some(format!("{FIGURES} has a figure, but it is not counted")),
-    };
-    { workloads.into_iter() }
-        .filter_map(|workload| Some(format!("{workload}: {}", sentence(workload)?)))
-        .collect()
 }
 
 fn differs(count: u64, figure: u64) -> Option<String> {
     let difference = count.abs_diff(figure);
-    let comparison = match count > figure {
-        true => "more",
-        false => "fewer",
-    };
+    let comparison = if count > figure { "more" } else { "fewer" };
     (difference * 100 > figure * TOLERANCE_PERCENT).then(|| {
         format!(
             "{} instructions, {:.1} % {comparison} than the {} in {FIGURES}",
@@ -227,65 +217,47 @@ mod tests {
     use super::*;
 
     fn figures(rustc: &str, instructions: &[(&str, u64)]) -> Figures {
+        let instructions = instructions
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), *count));
         Figures {
             rustc: rustc.to_owned(),
-            instructions: instructions
-                .iter()
-                .map(|(workload, count)| ((*workload).to_owned(), *count))
-                .collect(),
-        }
-    }
-
-    /// Compares one count with the figure 100,000 of the same compiler.
-    #[track_caller]
-    fn check(count: u64, expected: Result<(), &str>) {
-        let counted = figures("1.95", &[("k1", count)]);
-        let kept = figures("1.95", &[("k1", 100_000)]);
-        let result = compare(&counted, &kept).map_err(|error| error.to_string());
-        let line = expected.map_err(|line| format!("{line}\nif that is meant: {RENEW}"));
-        assert_eq!(result, line);
-    }
-
-    #[test]
-    fn a_count_within_three_percent_passes() {
-        for count in [97_000, 99_999, 100_000, 103_000] {
-            check(count, Ok(()));
+            instructions: instructions.collect(),
         }
     }
 
     #[test]
     fn a_count_beyond_three_percent_fails_with_both_figures_and_the_remedy() {
-        check(
-            103_100,
-            Err(
-                "k1: 103,100 instructions, 3.1 % more than the 100,000 in benches/instructions.json",
-            ),
-        );
-        check(
-            96_900,
-            Err(
-                "k1: 96,900 instructions, 3.1 % fewer than the 100,000 in benches/instructions.json",
-            ),
-        );
+        let check = |count, expected: Option<&str>| {
+            let counted = figures("1.95", &[("k1", count)]);
+            let kept = figures("1.95", &[("k1", 100_000)]);
+            let result = compare(&counted, &kept).map_err(|error| error.to_string());
+            let line = expected.map(|line| format!("k1: {line}\nif that is meant: {RENEW}"));
+            assert_eq!(result.err(), line);
+        };
+        for count in [97_000, 99_999, 100_000, 103_000] {
+            check(count, None);
+        }
+        let more = "103,100 instructions, 3.1 % more than the 100,000 in benches/instructions.json";
+        check(103_100, Some(more));
+        let fewer =
+            "96,900 instructions, 3.1 % fewer than the 100,000 in benches/instructions.json";
+        check(96_900, Some(fewer));
     }
 
     #[test]
-    fn a_workload_without_a_figure_and_a_figure_without_a_workload_fail() {
-        let counted = figures("1.95", &[("echo", 5), ("k1", 7)]);
+    fn figures_of_another_compiler_are_not_compared_and_a_missing_one_fails() {
         let kept = figures("1.95", &[("echo", 5), ("k2", 7)]);
-        let error = compare(&counted, &kept).unwrap_err().to_string();
-        let workloads: Vec<&str> = error
+        assert!(compare(&figures("1.96", &[("echo", 9)]), &kept).is_ok());
+        let error = compare(&figures("1.95", &[("echo", 5), ("k1", 7)]), &kept);
+        let error = error.unwrap_err().to_string();
+        let workloads = error
             .lines()
-            .filter_map(|l| Some(l.split_once(':')?.0))
-            .collect();
-        assert_eq!(workloads, ["k1", "k2", "if that is meant"]);
-    }
-
-    #[test]
-    fn figures_of_another_compiler_are_not_compared() {
-        let counted = figures("1.96", &[("k1", 9)]);
-        let kept = figures("1.95", &[("k1", 100)]);
-        assert!(compare(&counted, &kept).is_ok());
+            .filter_map(|line| Some(line.split_once(':')?.0));
+        assert_eq!(
+            workloads.collect::<Vec<_>>(),
+            ["k1", "k2", "if that is meant"]
+        );
     }
 
     #[test]

@@ -6,10 +6,11 @@ use std::any::Any;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use locklab_testing::{Process, RedisServer};
 
 use super::median;
+use crate::tool::{cargo, perform};
 
 /// The number of turns of each server with each workload.
 const TURNS: usize = 3;
@@ -29,10 +30,7 @@ const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then 
 ///
 /// If a program does not build or start, or prints something unexpected.
 pub fn run() -> Result<()> {
-    let built = Command::new("cargo").args(["build", "--release"]).status();
-    if !built.context("start cargo")?.success() {
-        bail!("`cargo build --release` failed");
-    }
+    perform(cargo("build --release"))?;
     let servers = [locklab(&[])?, locklab(&["--control", "0"])?, redis_server()];
     println!(
         "of each: redis-server's processor time over its own, its own, and its requests a second"
