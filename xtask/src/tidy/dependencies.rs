@@ -1,7 +1,10 @@
 //! Checks that every dependency in a `Cargo.toml` is used by the code of its package.
 
-use crate::source::Finding;
-use crate::source::{File, innermost, places};
+use std::collections::BTreeSet;
+
+use toml::{Table, Value};
+
+use crate::source::{File, Finding, innermost, places};
 
 /// A dependency is used if the code of its package contains `name::`, `name!` or `use name`;
 /// a dependency of the workspace is used if a package names it.
@@ -15,18 +18,17 @@ pub fn unused(files: &[File]) -> Vec<Finding> {
             .filter(|f| f.is_rust() && innermost(&f.path, &folders) == Some(folder(&manifest.path)))
             .chain(elsewhere(manifest, files))
             .collect();
-        for dependency in dependencies(&manifest.text) {
-            let name = dependency.name;
-            let used = match dependency.scope {
-                Scope::Package => sources.iter().any(|file| mentions(&file.code, name)),
+        for (scope, name) in dependencies(&manifest.text) {
+            let used = match scope {
+                Scope::Package => sources.iter().any(|file| mentions(&file.code, &name)),
                 Scope::Workspace => manifests.iter().any(|other| {
-                    let inherits = |d: &Dependency| d.scope == Scope::Package && d.name == name;
-                    dependencies(&other.text).iter().any(inherits)
+                    dependencies(&other.text).contains(&(Scope::Package, name.clone()))
                 }),
             };
             if !used {
+                let line = places(&manifest.text, &name).next().map_or(1, |it| it.0);
                 let remedy = format!("remove `{name}`, or name it as the code does");
-                findings.push(manifest.finding(dependency.line, "unused-dependency", remedy));
+                findings.push(manifest.finding(line, "unused-dependency", remedy));
             }
         }
     }
@@ -47,49 +49,33 @@ fn elsewhere<'f>(manifest: &File, files: &'f [File]) -> impl Iterator<Item = &'f
         .filter(move |file| file.is_rust() && is_in(&file.path))
 }
 
-struct Dependency<'a> {
-    name: &'a str,
-    line: usize,
-    scope: Scope,
-}
-
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Scope {
     Package,
     Workspace,
 }
 
-/// The dependencies of every kind in a manifest, one per line or one per section.
-fn dependencies(manifest: &str) -> Vec<Dependency<'_>> {
-    let mut found = Vec::new();
-    let mut section = None;
-    for (index, line) in manifest.lines().enumerate() {
-        let mut name_here = |name, scope| {
-            found.push(Dependency {
-                name,
-                line: index + 1,
-                scope,
-            });
-        };
-        if let Some(header) = line.trim().strip_prefix('[') {
-            let header = header.trim_end_matches(']');
-            let scope = if header.starts_with("workspace.") {
-                Scope::Workspace
-            } else {
-                Scope::Package
-            };
-            section = header.ends_with("dependencies").then_some(scope);
-            if let Some((_, name)) = header.rsplit_once("dependencies.") {
-                name_here(name, scope);
-            }
-        } else if let (Some(scope), Some((key, _))) = (section, line.split_once('=')) {
-            // A value over several lines continues indented; a key is not indented.
-            if !key.starts_with([' ', '\t', '#', '}', ']']) {
-                let name = key.split('.').next().unwrap_or(key);
-                name_here(name.trim().trim_matches('"'), scope);
+/// The dependencies of every kind in a manifest.
+fn dependencies(manifest: &str) -> BTreeSet<(Scope, String)> {
+    fn add(table: &Table, scope: Scope, found: &mut BTreeSet<(Scope, String)>) {
+        for (key, value) in table {
+            match value {
+                Value::Table(names) if key.ends_with("dependencies") => {
+                    found.extend(names.keys().map(|name| (scope, name.clone())));
+                }
+                Value::Table(inner) if key == "workspace" => add(inner, Scope::Workspace, found),
+                Value::Table(inner) => add(inner, scope, found),
+                _ => {}
             }
         }
     }
+    let mut found = BTreeSet::new();
+    // What is no manifest, Cargo refuses.
+    add(
+        &toml::from_str(manifest).unwrap_or_default(),
+        Scope::Package,
+        &mut found,
+    );
     found
 }
 

@@ -1,7 +1,6 @@
 //! Rules for the layout of a file.
 
-use crate::source::File;
-use crate::source::Finding;
+use crate::source::{File, Finding};
 
 /// Enough for one idea and its tests; a longer file covers more than one idea.
 const MAX_LINES: usize = 600;

@@ -1,8 +1,7 @@
 //! Checks that every planted mistake still fits the source.
 
 use crate::plants;
-use crate::source::File;
-use crate::source::Finding;
+use crate::source::{File, Finding};
 
 /// The text that a mistake replaces occurs exactly once.
 pub fn fit(files: &[File]) -> Vec<Finding> {

@@ -1,7 +1,6 @@
 //! Checks that `select!` polls its branches in order, and never in a random order.
 
-use crate::source::Finding;
-use crate::source::{File, places};
+use crate::source::{File, Finding, places};
 
 /// Every `select!` must start with `biased;`.
 pub fn biased(files: &[File]) -> Vec<Finding> {

@@ -1,7 +1,6 @@
 //! Words that are banned in some part of the tree, in one table.
 
-use crate::source::Finding;
-use crate::source::{File, places};
+use crate::source::{File, Finding, places};
 
 struct Ban {
     rule: &'static str,
@@ -146,96 +145,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_world_has_no_machine_time() {
-        let code =
+    fn a_word_is_banned_where_the_table_says() {
+        let of = |path: &str, text: &str, expected: &[&str]| {
+            let expected: Vec<String> = expected.iter().map(|it| format!("{path}:{it}")).collect();
+            let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+            check(banned, &[(path, text)], &expected);
+        };
+        let time =
             "use std::time::Duration;\nuse std::time::{Duration, Instant};\nstd::thread::spawn(f);";
-        check(
-            banned,
-            &[
-                ("sim/world/src/a.rs", code),
-                ("src/env/a.rs", code),
-                ("sim/redis/src/server/a.rs", code),
-            ],
-            &[
-                "sim/world/src/a.rs:2: machine-time",
-                "sim/world/src/a.rs:3: machine-time",
-            ],
+        of(
+            "sim/world/src/a.rs",
+            time,
+            &["2: machine-time", "3: machine-time"],
         );
-    }
+        of("src/env/a.rs", time, &[]);
+        of("sim/redis/src/server/a.rs", time, &[]);
 
-    #[test]
-    fn a_lock_knows_no_machine() {
-        check(
-            banned,
-            &[
-                ("src/locks/a.rs", "//! Not `std::time`.\nuse std::rc::Rc;\n"),
-                (
-                    "src/locks/b.rs",
-                    "use std::time::Duration;\nuse tokio::io;\nstd::thread::yield_now();",
-                ),
-                ("src/runner/simulated.rs", "use std::time::Instant;"),
-            ],
-            &["src/locks/b.rs:1: lock-env", "src/locks/b.rs:3: lock-env"],
+        of(
+            "src/locks/a.rs",
+            "//! Not `std::time`.\nuse std::rc::Rc;\n",
+            &[],
         );
-    }
+        let machine = "use std::time::Duration;\nuse tokio::io;\nstd::thread::yield_now();";
+        of("src/locks/b.rs", machine, &["1: lock-env", "3: lock-env"]);
+        of("src/runner/simulated.rs", "use std::time::Instant;", &[]);
 
-    #[test]
-    fn units_are_converted_in_one_place() {
-        check(
-            banned,
-            &[
-                (
-                    "src/a.rs",
-                    "let ns = ms * 1_000_000;\nlet most = 1_000_000;",
-                ),
-                (
-                    "src/b.rs",
-                    "let s = ns / 1_000_000_000;\nlet ppm = x * 1_000_000_007;",
-                ),
-                ("src/values/units.rs", "ms * 1_000_000"),
-            ],
-            &["src/a.rs:1: units", "src/b.rs:1: units"],
-        );
-    }
+        let units = "let ns = ms * 1_000_000;\nlet most = 1_000_000;";
+        of("src/a.rs", units, &["1: units"]);
+        of("src/values/units.rs", units, &[]);
+        let seconds = "let s = ns / 1_000_000_000;\nlet ppm = x * 1_000_000_007;";
+        of("src/b.rs", seconds, &["1: units"]);
 
-    #[test]
-    fn foreign_bytes_are_decoded_within_bounds() {
-        let code =
+        let decode =
             "use redis_protocol::resp2::decode::decode;\nuse redis_protocol::resp2::types::F;";
-        check(
-            banned,
-            &[
-                ("src/bounds/resp.rs", code),
-                ("src/view/resp.rs", code),
-                ("src/locks/tests/a.rs", code),
-            ],
-            &["src/view/resp.rs:1: unbounded"],
-        );
-    }
+        of("src/view/resp.rs", decode, &["1: unbounded"]);
+        of("src/bounds/resp.rs", decode, &[]);
+        of("src/locks/tests/a.rs", decode, &[]);
 
-    #[test]
-    fn nothing_is_left_unfinished_or_silenced() {
-        check(
-            banned,
-            &[
-                ("a.rs", "// todo!() in a comment\nlet s = \"dbg!\";"),
-                ("b.rs", "todo!()\n"),
-                (
-                    "c.rs",
-                    "#[ignore = \"flaky\"]\n#[allow(dead_code)]\n#[ignored]",
-                ),
-            ],
-            &["b.rs:1: unfinished", "c.rs:1: silenced", "c.rs:2: silenced"],
-        );
-    }
+        of("a.rs", "// todo!() in a comment\nlet s = \"dbg!\";", &[]);
+        of("b.rs", "todo!()\n", &["1: unfinished"]);
+        let silenced = "#[ignore = \"flaky\"]\n#[allow(dead_code)]\n#[ignored]";
+        of("c.rs", silenced, &["1: silenced", "2: silenced"]);
 
-    #[test]
-    fn nothing_outside_the_repository_is_named() {
         let outside = concat!("see ../", "shared/design.md");
-        check(
-            banned,
-            &[("a.md", outside), ("b.md", "see ../sharedness")],
-            &["a.md:1: outside"],
-        );
+        of("a.md", outside, &["1: outside"]);
+        of("b.md", "see ../sharedness", &[]);
     }
 }
