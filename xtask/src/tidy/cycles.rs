@@ -196,7 +196,7 @@ mod tests {
             ];
             check(none, &tree, expected);
         };
-        circle("pub struct Z(super::X);", &["src/a/x.rs:3: file-cycle"]);
+        circle("pub struct Z(super::X);", &["src/a/x.rs:2: file-cycle"]);
         circle("pub struct Z(super::Other);", &[]);
         let in_tests = "pub struct Z; #[cfg(test)] mod tests { use super::super::X; }";
         circle(in_tests, &[]);

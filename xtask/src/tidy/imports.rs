@@ -1,19 +1,16 @@
 //! Which file of a crate imports from which other one, as far as their text tells.
 //!
-//! An import is a path, in a `use` or in the code, that ends at an item of another file. A name
-//! that its module has from elsewhere is followed to the file that defines it. A path that goes
-//! through a module, as in `use super::a; a::b::f()`, imports from the file of `f` only. What is
-//! not in the text is not seen: methods, and the names that macros define (a path to one counts
-//! for the file of its module).
+//! An import is a path, in a `use` or in the code, that ends at an item or a module of another file. A name
+//! that its module has from elsewhere is followed to the file that defines it. What is not in the text is not
+//! seen: methods, and the names that macros define (a path to one counts for the file of its module).
 //!
-//! No imports are `mod x;`, and a `pub use` from a module's own submodules whose name the
-//! module itself does not use. Code for tests may import anything, and is left out.
+//! `mod x;` is no import. Code for tests may import anything, and is left out.
 
 mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::scan::{Binds, Module, Scan, Use};
+use self::scan::{Module, Scan};
 use crate::source::{File, innermost};
 use crate::tool::parallel;
 
@@ -117,65 +114,17 @@ impl<'a> Names<'a> {
             .collect()
     }
 
-    fn imports_of(&self, path: &[&'a str], file: &'a File, module: &Module<'a>) -> Vec<Import<'a>> {
-        let mut found = Vec::new();
-        let mut add = |to, line| {
-            let from = file;
-            found.push(Import { from, to, line });
-        };
-        for named in &module.paths {
-            if let Some(Target::Item(to)) = self.resolve(path, &named.path, 0) {
-                add(to, named.line);
-            }
-        }
-        let goes_through = |name| module.paths.iter().any(|named| named.path[0] == name);
-        for used in &module.uses {
-            let target = self.resolve(path, &used.path, 0);
-            match (used.binds, target) {
-                (_, None) => {}
-                (Binds::Everything, Some(Target::Module(of))) => {
-                    if is_reexport(used, path, &of) {
-                        continue;
-                    }
-                    let first_words = module.paths.iter().map(|named| named.path[0]);
-                    for word in module.words.iter().copied().chain(first_words) {
-                        if let Some(Target::Item(to)) = self.lookup(&of, word, 0) {
-                            add(to, used.line);
-                        }
-                    }
-                }
-                (Binds::Everything, Some(Target::Item(to))) => add(to, used.line),
-                (Binds::Name(name), Some(Target::Item(to))) => {
-                    let is_used = goes_through(name) || module.words.contains(name);
-                    let of = self.module_before(path, &used.path);
-                    if is_used || !of.is_some_and(|of| is_reexport(used, path, &of)) {
-                        add(to, used.line);
-                    }
-                }
-                (Binds::Name(name), Some(Target::Module(of))) => {
-                    // Without a path through it, its own file is meant.
-                    if !goes_through(name)
-                        && !is_reexport(used, path, &of)
-                        && let Some((to, _)) = self.modules.get(&of)
-                    {
-                        add(to, used.line);
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// The module that has the last name of a path.
-    fn module_before(&self, from: &[&'a str], path: &[&'a str]) -> Option<Path<'a>> {
-        let (_, before) = path.split_last()?;
-        match before {
-            [] => Some(from.to_vec()),
-            _ => match self.resolve(from, before, 0)? {
-                Target::Module(of) => Some(of),
-                Target::Item(_) => None,
-            },
-        }
+    fn imports_of(&self, path: &[&'a str], from: &'a File, module: &Module<'a>) -> Vec<Import<'a>> {
+        let used = module.uses.iter().map(|used| &used.named);
+        let imports = module.paths.iter().chain(used).filter_map(|named| {
+            let to = match self.resolve(path, &named.path, 0)? {
+                Target::Item(to) => to,
+                Target::Module(of) => self.modules.get(&of)?.0,
+            };
+            let line = named.line;
+            Some(Import { from, to, line })
+        });
+        imports.collect()
     }
 
     /// What a path means in a module; `None` if it leads to another crate.
@@ -234,28 +183,25 @@ impl<'a> Names<'a> {
             return Some(Target::Module(child));
         }
         let uses = &module?.1.uses;
-        let named = uses.iter().find(|used| used.binds == Binds::Name(name));
+        let named = uses.iter().find(|used| used.binds == Some(name));
         if let Some(used) = named {
-            return match used.path[..] {
+            return match used.named.path[..] {
                 // `use name::{self}` of another crate.
                 [first] if first == name => None,
-                _ => self.resolve(of, &used.path, depth + 1),
+                _ => self.resolve(of, &used.named.path, depth + 1),
             };
         }
-        let globs = uses.iter().filter(|used| used.binds == Binds::Everything);
+        let globs = uses.iter().filter(|used| used.binds.is_none());
         let mut found = globs.filter_map(|used| {
-            match (depth <= MAX_REEXPORTS).then(|| self.resolve(of, &used.path, depth + 1))?? {
+            match (depth <= MAX_REEXPORTS)
+                .then(|| self.resolve(of, &used.named.path, depth + 1))??
+            {
                 Target::Module(from) if from != of => self.lookup(&from, name, depth + 1),
                 _ => None,
             }
         });
         found.next()
     }
-}
-
-/// Whether a `use` in a module only passes on what one of its submodules has.
-fn is_reexport(used: &Use<'_>, by: &[&str], of: &[&str]) -> bool {
-    used.is_public && of.starts_with(by) && of.len() > by.len()
 }
 
 /// The module of a file; `None` for what is no Rust file of the crate.

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{TokenStream, TokenTree};
-use syn::spanned::Spanned;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Ident, Item, UseTree, Visibility};
 
@@ -30,8 +29,6 @@ pub struct Module<'a> {
     pub uses: Vec<Use<'a>>,
     /// The paths of more than one segment in its code.
     pub paths: Vec<Named<'a>>,
-    /// The words in its code that stand alone.
-    pub words: BTreeSet<&'a str>,
 }
 
 /// A path in the code.
@@ -43,19 +40,9 @@ pub struct Named<'a> {
 
 /// A leaf of a `use` tree.
 pub struct Use<'a> {
-    pub path: Vec<&'a str>,
-    /// Counted from 1.
-    pub line: usize,
-    pub binds: Binds<'a>,
-    /// Others may import the name from here.
-    pub is_public: bool,
-}
-
-/// What a leaf of a `use` tree makes available.
-#[derive(Copy, Clone, PartialEq, Eq)]
-pub enum Binds<'a> {
-    Name(&'a str),
-    Everything,
+    pub named: Named<'a>,
+    /// The name that it makes available; `None`: everything.
+    pub binds: Option<&'a str>,
 }
 
 /// Scans a file that compiles.
@@ -104,60 +91,46 @@ impl<'a> Scanner<'a> {
         items.iter().for_each(|it| Visit::visit_item(self, it));
     }
 
-    /// Takes down a path, or a word that stands alone.
+    /// Takes down a path of several segments.
     fn path<'i>(&mut self, idents: impl IntoIterator<Item = &'i Ident>) {
-        let mut idents = idents.into_iter().peekable();
-        let line = { idents.peek() }.map_or(0, |first| first.span().start().line);
-        let path: Vec<&str> = idents.map(|it| self.word(it)).collect();
-        match path[..] {
-            [] => {}
-            [word] => drop(self.current().words.insert(word)),
-            _ => self.current().paths.push(Named { path, line }),
+        let idents: Vec<&Ident> = idents.into_iter().collect();
+        if let [first, _, ..] = idents[..] {
+            let line = first.span().start().line;
+            let path = idents.iter().map(|it| self.word(it)).collect();
+            self.current().paths.push(Named { path, line });
         }
     }
 
-    fn leaf(&mut self, path: Vec<&'a str>, line: usize, binds: Binds<'a>, is_public: bool) {
-        self.current().uses.push(Use {
-            path,
-            line,
-            binds,
-            is_public,
-        });
-    }
-
-    /// Takes down a `use` tree below a path, which begins on this line.
-    fn tree(&mut self, mut path: Vec<&'a str>, line: usize, is_public: bool, tree: &UseTree) {
+    /// Takes down a `use` tree below a path.
+    fn tree(&mut self, path: &[&'a str], tree: &UseTree) {
         match tree {
             UseTree::Path(below) => {
-                path.push(self.word(&below.ident));
-                self.tree(path, line, is_public, &below.tree);
+                let path = [path, &[self.word(&below.ident)]].concat();
+                self.tree(&path, &below.tree);
             }
-            UseTree::Name(it) => {
-                if it.ident != "self" {
-                    path.push(self.word(&it.ident));
-                }
-                if let Some(name) = path.last().copied() {
-                    self.leaf(path, line, Binds::Name(name), is_public);
-                }
-            }
-            UseTree::Rename(it) => {
-                if it.ident != "self" {
-                    path.push(self.word(&it.ident));
-                }
-                let name = Binds::Name(self.word(&it.rename));
-                self.leaf(path, line, name, is_public);
-            }
-            UseTree::Glob(_) => self.leaf(path, line, Binds::Everything, is_public),
-            UseTree::Group(group) => {
-                for tree in &group.items {
-                    let line = tree.span().start().line;
-                    self.tree(path.clone(), line, is_public, tree);
-                }
-            }
+            UseTree::Name(it) => self.leaf(path, &it.ident, None),
+            UseTree::Rename(it) => self.leaf(path, &it.ident, Some(&it.rename)),
+            UseTree::Glob(it) => self.add(path.to_vec(), it.star_token.span, None),
+            UseTree::Group(group) => group.items.iter().for_each(|it| self.tree(path, it)),
         }
     }
 
-    /// Takes down the paths and words among the arguments of a macro.
+    fn leaf(&mut self, above: &[&'a str], ident: &Ident, rename: Option<&Ident>) {
+        let mut path = above.to_vec();
+        if ident != "self" {
+            path.push(self.word(ident));
+        }
+        let binds = rename.map(|it| self.word(it)).or(path.last().copied());
+        self.add(path, ident.span(), binds);
+    }
+
+    fn add(&mut self, path: Vec<&'a str>, at: Span, binds: Option<&'a str>) {
+        let line = at.start().line;
+        let named = Named { path, line };
+        self.current().uses.push(Use { named, binds });
+    }
+
+    /// Takes down the paths among the arguments of a macro.
     fn tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<Ident> = Vec::new();
         let mut before = String::new();
@@ -215,30 +188,15 @@ impl<'ast> Visit<'ast> for Scanner<'_> {
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         // `::name` is another crate.
-        let above = item.leading_colon.map(|_| "::").into_iter().collect();
-        let line = item.tree.span().start().line;
-        let is_public = !matches!(item.vis, Visibility::Inherited);
-        self.tree(above, line, is_public, &item.tree);
+        let above: Vec<&str> = item.leading_colon.map(|_| "::").into_iter().collect();
+        self.tree(&above, &item.tree);
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.leading_colon.is_none() {
-            // Behind generic arguments there is no name of a module.
-            let has_arguments = |it: &syn::PathSegment| !it.arguments.is_none();
-            let end = path.segments.iter().position(has_arguments);
-            let named = path
-                .segments
-                .iter()
-                .take(end.map_or(usize::MAX, |end| end + 1));
-            self.path(named.map(|it| &it.ident));
+            self.path(path.segments.iter().map(|it| &it.ident));
         }
         visit::visit_path(self, path);
-    }
-
-    /// A name in a pattern may be that of a constant.
-    fn visit_pat_ident(&mut self, pattern: &'ast syn::PatIdent) {
-        self.path([&pattern.ident]);
-        visit::visit_pat_ident(self, pattern);
     }
 
     fn visit_macro(&mut self, found: &'ast syn::Macro) {
@@ -283,11 +241,11 @@ mod tests {
     fn uses(code: &str) -> Vec<String> {
         let scan = scan(code);
         let show = |found: &Use<'_>| {
-            let path = found.path.join("::");
+            let path = found.named.path.join("::");
             match found.binds {
-                Binds::Name(name) if found.path.last() == Some(&name) => path,
-                Binds::Name(name) => format!("{path} as {name}"),
-                Binds::Everything => format!("{path}::*"),
+                Some(name) if found.named.path.last() == Some(&name) => path,
+                Some(name) => format!("{path} as {name}"),
+                None => format!("{path}::*"),
             }
         };
         let modules = scan.modules.values();
