@@ -2,7 +2,7 @@
 //!
 //! An import is a path, in a `use` or in the code, that ends at an item or a module of another file. A name
 //! that its module has from elsewhere is followed to the file that defines it. What is not in the text is not
-//! seen: methods, and the names that macros define (a path to one counts for the file of its module).
+//! seen: methods. A name that a macro or a glob makes counts for the file of its module.
 //!
 //! `mod x;` is no import. Code for tests may import anything, and is left out.
 
@@ -137,13 +137,10 @@ impl<'a> Names<'a> {
             "crate" => Vec::new(),
             "self" => from.to_vec(),
             "super" => from.split_last()?.1.to_vec(),
-            name => {
-                let is_last = rest.is_empty();
-                match self.find(from, name, is_last, depth)? {
-                    Target::Module(module) => module,
-                    item => return Some(item),
-                }
-            }
+            name => match self.find(from, name, rest.is_empty(), depth)? {
+                Target::Module(module) => module,
+                item => return Some(item),
+            },
         };
         while let Some((name, after)) = rest.split_first() {
             rest = after;
@@ -154,7 +151,6 @@ impl<'a> Names<'a> {
             match self.find(&at, name, rest.is_empty(), depth) {
                 Some(Target::Module(module)) => at = module,
                 Some(item) => return Some(item),
-                // Defined by a macro.
                 None => return Some(Target::Item(self.modules.get(&at)?.0)),
             }
         }
@@ -163,44 +159,19 @@ impl<'a> Names<'a> {
 
     /// What a name means in a module; an item comes first if it is `last` in its path.
     fn find(&self, of: &[&'a str], name: &'a str, last: bool, depth: usize) -> Option<Target<'a>> {
+        let (file, module) = self.modules.get(of)?;
         let child = [of, &[name]].concat();
-        match self.modules.contains_key(&child) && !last {
-            true => Some(Target::Module(child)),
-            false => self.lookup(of, name, depth),
-        }
-    }
-
-    /// What a name means as the last one of a path.
-    fn lookup(&self, of: &[&'a str], name: &'a str, depth: usize) -> Option<Target<'a>> {
-        let module = self.modules.get(of);
-        if let Some((file, module)) = module
-            && module.items.contains(name)
-        {
+        if last && module.items.contains(name) {
             return Some(Target::Item(file));
-        }
-        let child = [of, &[name]].concat();
-        if self.modules.contains_key(&child) {
+        } else if self.modules.contains_key(&child) {
             return Some(Target::Module(child));
         }
-        let uses = &module?.1.uses;
-        let named = uses.iter().find(|used| used.binds == Some(name));
-        if let Some(used) = named {
-            return match used.named.path[..] {
-                // `use name::{self}` of another crate.
-                [first] if first == name => None,
-                _ => self.resolve(of, &used.named.path, depth + 1),
-            };
+        let used = module.uses.iter().find(|used| used.binds == Some(name))?;
+        match used.named.path[..] {
+            // `use name::{self}` of another crate.
+            [first] if first == name => None,
+            _ => self.resolve(of, &used.named.path, depth + 1),
         }
-        let globs = uses.iter().filter(|used| used.binds.is_none());
-        let mut found = globs.filter_map(|used| {
-            match (depth <= MAX_REEXPORTS)
-                .then(|| self.resolve(of, &used.named.path, depth + 1))??
-            {
-                Target::Module(from) if from != of => self.lookup(&from, name, depth + 1),
-                _ => None,
-            }
-        });
-        found.next()
     }
 }
 
