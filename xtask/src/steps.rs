@@ -25,98 +25,70 @@ const OUTPUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/locklab/ste
 #[derive(Clone, Copy)]
 pub struct Step {
     name: &'static str,
-    /// Words without spaces. `cargo xtask` is this program.
+    /// Words without spaces, of which the first may set variables: `A=b cargo test`. `cargo xtask` is this program.
     line: &'static str,
-    variables: &'static [(&'static str, &'static str)],
-    cases: Cases,
-    pace: Pace,
-}
-
-/// Whether tests draw their cases at random.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Cases {
-    Fixed,
-    Random,
-}
-
-/// What a step does with the processor.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// It computes, and gives way to others.
-    Computing,
-    /// Some of its tests heed the time that real servers take.
-    RealTime,
+    /// It has tests that draw their cases at random.
+    is_random: bool,
+    /// It computes, and gives way to others. Otherwise some of its tests heed the time that real servers take.
+    is_patient: bool,
 }
 
 impl Step {
-    /// Its command.
-    #[cfg(test)]
-    pub fn line(&self) -> &'static str {
-        self.line
-    }
-
     /// A command.
     pub const fn run(name: &'static str, line: &'static str) -> Step {
         Step {
             name,
             line,
-            variables: &[],
-            cases: Cases::Fixed,
-            pace: Pace::Computing,
+            is_random: false,
+            is_patient: true,
         }
     }
 
     /// A command that runs tests, of which some are random.
     pub const fn test(name: &'static str, line: &'static str) -> Step {
         Step {
-            cases: Cases::Random,
+            is_random: true,
             ..Step::run(name, line)
         }
-    }
-
-    /// The step with these environment variables.
-    pub const fn with(self, variables: &'static [(&'static str, &'static str)]) -> Step {
-        Step { variables, ..self }
     }
 
     /// The step as one whose tests heed real time.
     pub const fn in_real_time(self) -> Step {
         Step {
-            pace: Pace::RealTime,
+            is_patient: false,
             ..self
         }
     }
 
     /// The command that runs only this step.
-    fn alone(&self, seed: &str) -> String {
-        let variables = self.variables(seed).into_iter();
-        let variables = variables.map(|(name, value)| format!("{name}='{value}' "));
-        variables.collect::<String>() + self.line
-    }
-
-    fn variables<'a>(&self, seed: &'a str) -> Vec<(&'static str, &'a str)> {
-        match self.cases {
-            Cases::Fixed => self.variables.to_vec(),
-            Cases::Random => [&[(SEED, seed)], self.variables].concat(),
+    pub fn alone(&self, seed: &str) -> String {
+        match self.is_random {
+            true => format!("{SEED}={seed} {}", self.line),
+            false => self.line.to_owned(),
         }
     }
 
     fn command(&self, seed: &str) -> Result<Command> {
-        let (program, words): (OsString, &str) = match self.line.strip_prefix("cargo xtask ") {
-            Some(words) => (env::current_exe().context("this program")?.into(), words),
-            None => {
-                let (program, words) = self.line.split_once(' ').unwrap_or((self.line, ""));
-                (program.into(), words)
+        let line = self.alone(seed);
+        let mut words = line.split_whitespace().peekable();
+        let mut variables = Vec::new();
+        while let Some(variable) = words.peek().and_then(|word| word.split_once('=')) {
+            variables.push(variable);
+            words.next();
+        }
+        let words: Vec<&str> = words.collect();
+        let (program, words): (OsString, &[&str]) = match &words[..] {
+            ["cargo", "xtask", words @ ..] => {
+                (env::current_exe().context("this program")?.into(), words)
             }
+            [program, words @ ..] => (program.into(), words),
+            [] => bail!("{} has no command", self.name),
         };
-        let mut command = match self.pace {
-            Pace::Computing => patient(&program),
-            Pace::RealTime => Command::new(program),
+        let mut command = match self.is_patient {
+            true => patient(program),
+            false => Command::new(program),
         };
-        command
-            .args(words.split(' ').filter(|word| !word.is_empty()))
-            .envs(self.variables(seed))
-            .stdin(Stdio::null());
+        command.args(words).envs(variables).stdin(Stdio::null());
         Ok(command)
     }
 
@@ -250,9 +222,8 @@ mod tests {
     const SLOW: Step = Step::run("slow", "sleep 0.3");
     const FAILS: Step = Step::run("broken", "false");
     const TALKS: Step = Step::run("talkative", "echo one two");
-    const NO_SUCH_TESTS: Step = Step::test("absent", "locklab-no-such-program --y")
-        .with(&[("A", "b c")])
-        .in_real_time();
+    const NO_SUCH_TESTS: Step =
+        Step::test("absent", "A=b locklab-no-such-program --y").in_real_time();
 
     /// What is said, and at the end the error.
     fn said(stages: &[&[&[Step]]]) -> (Vec<String>, bool) {
@@ -301,7 +272,7 @@ mod tests {
     #[test]
     fn tests_that_fail_are_named_with_their_seed() {
         let (said, _) = said(&[&[&[NO_SUCH_TESTS]]]);
-        let alone = "PROPTEST_RNG_SEED='7' A='b c' locklab-no-such-program --y";
+        let alone = "PROPTEST_RNG_SEED=7 A=b locklab-no-such-program --y";
         assert!(
             said.last().is_some_and(|last| last.ends_with(alone)),
             "{said:?}"

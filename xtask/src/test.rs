@@ -61,65 +61,55 @@ const LONG: &[Step] = &[
     ),
     Step::test(
         "parity",
-        "cargo test --package locklab-redis --test parity any_",
-    )
-    .with(&[("LOCKLAB_LONG", "1")]),
+        "LOCKLAB_LONG=1 cargo test --package locklab-redis --test parity any_",
+    ),
     // Where they can be had.
     Step::test("parity with later servers", "cargo xtask parity").in_real_time(),
     Step::test(
         "consensus under more faults",
-        "cargo test --package locklab-services --test consensus campaign",
-    )
-    .with(&[("LOCKLAB_LONG", "1")]),
+        "LOCKLAB_LONG=1 cargo test --package locklab-services --test consensus campaign",
+    ),
     Step::test(
         "soak",
-        "cargo test --profile ci --package locklab-redis --features server --test soak",
+        "LOCKLAB_LONG=1 cargo test --profile ci --package locklab-redis --features server --test soak",
     )
-    .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
     Step::test(
         "a large run in the browser", // where there is a Chromium
-        "cargo test --package locklab-view --test page measure -- --nocapture",
-    )
-    .with(&[("LOCKLAB_LONG", "1")]),
+        "LOCKLAB_LONG=1 cargo test --package locklab-view --test page measure -- --nocapture",
+    ),
     // Where it is installed.
     Step::test(
         "locks on ZooKeeper",
-        "cargo test --package locklab --package locklab-locks --test locks --test zookeeper -- --nocapture",
+        "LOCKLAB_LONG=1 cargo test --package locklab --package locklab-locks --test locks --test zookeeper -- --nocapture",
     )
-    .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
     Step::run("Slurm", "cargo xtask slurm"),
     // Where it is installed.
     Step::test(
         "a job on Slurm",
-        "cargo test --package locklab --test cli submit -- --nocapture",
+        "LOCKLAB_LONG=1 cargo test --package locklab --test cli submit -- --nocapture",
     )
-    .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
     // Where their languages and packages can be had.
     Step::test(
         "locks in other languages",
-        "cargo test --package locklab --test attack clients -- --nocapture",
+        "LOCKLAB_LONG=1 cargo test --package locklab --test attack clients -- --nocapture",
     )
-    .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
     Step::test(
         "waits in other languages",
-        "cargo test --package locklab-shim --test real waits -- --nocapture",
+        "LOCKLAB_LONG=1 cargo test --package locklab-shim --test real waits -- --nocapture",
     )
-    .with(&[("LOCKLAB_LONG", "1")])
     .in_real_time(),
     // Also where they can be had.
     Step::test("libraries and their ports", "cargo xtask clients --ports").in_real_time(),
-    Step::test("simulations with all runs", "cargo xtask tests --release")
-        .with(&[("LOCKLAB_LONG", "1")]),
+    Step::test("simulations with all runs", "LOCKLAB_LONG=1 cargo xtask tests --release"),
     Step::test(
         "estimates and random pictures with all repetitions",
-        "cargo test --package locklab --package locklab-ask --package locklab-report --lib \
+        "LOCKLAB_LONG=1 cargo test --package locklab --package locklab-ask --package locklab-report --lib \
          --test spacetime",
-    )
-    .with(&[("LOCKLAB_LONG", "1")]),
+    ),
     // With the assertions and the checked arithmetic of a debug build.
     Step::test("simulations in debug", "cargo xtask tests --debug"),
     // And those on real servers.
@@ -193,12 +183,14 @@ mod tests {
         let known = binaries::test_targets().expect("cargo knows the tests");
         let mut asked = 0;
         for step in [QUICK, DEBUG, RELEASE, LONG].into_iter().flatten() {
-            let words: Vec<&str> = step.line().split_whitespace().collect();
-            if let ["cargo", own @ ..] = &words[..]
+            let line = step.alone("7");
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let program = words.iter().position(|word| !word.contains('='));
+            if let ["cargo", own @ ..] = &words[program.expect("a program")..]
                 && own[0] == "xtask"
             {
                 let chore = Chore::try_parse_from(own);
-                assert!(chore.is_ok(), "{}: {:?}", step.line(), chore.err());
+                assert!(chore.is_ok(), "{}: {:?}", line, chore.err());
             }
             let after = |option: &str| -> Vec<&str> {
                 let pairs = words.windows(2).filter(|pair| pair[0] == option);
@@ -208,7 +200,7 @@ mod tests {
             for test in after("--test") {
                 let exists = { packages.iter() }
                     .any(|package| known.contains(&((*package).to_owned(), test.to_owned())));
-                assert!(exists, "{test} of {packages:?}: {}", step.line());
+                assert!(exists, "{test} of {packages:?}: {}", line);
                 asked += 1;
             }
         }
