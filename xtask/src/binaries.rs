@@ -13,7 +13,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::binary::{Binary, Built, build};
-use crate::tool::{PRODUCT, build_in, parallel, patient};
+use crate::tool::{PRODUCT, build_in, parallel, patient, perform, said};
 use crate::{plants, release};
 
 /// Test binaries that take long although they compute little: they wait for real servers and programs. They start
@@ -83,11 +83,7 @@ pub fn run(place: Place) -> Result<()> {
     let mut binaries = build(cargo("test --package xtask"))?;
     binaries.extend(build(place.cargo(&debug()?)?)?);
     execute_all(binaries)?;
-    let doc_tests = format!("test --quiet {PRODUCT} --doc");
-    let status = place.cargo(&doc_tests)?.status();
-    let status = status.context("cargo did not start")?;
-    ensure!(status.success(), "doc tests: {status}");
-    Ok(())
+    perform(place.cargo(&format!("test --quiet {PRODUCT} --doc"))?).context("doc tests")
 }
 
 /// Builds the test binaries in debug, and `target/debug/locklab`.
@@ -151,9 +147,8 @@ fn debug() -> Result<String> {
 ///
 /// If cargo does not say.
 pub fn test_targets() -> Result<BTreeSet<(String, String)>> {
-    let metadata = cargo("metadata --no-deps --format-version 1").output();
-    let metadata = metadata.context("cargo did not start")?.stdout;
-    let metadata: Value = serde_json::from_slice(&metadata).context("cargo's metadata")?;
+    let metadata = said(&mut cargo("metadata --no-deps --format-version 1"))?;
+    let metadata: Value = serde_json::from_str(&metadata).context("cargo's metadata")?;
     let packages = metadata["packages"].as_array().into_iter().flatten();
     let named = packages.flat_map(|package| {
         let targets = package["targets"].as_array().into_iter().flatten();

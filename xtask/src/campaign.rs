@@ -3,13 +3,10 @@
 //! Scenarios and the matrix predict what given faults do. This predicts what none does, however many are drawn, of
 //! whatever kind, at whatever step.
 
-use std::path::Path;
-use std::process::Command;
-
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::tool::{cargo, fresh_seed, perform};
+use crate::tool::{cargo, fresh_seed, locklab, perform};
 
 const STRATEGIES: [&str; 4] = ["uniform", "swarm", "steps", "mixed"];
 
@@ -32,7 +29,7 @@ pub fn run(minutes: u64, seed: Option<u64>) -> Result<()> {
     let seed = seed.unwrap_or_else(|| fresh_seed() % STARTS);
     println!("from seed {seed} on; to use it again: cargo xtask campaign --seed {seed}");
     perform(cargo("build --profile ci --package locklab --bin locklab"))?;
-    let ruled_out = ruled_out(&locklab(&["list", "locks", "--json"])?);
+    let ruled_out = ruled_out(&json(&["list", "locks", "--json"])?);
     ensure!(!ruled_out.is_empty(), "no lock keeps anything");
     let mut wrong = Vec::new();
     for strategy in STRATEGIES {
@@ -51,26 +48,15 @@ fn campaign(strategy: &str, minutes: u64, seed: u64) -> Result<Vec<Value>> {
     let budget = format!("{minutes}m");
     let words = ["campaign", "--fresh", "--json", "--strategy", strategy];
     let many = ["--seeds", &seeds, "--budget", &budget, "--out", &out];
-    match locklab(&[&words[..], &many].concat())?["results"].take() {
+    match json(&[&words[..], &many].concat())?["results"].take() {
         Value::Array(results) => Ok(results),
         other => bail!("locklab campaign has no list of results, but {other}"),
     }
 }
 
 /// What locklab prints as JSON.
-fn locklab(words: &[&str]) -> Result<Value> {
-    let output = Command::new(Path::new("target/ci/locklab"))
-        .args(words)
-        .output()
-        .context("locklab did not start")?;
-    ensure!(
-        output.status.success(),
-        "locklab {}: {}\n{}",
-        words.join(" "),
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).context("its results")
+fn json(words: &[&str]) -> Result<Value> {
+    serde_json::from_str(&locklab("ci", words)?).context("its results")
 }
 
 /// What the locks say of themselves.

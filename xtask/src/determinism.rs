@@ -5,14 +5,12 @@
 //! for byte. A debug build is eight times slower: in CI it runs every twelfth scenario, from one on that the commit
 //! chooses, and in a long run all.
 
-use std::process::{Command, Stdio};
-
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::binaries::{self, Place};
-use crate::commit::{git, share};
 use crate::release;
+use crate::tool::{git, locklab, share};
 
 /// How much the gate runs.
 #[derive(Clone, Copy)]
@@ -112,20 +110,4 @@ fn results((profile, jobs): Way, scenarios: &[String], seeds: u64) -> Result<Str
     arguments.extend(how);
     arguments.extend(scenarios.iter().map(String::as_str));
     locklab(profile, &arguments)
-}
-
-/// The output of this profile's locklab. With so few seeds some predictions stay
-/// undecided, which does not matter here: exit code 3 is as good as 0.
-fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
-    let mut command = Command::new(format!("target/{profile}/locklab"));
-    command.args(arguments).stderr(Stdio::piped());
-    let output = command.output().context("locklab did not start")?;
-    ensure!(
-        matches!(output.status.code(), Some(0 | 3)),
-        "locklab {} ({profile}): {}\n{}",
-        arguments.join(" "),
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).context("its results are not UTF-8")
 }

@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use crate::tool::{cargo, perform};
+use crate::tool::{cargo, perform, said};
 
 /// The arguments after `--` of `cargo clippy` in the form in which it hands them to `clippy-driver`. If that form
 /// changes, Cargo checks every crate once more.
@@ -42,8 +42,6 @@ pub fn run() -> Result<()> {
 
 /// The program that `cargo clippy` starts instead of rustc.
 fn clippy_driver() -> Result<PathBuf> {
-    let asked = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let sysroot = asked.context("start rustc")?.stdout;
-    let sysroot = String::from_utf8(sysroot).context("the folder of the compiler")?;
+    let sysroot = said(Command::new("rustc").args(["--print", "sysroot"]))?;
     Ok(PathBuf::from(sysroot.trim()).join("bin/clippy-driver"))
 }

@@ -12,8 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::commit::git;
-use crate::tool::{cargo, files_below, parallel, patient, perform};
+use crate::tool::{cargo, files_below, git, parallel, patient, perform};
 
 const COMMANDS: &str = include_str!("../golden.txt");
 

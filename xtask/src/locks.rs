@@ -5,10 +5,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use crate::commit::git;
-use crate::tool::cargo;
+use crate::tool::{cargo, git, said};
 
 /// Checks every lock file that git knows.
 ///
@@ -22,11 +21,8 @@ pub fn run() -> Result<()> {
     for lock in listed.lines() {
         let manifest = Path::new(lock).with_extension("toml").display().to_string();
         let update = format!("update --workspace --manifest-path {manifest}");
-        let output = cargo(&format!("{update} --locked --quiet")).output();
-        let output = output.context("cargo did not start")?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            stale.push(format!("{lock}: cargo {update}\n{said}"));
+        if let Err(error) = said(&mut cargo(&format!("{update} --locked --quiet"))) {
+            stale.push(format!("{lock}: cargo {update}\n{error}"));
         }
     }
     ensure!(stale.is_empty(), "out of date:\n{}", stale.join("\n"));

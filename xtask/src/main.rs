@@ -11,7 +11,6 @@ mod binaries;
 mod binary;
 mod campaign;
 mod clients;
-mod commit;
 mod deny;
 mod determinism;
 mod docs;

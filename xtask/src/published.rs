@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::commit::git;
-use crate::tool::{cargo, perform};
+use crate::tool::{cargo, git, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";

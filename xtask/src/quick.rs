@@ -8,10 +8,9 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use crate::binary::Binary;
-use crate::commit::git;
 use crate::plants::{Catcher, Plant, SCENARIO, SEEDS};
 use crate::source::{self, File};
-use crate::tool::{cargo, perform};
+use crate::tool::{cargo, git, perform};
 use crate::{format, plants, tidy};
 
 /// The runs of a scenario, in debug.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::tool::{install, is_on_path};
+use crate::tool::{install, is_on_path, said};
 
 const REDIS: [&str; 6] = [
     "apt-get update",
@@ -72,12 +72,12 @@ pub fn slurm() {
         println!("{error:#}");
     }
     match is_there() {
-        true => println!("slurmd: {}", version_of_slurm().unwrap_or_default()),
+        true => println!(
+            "slurmd: {}",
+            said(Command::new("slurmd").arg("-V"))
+                .unwrap_or_default()
+                .trim()
+        ),
         false => println!("SKIPPED: there is no Slurm; {}", SLURM[1]),
     }
-}
-
-fn version_of_slurm() -> Option<String> {
-    let asked = Command::new("slurmd").arg("-V").output().ok()?;
-    Some(String::from_utf8_lossy(&asked.stdout).trim().to_owned())
 }

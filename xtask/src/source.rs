@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 use syn::{Attribute, MetaList};
 
-use crate::commit::git;
+use crate::tool::git;
 
 /// A text file of the repository.
 pub struct File {

@@ -97,6 +97,23 @@ pub fn perform(mut command: Command) -> Result<()> {
     Ok(())
 }
 
+/// What the locklab of a profile prints. With few runs some predictions stay undecided, which is no failure: exit code 3 is as
+/// good as 0.
+///
+/// # Errors
+///
+/// If it fails, with what it says.
+pub fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(format!("target/{profile}/locklab"));
+    let output = command.args(arguments).output();
+    let output = output.context("locklab did not start")?;
+    if !matches!(output.status.code(), Some(0 | 3)) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?}: {}\n{said}", output.status);
+    }
+    String::from_utf8(output.stdout).context("its results are not UTF-8")
+}
+
 /// Does this with each item, on a thread for each core and some beside; returns what it gives, in the items' order.
 pub fn parallel<T: Sync, R: Send>(
     items: &[T],
@@ -120,6 +137,37 @@ pub fn parallel<T: Sync, R: Send>(
     });
     done.sort_by_key(|(place, _)| *place);
     done.into_iter().map(|(_, given)| given).collect()
+}
+
+/// What a command prints.
+///
+/// # Errors
+///
+/// If it cannot be started, or fails, with what it says.
+pub fn said(command: &mut Command) -> Result<String> {
+    let output = command.output();
+    let output = output.with_context(|| format!("start {command:?}"))?;
+    if !output.status.success() {
+        let reason = String::from_utf8_lossy(&output.stderr);
+        bail!("{command:?}: {}\n{}", output.status, reason.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// What git says to these words.
+///
+/// # Errors
+///
+/// If it fails.
+pub fn git(words: &[&str]) -> Result<String> {
+    said(Command::new("git").args(words))
+}
+
+/// One of so many shares, from 0, by the first digits of a commit's id. Where a step of CI takes a share of a whole, the
+/// same commit takes the same share, and many commits take all of them.
+pub fn share(id: &str, of: u64) -> u64 {
+    let digits = id.get(..15).unwrap_or_default();
+    u64::from_str_radix(digits, 16).unwrap_or_default() % of
 }
 
 /// A different number at each call.
@@ -165,8 +213,8 @@ fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> 
 ///
 /// If there is none of these package managers, or a command fails.
 pub fn install(lines: &[&str]) -> Result<()> {
-    let id = Command::new("id").arg("-u").output().context("id -u")?;
-    for line in commands(lines, id.stdout.trim_ascii() == b"0", is_on_path)? {
+    let is_root = said(Command::new("id").arg("-u"))?.trim() == "0";
+    for line in commands(lines, is_root, is_on_path)? {
         println!("{line}");
         let mut words = line.split(' ');
         let mut command = Command::new(words.next().unwrap_or_default());
@@ -223,5 +271,12 @@ mod tests {
             Some(vec!["brew install x".into()])
         );
         assert_eq!(of(false, |_| false), None);
+    }
+    #[test]
+    fn the_id_chooses_the_share() {
+        assert_eq!(share("0000000000000030aaaa", 32), 3);
+        assert_eq!(share("0000000000000230aaaa", 32), 3);
+        assert_eq!(share("0000000000000230aaaa", 12), 11);
+        assert_eq!(share("", 12), 0);
     }
 }

@@ -89,9 +89,9 @@ fn provide_valgrind() -> Result<()> {
 }
 
 fn compiler() -> Result<String> {
-    let output = Command::new("rustc").arg("--version").output();
-    let output = output.context("rustc --version")?;
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    Ok(tool::said(Command::new("rustc").arg("--version"))?
+        .trim()
+        .to_owned())
 }
 
 /// The instructions for one repetition of each workload. They run at the same time.

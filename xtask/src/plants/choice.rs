@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 
 use super::data::{self, FOLDER, Plant};
-use crate::commit::{git, share};
+use crate::tool::{git, share};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy)]
