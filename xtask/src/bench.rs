@@ -23,10 +23,6 @@ const PEERS: &str = "benches/peers";
 
 /// Builds all three, times them, and prints the table; writes the ratios into the README, between two comments, if that is
 /// wanted.
-///
-/// # Errors
-///
-/// If a program does not build or run, or prints something unexpected, or if the README lacks the two comments.
 pub fn run(into_readme: bool) -> Result<()> {
     build()?;
     let mut seconds = [const { Vec::new() }; SIMULATORS.len()];
@@ -59,10 +55,6 @@ pub fn run(into_readme: bool) -> Result<()> {
 }
 
 /// Builds the workload in every simulator.
-///
-/// # Errors
-///
-/// If one of them does not build.
 pub fn build() -> Result<()> {
     { SIMULATORS.iter() }.try_for_each(|it| perform(it.cargo(it.build)).context(it.title))
 }

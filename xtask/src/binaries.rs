@@ -73,10 +73,6 @@ impl Place {
 }
 
 /// Runs the test binaries in debug, but for those that simulate much, and then the doc tests.
-///
-/// # Errors
-///
-/// If something does not compile, or the tests that failed, with what they printed.
 pub fn run(place: Place) -> Result<()> {
     // The small build first: while the large one goes on, no other process can begin to build here, and make the
     // tests wait.
@@ -87,28 +83,16 @@ pub fn run(place: Place) -> Result<()> {
 }
 
 /// Builds the test binaries in debug, and `target/debug/locklab`.
-///
-/// # Errors
-///
-/// If something does not compile.
 pub fn build_debug(place: Place) -> Result<()> {
     build(place.cargo(&debug()?)?).map(drop)
 }
 
 /// Runs the test binaries that simulate much, in release.
-///
-/// # Errors
-///
-/// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_in_release() -> Result<()> {
     execute_all(build(cargo(&release::tests()))?)
 }
 
 /// Runs the same in debug, with its assertions and its checked arithmetic.
-///
-/// # Errors
-///
-/// If something does not compile, or the tests that failed, with what they printed.
 pub fn run_release_tests_in_debug() -> Result<()> {
     let mut binaries = build(cargo(&format!("test {PRODUCT}")))?;
     binaries.retain(|binary| simulates_much(target(binary)));
@@ -142,10 +126,6 @@ fn debug() -> Result<String> {
 }
 
 /// All integration tests, each with its package.
-///
-/// # Errors
-///
-/// If cargo does not say.
 pub fn test_targets() -> Result<BTreeSet<(String, String)>> {
     let metadata = said(&mut cargo("metadata --no-deps --format-version 1"))?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo's metadata")?;

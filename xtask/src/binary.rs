@@ -57,10 +57,6 @@ pub struct Built {
 }
 
 /// Builds the binaries of tests that this command of cargo selects.
-///
-/// # Errors
-///
-/// If something does not compile.
 pub fn build(mut cargo: Command) -> Result<Vec<Built>> {
     let cargo = cargo.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     let built = cargo.stderr(Stdio::inherit()).output();
@@ -72,10 +68,6 @@ pub fn build(mut cargo: Command) -> Result<Vec<Built>> {
 
 /// Builds these binaries in a copy of the tree, in one call of cargo with these words, which select the packages;
 /// returns where they are.
-///
-/// # Errors
-///
-/// If something does not compile, or cargo builds another choice.
 pub fn build_in<'a>(
     copy: &Path,
     line: &str,

@@ -20,10 +20,7 @@ const LEAST: u64 = 64;
 type RuledOut = (String, String);
 
 /// Searches with each strategy for this many minutes, from this seed on, or from a new one.
-///
-/// # Errors
-///
-/// If a campaign fails, or a run violates what is ruled out: with the command
+/// Fails if a campaign fails, or a run violates what is ruled out: with the command
 /// that shows it.
 pub fn run(minutes: u64, seed: Option<u64>) -> Result<()> {
     let seed = seed.unwrap_or_else(|| fresh_seed() % STARTS);

@@ -151,10 +151,7 @@ struct Again {
 
 /// Installs and attacks the libraries, and writes the table of all that have results; or compares them with
 /// their ports.
-///
-/// # Errors
-///
-/// If a name is unknown, a `client.toml` is invalid, or the table cannot be written; or if a library and its
+/// Fails if a name is unknown, a `client.toml` is invalid, or the table cannot be written; or if a library and its
 /// port differ without a reason.
 pub fn run(options: &Options) -> Result<()> {
     let names = folders(Path::new(""))?;

@@ -6,10 +6,6 @@ use crate::tool::{cargo, install_subcommand, perform, works};
 
 /// Runs cargo-deny, and installs it if it is missing. Where RustSec's database cannot be fetched, the
 /// advisories are skipped with a message.
-///
-/// # Errors
-///
-/// If it cannot be installed, or finds a violation.
 pub fn run() -> Result<()> {
     install_subcommand("deny")?;
     perform(cargo("deny check bans licenses sources"))?;

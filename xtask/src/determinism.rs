@@ -38,10 +38,7 @@ pub const MANY: Extent = Extent {
 };
 
 /// Runs the gate. Pictures are not compared, so they are drawn in the format that costs least.
-///
-/// # Errors
-///
-/// If any two results differ, with the difference.
+/// Fails if any two results differ, with the difference.
 pub fn run(
     Extent {
         seeds,

@@ -22,10 +22,7 @@ const PACKAGES: [&str; 2] = [
 ];
 
 /// Documents all crates.
-///
-/// # Errors
-///
-/// If rustdoc warns, for instance of a link that leads nowhere.
+/// Fails if rustdoc warns, for instance of a link that leads nowhere.
 pub fn run() -> Result<()> {
     let driver = clippy_driver()?;
     for line in PACKAGES {

@@ -12,10 +12,6 @@ use crate::source;
 const EDITION: &str = "2024";
 
 /// Formats the Rust files that git tracks or would add, or in a check reports those that are not formatted.
-///
-/// # Errors
-///
-/// If rustfmt cannot read a file, or in a check if a file is not formatted.
 pub fn run(is_check: bool) -> Result<()> {
     let files = source::files()?;
     let rust = files.iter().filter(|file| file.is_rust());

@@ -19,10 +19,7 @@ const TARGETS: [(&str, &str); 2] = [
 ];
 
 /// Runs both tests for this many seconds each, with optimisation.
-///
-/// # Errors
-///
-/// If the node failed: the test prints the input.
+/// Fails if the node failed: the test prints the input.
 pub fn run(seconds: u64) -> Result<()> {
     let line = "test --profile ci --package locklab-redis --test fuzz -- --nocapture";
     let mut cargo = cargo(line);
@@ -32,10 +29,7 @@ pub fn run(seconds: u64) -> Result<()> {
 
 /// Runs libFuzzer for this many seconds on each target. Missing requirements are installed: a nightly
 /// compiler, by rustup, and cargo-fuzz. Without rustup the run is skipped with a message.
-///
-/// # Errors
-///
-/// If an installation fails, or the node failed: the input is in
+/// Fails if an installation fails, or the node failed: the input is in
 /// `fuzz/artifacts`.
 pub fn libfuzzer(seconds: u64) -> Result<()> {
     if !works(rustup("--version")) {

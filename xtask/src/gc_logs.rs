@@ -44,10 +44,7 @@ struct Pauses {
 }
 
 /// Compares what both read in these logs, by default in GCViewer's own.
-///
-/// # Errors
-///
-/// If a program fails, or a log has pauses that only GCViewer finds: with the logs' names.
+/// Fails if a program fails, or a log has pauses that only GCViewer finds: with the logs' names.
 pub fn run(folder: Option<&str>) -> Result<()> {
     if !is_on_path("java") || !is_on_path("mvn") {
         println!("skipped: GCViewer needs java and mvn");

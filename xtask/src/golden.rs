@@ -27,10 +27,6 @@ const SHOWN: usize = 100;
 const LONGEST: usize = 200;
 
 /// Compares with the last commit, or if nothing was changed since, with the one before it.
-///
-/// # Errors
-///
-/// If a result differs, with its file and its first line that does.
 pub fn run(base: Option<&str>) -> Result<()> {
     let changed = !git(&["status", "--porcelain"])?.trim().is_empty();
     let base = base.unwrap_or(if changed { "HEAD" } else { "HEAD~1" });

@@ -10,10 +10,7 @@ use anyhow::{Result, ensure};
 use crate::tool::{cargo, git, said};
 
 /// Checks every lock file that git knows.
-///
-/// # Errors
-///
-/// If one is out of date, with the command that updates it.
+/// Fails if one is out of date, with the command that updates it.
 pub fn run() -> Result<()> {
     let listed = git(&["ls-files", "*Cargo.lock"])?;
     ensure!(!listed.is_empty(), "git knows no lock file");

@@ -154,10 +154,6 @@ pub struct Options {
 
 /// Tries mutants, and writes the results into
 /// `reports/mutants/`, or compares with these. What an earlier call has tried of the same code counts.
-///
-/// # Errors
-///
-/// If a process fails that should not, or the comparison finds a difference.
 pub fn run(options: &Options) -> Result<()> {
     let minutes = options.minutes.map(|it| Duration::from_secs(60 * it));
     let until = minutes.map(|within| Instant::now() + within);

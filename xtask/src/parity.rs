@@ -25,10 +25,7 @@ const SERVERS: [(&str, &str); 3] = [
 const PACKAGES: &str = "target/parity";
 
 /// Compares the node with each server that can be had, and names the others.
-///
-/// # Errors
-///
-/// If a reply differs, and `versions.txt` does not say so.
+/// Fails if a reply differs, and `versions.txt` does not say so.
 pub fn run() -> Result<()> {
     let mut differing = Vec::new();
     for (package, server) in SERVERS {

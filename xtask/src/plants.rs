@@ -28,10 +28,7 @@ pub use trial::{SCENARIO, SEEDS};
 const TREE: &str = "target/plants/tree";
 
 /// Plants mistakes, and looks whether their catchers notice.
-///
-/// # Errors
-///
-/// If a mistake survives, a catcher fails without any mistake, the text of a mistake is not found
+/// Fails if a mistake survives, a catcher fails without any mistake, the text of a mistake is not found
 /// exactly once, or the copy cannot be built.
 pub fn run(which: Which) -> Result<()> {
     let files = source::files()?;
@@ -60,10 +57,6 @@ pub fn run(which: Which) -> Result<()> {
 }
 
 /// Writes the copy, in which a build has all mistakes, switched off; returns its path.
-///
-/// # Errors
-///
-/// If the text of a mistake is not found exactly once, or the copy cannot be written.
 pub fn copy() -> Result<PathBuf> {
     let files = source::files()?;
     write(&data::of(&files)?, &files)

@@ -26,10 +26,7 @@ const UNREPEATABLE: [&str; 7] = [
 const ANEW: &str = "target/published";
 
 /// Runs the commands, and compares what they make.
-///
-/// # Errors
-///
-/// If a published file differs or is not made, with the names of all such files.
+/// Fails if a published file differs or is not made, with the names of all such files.
 pub fn run() -> Result<()> {
     if Path::new(ANEW).exists() {
         fs::remove_dir_all(ANEW).context("remove the results of an earlier comparison")?;

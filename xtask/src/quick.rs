@@ -18,10 +18,6 @@ const RUNS: &str = "10";
 
 /// Checks these crates, by folder or name (`locks`, `sim/redis`, `locklab-check`); without one, those that differ from
 /// the last commit, or if none does, those that the last commit changed.
-///
-/// # Errors
-///
-/// If a check fails, or a crate is unknown.
 pub fn run(crates: &[String]) -> Result<()> {
     let files = source::files()?;
     let folders: BTreeSet<&str> = files.iter().filter_map(|file| folder(&file.path)).collect();

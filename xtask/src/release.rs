@@ -29,10 +29,6 @@ pub const TESTS: &[&str] = &[
 pub const PACKAGES: &str = "--profile ci --package locklab --package locklab-instructions";
 
 /// Builds `target/ci/locklab`, `target/ci/locklab-instructions` and the tests.
-///
-/// # Errors
-///
-/// If something does not compile.
 pub fn build() -> Result<()> {
     perform(cargo(&format!("build {PACKAGES} --bins{}", selected())))
 }

@@ -29,10 +29,7 @@ const OF_SLURM: [&str; 3] = ["slurmctld", "slurmd", "sbatch"];
 
 /// Installs `redis-server` if it is not on the path and `LOCKLAB_REDIS_SERVER` names no other
 /// program, and prints the version that the tests will use.
-///
-/// # Errors
-///
-/// If it is missing and no package manager can install it: one line that says what to
+/// Fails if it is missing and no package manager can install it: one line that says what to
 /// install.
 pub fn redis() -> Result<()> {
     let program = locklab_testing::program();

@@ -46,10 +46,6 @@ impl File {
 }
 
 /// Every text file that git tracks or would add; files that are not UTF-8 are left out.
-///
-/// # Errors
-///
-/// If this is not a git checkout, or a file cannot be read.
 pub fn files() -> Result<Vec<File>> {
     files_below(".")
 }
@@ -68,19 +64,11 @@ pub fn files_below(root: &str) -> Result<Vec<File>> {
 }
 
 /// The path of every file that git tracks or would add.
-///
-/// # Errors
-///
-/// If this is not a git checkout.
 pub fn paths() -> Result<Vec<String>> {
     paths_below(".")
 }
 
 /// The symbolic links of the repository: path and target.
-///
-/// # Errors
-///
-/// If git does not list the files.
 pub fn links() -> Result<Vec<(String, PathBuf)>> {
     let listed = listed_below(".")?.into_iter();
     let links = listed.filter_map(|path| fs::read_link(&path).ok().map(|target| (path, target)));

@@ -119,10 +119,7 @@ fn printed(path: &Path) -> String {
 }
 
 /// Runs stages one after the other: in each, lanes of steps side by side.
-///
-/// # Errors
-///
-/// The steps that failed, each with the command that runs it alone; the first one last.
+/// Fails with the steps that failed, each with the command that runs it alone; the first one last.
 pub fn run(stages: &[&[&[Step]]], seed: &str, say: impl FnMut(String) + Send) -> Result<()> {
     let start = Instant::now();
     let progress = Mutex::new(Progress {

@@ -134,10 +134,7 @@ const LONG: &[Step] = &[
 ];
 
 /// Runs the steps of CI, or also those that take too long for each commit, with a new seed each time.
-///
-/// # Errors
-///
-/// The first step that fails, with the command that runs only this step.
+/// Fails with the first step that fails, with the command that runs only this step.
 pub fn run(is_long: bool) -> Result<()> {
     let seed = seed(env::var(SEED).ok(), is_long);
     let stages: &[&[&[Step]]] = match is_long {

@@ -29,10 +29,6 @@ const RULES: &[Rule] = &[
 ];
 
 /// Checks all rules against every file that git tracks or would add.
-///
-/// # Errors
-///
-/// If a rule is violated, after printing each violation, or if the files cannot be read.
 pub fn run() -> Result<()> {
     let files = crate::source::files()?;
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&files)).collect();

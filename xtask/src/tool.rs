@@ -27,10 +27,6 @@ pub fn cargo(line: &str) -> Command {
 }
 
 /// A cargo command with these words in a copy of this workspace.
-///
-/// # Errors
-///
-/// If the folder of the workspace is not known.
 pub fn cargo_in(copy: &Path, line: &str) -> Result<Command> {
     let mut cargo = cargo(line);
     build_in(copy, &mut cargo)?;
@@ -41,10 +37,6 @@ pub fn cargo_in(copy: &Path, line: &str) -> Result<Command> {
 /// the workspace itself, and shares the dependencies. Otherwise both have the same file names, and each overwrites
 /// the other's libraries: Cargo names a file by the place of its package within the workspace, and by the wrapper
 /// of the compiler. This one does nothing.
-///
-/// # Errors
-///
-/// If the folder of the workspace is not known.
 pub fn build_in(copy: &Path, cargo: &mut Command) -> Result<()> {
     let workspace = env::current_dir().context("the folder of the workspace")?;
     cargo.current_dir(copy);
@@ -65,10 +57,6 @@ pub fn patient(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Installs a subcommand of cargo if it is missing.
-///
-/// # Errors
-///
-/// If it cannot be installed.
 pub fn install_subcommand(subcommand: &str) -> Result<()> {
     match works(cargo(&format!("{subcommand} --version"))) {
         true => Ok(()),
@@ -83,10 +71,6 @@ pub fn works(mut command: Command) -> bool {
 }
 
 /// Runs a command.
-///
-/// # Errors
-///
-/// If it cannot be started, or fails.
 pub fn perform(mut command: Command) -> Result<()> {
     let status = command
         .status()
@@ -99,10 +83,6 @@ pub fn perform(mut command: Command) -> Result<()> {
 
 /// What the locklab of a profile prints. With few runs some predictions stay undecided, which is no failure: exit code 3 is as
 /// good as 0.
-///
-/// # Errors
-///
-/// If it fails, with what it says.
 pub fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(format!("target/{profile}/locklab"));
     let output = command.args(arguments).output();
@@ -140,10 +120,6 @@ pub fn parallel<T: Sync, R: Send>(
 }
 
 /// What a command prints.
-///
-/// # Errors
-///
-/// If it cannot be started, or fails, with what it says.
 pub fn said(command: &mut Command) -> Result<String> {
     let output = command.output();
     let output = output.with_context(|| format!("start {command:?}"))?;
@@ -155,10 +131,6 @@ pub fn said(command: &mut Command) -> Result<String> {
 }
 
 /// What git says to these words.
-///
-/// # Errors
-///
-/// If it fails.
 pub fn git(words: &[&str]) -> Result<String> {
     said(Command::new("git").args(words))
 }
@@ -177,10 +149,6 @@ pub fn fresh_seed() -> u64 {
 }
 
 /// The files below a folder, by their paths within it.
-///
-/// # Errors
-///
-/// If a folder cannot be read.
 pub fn files_below(folder: &Path) -> Result<BTreeSet<PathBuf>> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_owned()];
@@ -208,10 +176,6 @@ fn is_in(program: &str, mut folders: impl Iterator<Item = impl AsRef<Path>>) -> 
 
 /// Installs a program of the system. Each line is a command of a package manager; all those of the first that is there
 /// are executed.
-///
-/// # Errors
-///
-/// If there is none of these package managers, or a command fails.
 pub fn install(lines: &[&str]) -> Result<()> {
     let is_root = said(Command::new("id").arg("-u"))?.trim() == "0";
     for line in commands(lines, is_root, is_on_path)? {

@@ -48,10 +48,7 @@ struct Figures {
 
 /// Counts the instructions of every workload, and compares them with the figures in the tree, or replaces these. Where
 /// they cannot be counted, says why and does nothing.
-///
-/// # Errors
-///
-/// If a workload does not build or run; in a comparison also if there are no figures in the tree, or
+/// Fails if a workload does not build or run; in a comparison also if there are no figures in the tree, or
 /// a count differs from its figure.
 pub fn run(is_written: bool) -> Result<()> {
     if let Err(why) = provide_valgrind() {
@@ -73,10 +70,6 @@ pub fn run(is_written: bool) -> Result<()> {
 }
 
 /// Makes sure that there is a valgrind.
-///
-/// # Errors
-///
-/// If there is none for this machine, or it cannot be installed.
 fn provide_valgrind() -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!("the figures are of Linux on x86-64");
@@ -159,10 +152,7 @@ fn write(figures: &Figures) -> Result<()> {
 }
 
 /// Compares counts with figures of the same compiler.
-///
-/// # Errors
-///
-/// A line for each workload that differs.
+/// Fails with a line for each workload that differs.
 fn compare(counted: &Figures, kept: &Figures) -> Result<()> {
     if counted.rustc != kept.rustc {
         println!(

@@ -25,10 +25,6 @@ const COMPARE_AND_DELETE: &str = "if redis.call('get', KEYS[1]) == ARGV[1] then 
      return redis.call('del', KEYS[1]) else return 0 end";
 
 /// Builds, measures, and prints the table.
-///
-/// # Errors
-///
-/// If a program does not build or start, or prints something unexpected.
 pub fn run() -> Result<()> {
     perform(cargo("build --release"))?;
     let servers = [locklab(&[])?, locklab(&["--control", "0"])?, redis_server()];

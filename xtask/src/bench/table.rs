@@ -24,10 +24,6 @@ pub fn ratios(rows: &[Row]) -> String {
 }
 
 /// Replaces the lines between the two comments in a README.
-///
-/// # Errors
-///
-/// If it lacks the two comments.
 pub fn with_block(text: &str, block: &str) -> Result<String> {
     let parts = text
         .split_once(BEGIN)

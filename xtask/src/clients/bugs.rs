@@ -28,10 +28,7 @@ pub struct Bug {
 }
 
 /// Attacks both versions of an installed library.
-///
-/// # Errors
-///
-/// If the one with the bug does not show it, or the other does.
+/// Fails if the one with the bug does not show it, or the other does.
 pub fn attack(name: &str, client: &Client) -> Result<()> {
     for bug in &client.bugs {
         let broken = runs(name, &bug.scenario, &bug.run)?;

@@ -9,10 +9,7 @@ use super::{Client, install};
 use crate::tool::{cargo, perform};
 
 /// Installs these libraries, if they have ports, and compares all that can be had.
-///
-/// # Errors
-///
-/// If a difference has no reason.
+/// Fails if a difference has no reason.
 pub fn compare(chosen: &BTreeMap<&String, Client>) -> Result<()> {
     let mut names = Vec::new();
     for (&name, client) in chosen {

@@ -61,10 +61,7 @@ pub struct Built {
 
 /// Builds `wanted` from the tree of `files` with these mutants. `known` is a file with the dropped ones of
 /// an earlier call, which is written if there is none: otherwise each call would change the files anew.
-///
-/// # Errors
-///
-/// If the copy cannot be written, or does not compile for a reason that is no mutant's.
+/// Fails if the copy cannot be written, or does not compile for a reason that is no mutant's.
 pub fn build(
     files: &[File],
     mutants: &[Mutant],
@@ -107,10 +104,6 @@ pub fn build(
 }
 
 /// No binaries, and the mutants that an earlier call has dropped.
-///
-/// # Errors
-///
-/// If `known` cannot be read.
 pub fn none(known: &Path) -> Result<Built> {
     let context = || format!("read {}", known.display());
     let text = fs::read_to_string(known).with_context(context)?;

@@ -128,10 +128,6 @@ impl OfMutant {
 
 impl Results {
     /// Reads a published result; an empty one if there is none.
-    ///
-    /// # Errors
-    ///
-    /// If it is something else.
     pub fn read(path: &Path) -> Result<Results> {
         match fs::read_to_string(path) {
             Ok(text) => {

@@ -83,10 +83,6 @@ struct Line {
 
 impl Trials<'_> {
     /// Tries these mutants; those of the ledger are done.
-    ///
-    /// # Errors
-    ///
-    /// If a process cannot be started, or the ledger not be written.
     pub fn run(&self, mutants: &[usize]) -> Result<BTreeMap<usize, Outcome>> {
         fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
         let mut done = self.read();

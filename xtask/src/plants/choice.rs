@@ -53,10 +53,6 @@ struct Before {
 }
 
 /// Chooses mistakes.
-///
-/// # Errors
-///
-/// If a name is unknown, or git does not answer.
 pub fn choose<'a>(which: Which, plants: &'a [Plant]) -> Result<Choice<'a>> {
     let all = plants.len();
     let (chosen, why): (Vec<&Plant>, String) = match which {

@@ -79,10 +79,6 @@ impl Catcher {
 
 impl Plant {
     /// The tests, the scenario, or both that must catch it, the quicker first.
-    ///
-    /// # Errors
-    ///
-    /// If it names neither.
     pub fn caught_by(&self) -> Result<Vec<Catcher>> {
         let test = self.test.as_deref().map(catcher).transpose();
         let test = test.with_context(|| self.name.clone())?;
@@ -130,10 +126,6 @@ fn catcher(words: &str) -> Result<Catcher> {
 }
 
 /// All mistakes of the repository's files.
-///
-/// # Errors
-///
-/// If a file of the data is invalid, an entry has an unknown field, or a name is given twice.
 pub fn of(files: &[File]) -> Result<Vec<Plant>> {
     let is_data = |file: &&File| file.path.starts_with(FOLDER) && file.path.ends_with(".toml");
     let mut plants = Vec::new();
@@ -151,10 +143,6 @@ pub fn of(files: &[File]) -> Result<Vec<Plant>> {
 }
 
 /// The mistakes of one area, as this or an earlier commit has them.
-///
-/// # Errors
-///
-/// If the text is invalid.
 pub fn read(path: &str, text: &str) -> Result<Vec<Plant>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -32,10 +32,7 @@ struct Edit<'a> {
 
 /// The files that differ with all switches in place: path and text. A mistake in another file than
 /// one of Rust or C is an altered copy of it, and a switch where Rust includes the text.
-///
-/// # Errors
-///
-/// Every mistake whose text is not found exactly once, or overlaps another's. Several mistakes may
+/// Fails with every mistake whose text is not found exactly once, or overlaps another's. Several mistakes may
 /// replace the same text.
 pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, String>, Vec<Wrong>> {
     let mut changed = BTreeMap::new();

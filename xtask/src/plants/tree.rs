@@ -12,10 +12,6 @@ use crate::source::{self, File};
 /// Writes the files of the repository into this folder, except those of `changed`, which have that text. A file that
 /// is as it should be stays untouched, so that Cargo builds only what has changed. Returns the
 /// absolute path of the copy.
-///
-/// # Errors
-///
-/// If the files cannot be read or written.
 pub fn write(folder: &str, files: &[File], changed: &BTreeMap<String, String>) -> Result<PathBuf> {
     let tree = Path::new(folder);
     fs::create_dir_all(tree).with_context(|| format!("create {folder}"))?;

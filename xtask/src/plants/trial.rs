@@ -52,10 +52,6 @@ type Trial<'a> = (Option<&'a Plant>, Catcher);
 
 /// Runs the catchers of these mistakes, each with its mistake, and the control of the catchers of those; returns
 /// what is not as it should be, a line each.
-///
-/// # Errors
-///
-/// If the copy cannot be built, or a catcher not be started.
 pub fn run(
     plants: &[&Plant],
     controlled: &[&Plant],
