@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::source::{self, File};
+use crate::source::{self, File, Finding};
 
 mod choice;
 mod data;
@@ -66,27 +66,56 @@ pub fn copy() -> Result<PathBuf> {
 fn write(plants: &[Plant], files: &[File]) -> Result<PathBuf> {
     match switch::planted(plants, files) {
         Ok(changed) => tree::write(TREE, files, &changed),
-        Err(wrong) => bail!("{}", lines(wrong.iter().map(ToString::to_string))),
+        Err(wrong) => bail!("{}", lines(wrong.into_iter().map(|it| it.remedy))),
     }
 }
 
-/// What is wrong with the data: (path, line from 1, what to do).
-pub fn stale(files: &[File]) -> Vec<(String, usize, String)> {
-    let plants: Vec<Plant> = match data::of(files) {
-        Ok(plants) => plants,
-        Err(error) => return vec![(FOLDER.to_owned(), 1, format!("{error:#}"))],
-    };
-    let Err(wrong) = switch::planted(&plants, files) else {
-        return Vec::new();
-    };
-    let place = |wrong: switch::Wrong| {
-        let plant = plants.iter().find(|plant| plant.name == wrong.name);
-        let (path, line) = plant.map_or((FOLDER.to_owned(), 1), |plant| plant.place.clone());
-        (path, line, wrong.to_string())
-    };
-    wrong.into_iter().map(place).collect()
+/// What is wrong with the data: the text that a mistake replaces occurs exactly once.
+pub fn fit(files: &[File]) -> Vec<Finding> {
+    match data::of(files) {
+        Ok(plants) => switch::planted(&plants, files).err().unwrap_or_default(),
+        Err(error) => vec![Finding {
+            path: FOLDER.to_owned(),
+            line: 1,
+            rule: "plants",
+            remedy: format!("{error:#}"),
+        }],
+    }
 }
 
 fn lines(lines: impl IntoIterator<Item = String>) -> String {
     lines.into_iter().collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::check;
+
+    #[test]
+    fn the_text_of_a_mistake_is_in_its_file_exactly_once() {
+        let entry = "[[plant]]\nname = \"late\"\nwhat = \"w\"\nfile = \"a.rs\"\nfind = \"x > 1\"\n\
+                     put = \"true\"\nscenario = \"s\"\n";
+        let plants = ("tests/plants/a.toml", entry);
+        check(fit, &[plants, ("a.rs", "if x > 1 {}")], &[]);
+        let red = ["tests/plants/a.toml:2: plants"];
+        check(fit, &[plants, ("a.rs", "if x > 2 {}")], &red);
+        check(fit, &[plants, ("a.rs", "if x > 1 && x > 1 {}")], &red);
+        check(fit, &[plants], &red);
+        let twice = ("tests/plants/b.toml", entry);
+        check(
+            fit,
+            &[plants, twice, ("a.rs", "x > 1")],
+            &["tests/plants/:1: plants"],
+        );
+    }
+
+    /// `cargo test` says so, too, not only `cargo xtask tidy`.
+    #[test]
+    fn every_planted_mistake_fits_the_source() {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        let files = source::files_below(root).expect("a git checkout");
+        let findings: Vec<String> = fit(&files).iter().map(ToString::to_string).collect();
+        assert!(findings.is_empty(), "\n{}", findings.join("\n"));
+    }
 }

@@ -7,7 +7,6 @@ mod cycles;
 mod dependencies;
 mod imports;
 mod layout;
-mod plants;
 mod select;
 mod words;
 
@@ -25,7 +24,7 @@ const RULES: &[Rule] = &[
     select::biased,
     dependencies::unused,
     cycles::none,
-    plants::fit,
+    crate::plants::fit,
 ];
 
 /// Checks all rules against every file that git tracks or would add.
@@ -45,7 +44,7 @@ pub fn run() -> Result<()> {
 /// Checks the findings of a rule in a tree of (path, text), as lines `path:line: rule`.
 #[cfg(test)]
 #[track_caller]
-fn check(rule: Rule, tree: &[(&str, &str)], expected: &[&str]) {
+pub fn check(rule: Rule, tree: &[(&str, &str)], expected: &[&str]) {
     let files: Vec<File> = tree
         .iter()
         .map(|(path, text)| File::new(path.to_string(), text.to_string()))

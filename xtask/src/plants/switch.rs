@@ -1,32 +1,18 @@
 //! Turns planted mistakes into switches in the source, without writing anything.
 
 use std::collections::BTreeMap;
-use std::fmt::{self, Write};
 use std::ops::Range;
 
 use super::data::Plant;
-use crate::source::File;
+use crate::source::{File, Finding};
 
 /// The environment variable that switches a mistake on.
 pub const VARIABLE: &str = "LOCKLAB_PLANT";
 
-/// A mistake that cannot be planted, and why.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Wrong {
-    pub name: String,
-    why: String,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.why)
-    }
-}
-
 /// A replacement in a file of Rust or C, which one mistake switches on.
 struct Edit<'a> {
     at: Range<usize>,
-    name: &'a str,
+    plant: &'a Plant,
     put: String,
 }
 
@@ -34,7 +20,7 @@ struct Edit<'a> {
 /// one of Rust or C is an altered copy of it, and a switch where Rust includes the text.
 /// Fails with every mistake whose text is not found exactly once, or overlaps another's. Several mistakes may
 /// replace the same text.
-pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, String>, Vec<Wrong>> {
+pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, String>, Vec<Finding>> {
     let mut changed = BTreeMap::new();
     let mut edits: BTreeMap<&str, Vec<Edit>> = BTreeMap::new();
     let mut wrong = Vec::new();
@@ -44,11 +30,11 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
             let file = file.ok_or_else(|| format!("{} is not there", plant.file))?;
             let at = place(plant, file)?;
             if file.is_rust() || is_c(file) {
-                let (name, put) = (plant.name.as_str(), plant.put.clone());
+                let put = plant.put.clone();
                 edits
                     .entry(&file.path)
                     .or_default()
-                    .push(Edit { at, name, put });
+                    .push(Edit { at, plant, put });
                 return Ok(());
             }
             let copy = altered_name(&file.path, &plant.name);
@@ -58,8 +44,7 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
             include(plant, &copy, files, &mut edits)
         };
         if let Err(why) = plan() {
-            let name = plant.name.clone();
-            wrong.push(Wrong { name, why });
+            wrong.push(finding(plant, &why));
         }
     }
     for file in files {
@@ -69,9 +54,8 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
         edits.sort_by_key(|edit| (edit.at.start, edit.at.end));
         for pair in edits.windows(2) {
             if pair[0].at != pair[1].at && pair[1].at.start < pair[0].at.end {
-                let why = format!("overlaps {} in {}", pair[0].name, file.path);
-                let name = pair[1].name.to_owned();
-                wrong.push(Wrong { name, why });
+                let why = format!("overlaps {} in {}", pair[0].plant.name, file.path);
+                wrong.push(finding(pair[1].plant, &why));
             }
         }
         if wrong.is_empty() {
@@ -85,6 +69,16 @@ pub fn planted(plants: &[Plant], files: &[File]) -> Result<BTreeMap<String, Stri
     match wrong.is_empty() {
         true => Ok(changed),
         false => Err(wrong),
+    }
+}
+
+fn finding(plant: &Plant, why: &str) -> Finding {
+    let (path, line) = plant.place.clone();
+    Finding {
+        path,
+        line,
+        rule: "plants",
+        remedy: format!("{}: {why}", plant.name),
     }
 }
 
@@ -132,7 +126,7 @@ fn include<'a>(
             is_included = true;
             edits.entry(&file.path).or_default().push(Edit {
                 at: start..start + find.len(),
-                name: &plant.name,
+                plant,
                 put: format!("include_str!(\"{copy}\")"),
             });
         }
@@ -160,14 +154,13 @@ fn switched(text: &str, edits: &[Edit], switch: fn(&str, &[Edit]) -> String) -> 
 /// dependency, and no name that the file would have to import.
 fn switch(find: &str, edits: &[Edit]) -> String {
     let mut block = String::from("{ ");
-    for Edit { name, put, .. } in edits {
-        write!(
-            block,
+    for Edit { plant, put, .. } in edits {
+        let name = &plant.name;
+        block += &format!(
             "if {{ static CHOSEN: ::std::sync::LazyLock<bool> = ::std::sync::LazyLock::new(|| \
              ::std::env::var_os(\"{VARIABLE}\").is_some_and(|chosen| chosen == \"{name}\")); \
              *CHOSEN }} {{ {put} }} else "
-        )
-        .expect("a string takes all");
+        );
     }
     block += &format!("{{ {find} }} }}");
     // An expression may be followed by anything, and statements by nothing.
@@ -188,7 +181,8 @@ fn is_c(file: &File) -> bool {
 /// An expression that has the value of what stood here, unless one of these mistakes is switched
 /// on.
 fn switch_in_c(find: &str, edits: &[Edit]) -> String {
-    let chosen = edits.iter().map(|Edit { name, put, .. }| {
+    let chosen = edits.iter().map(|Edit { plant, put, .. }| {
+        let name = &plant.name;
         format!(
             "getenv(\"{VARIABLE}\") && strcmp(getenv(\"{VARIABLE}\"), \"{name}\") == 0 ? ({put}) : "
         )
@@ -223,7 +217,7 @@ mod tests {
         let file = |(path, text): &(&str, &str)| File::new((*path).into(), (*text).into());
         let files: Vec<File> = files.iter().map(file).collect();
         planted(&plants, &files).map_err(|wrong| {
-            let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+            let wrong: Vec<String> = wrong.into_iter().map(|it| it.remedy).collect();
             wrong.join("\n")
         })
     }
