@@ -33,26 +33,26 @@ const TREE: &str = "target/plants/tree";
 pub fn run(which: Which) -> Result<()> {
     let files = source::files()?;
     let plants = data::of(&files)?;
-    let choice = choice::choose(which, &plants)?;
-    println!("{}", choice.why);
-    if choice.plants.is_empty() {
+    let (chosen, why) = choice::choose(which, &plants)?;
+    println!("{why}");
+    if chosen.is_empty() {
         return Ok(());
     }
     let tree = write(&plants, &files)?;
     let (control, controlled) = match which {
         // A mistake whose turn it is not yet has a catcher too.
         Which::Recent => (Control::Exists, plants.iter().collect()),
-        Which::Simulated | Which::All | Which::Named(_) => (Control::Passes, choice.plants.clone()),
+        Which::Simulated | Which::All | Which::Named(_) => (Control::Passes, chosen.clone()),
     };
     let packages = match which {
         Which::Recent | Which::Simulated | Which::All => Packages::AsTests,
         Which::Named(_) => Packages::OfCatchers,
     };
-    let wrong = trial::run(&choice.plants, &controlled, control, packages, &tree)?;
+    let wrong = trial::run(&chosen, &controlled, control, packages, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));
     }
-    println!("{} mistakes: all caught", choice.plants.len());
+    println!("{} mistakes: all caught", chosen.len());
     Ok(())
 }
 

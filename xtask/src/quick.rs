@@ -5,11 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
 
 use crate::binary::Binary;
 use crate::plants::{Catcher, Plant, SCENARIO, SEEDS};
-use crate::source::{self, File};
+use crate::source::{self, File, package_in};
 use crate::tool::{cargo, git, perform};
 use crate::{format, plants, tidy};
 
@@ -148,23 +147,6 @@ fn chosen_by<'a>(name: &str, folders: &BTreeSet<&'a str>) -> Option<&'a str> {
     let name = name.trim_start_matches("locklab-").trim_end_matches('/');
     let is_it = |folder: &&&str| **folder == name || folder.rsplit('/').next() == Some(name);
     folders.iter().find(is_it).copied()
-}
-
-/// The name of the package in a folder.
-fn package_in(folder: &str, files: &[File]) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Manifest {
-        package: Package,
-    }
-    #[derive(Deserialize)]
-    struct Package {
-        name: String,
-    }
-    let path = format!("{folder}/Cargo.toml");
-    let manifest = files.iter().find(|file| file.path == path);
-    let manifest = manifest.with_context(|| format!("there is no {path}"))?;
-    let manifest: Manifest = toml::from_str(&manifest.text).context(path)?;
-    Ok(manifest.package.name)
 }
 
 /// The binary of tests that a file belongs to: the folder of its crate, which is empty for the root, and its name.

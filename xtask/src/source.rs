@@ -101,6 +101,16 @@ pub fn innermost<'a>(path: &str, folders: &[&'a str]) -> Option<&'a str> {
     holding.max_by_key(|folder| folder.len()).copied()
 }
 
+/// The name of the package in a folder.
+pub fn package_in(folder: &str, files: &[File]) -> Result<String> {
+    let path = format!("{folder}/Cargo.toml");
+    let manifest = files.iter().find(|file| file.path == path);
+    let manifest = manifest.with_context(|| format!("there is no {path}"))?;
+    let manifest: toml::Table = toml::from_str(&manifest.text).context(path)?;
+    let name = manifest["package"]["name"].as_str();
+    Ok(name.context("a package has a name")?.to_owned())
+}
+
 /// Every occurrence of a word in a text, as (line from 1, byte). A word that begins or ends
 /// with a letter does not match inside a longer word.
 pub fn places<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {

@@ -14,7 +14,7 @@ use super::generate::Mutant;
 use super::nest::{Place, nested};
 use crate::binary::{Binary, build_in};
 use crate::plants::write_tree;
-use crate::source::File;
+use crate::source::{File, package_in};
 use crate::tool::cargo_in;
 
 /// The folder of the copy.
@@ -118,28 +118,17 @@ fn packages(files: &[File], mutants: &[Mutant]) -> Result<BTreeMap<String, Strin
     let changed: BTreeSet<&str> = mutants.iter().map(|mutant| &*mutant.file).collect();
     let mut packages = BTreeMap::new();
     for file in changed {
-        let folder = Path::new(file).ancestors().skip(1);
-        let folder = { folder }
-            .find(|folder| {
-                files
-                    .iter()
-                    .any(|it| Path::new(&it.path) == folder.join("Cargo.toml"))
-            })
-            .with_context(|| format!("{file} belongs to no package"))?;
-        let roots = ["lib.rs", "src/lib.rs"].map(|root| folder.join(root));
-        let root = { roots.iter() }
-            .find(|root| files.iter().any(|file| Path::new(&file.path) == **root))
-            .with_context(|| format!("{file} belongs to no library"))?;
-        let manifest = files
-            .iter()
-            .find(|it| Path::new(&it.path) == folder.join("Cargo.toml"));
-        let name = manifest.and_then(|it| {
-            it.text
-                .lines()
-                .find_map(|line| line.strip_prefix("name = "))
-        });
-        let name = name.context("a package has a name")?.trim_matches('"');
-        packages.insert(root.display().to_string(), name.to_owned());
+        let mut folders = Path::new(file).ancestors().skip(1);
+        let is_there = |path: &Path| files.iter().any(|file| Path::new(&file.path) == path);
+        let folder = folders.find(|folder| is_there(&folder.join("Cargo.toml")));
+        let folder = folder.with_context(|| format!("{file} belongs to no package"))?;
+        let mut roots = ["lib.rs", "src/lib.rs"]
+            .map(|root| folder.join(root))
+            .into_iter();
+        let root = roots.find(|root| is_there(root));
+        let root = root.with_context(|| format!("{file} belongs to no library"))?;
+        let name = package_in(&folder.display().to_string(), files)?;
+        packages.insert(root.display().to_string(), name);
     }
     Ok(packages)
 }

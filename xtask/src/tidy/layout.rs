@@ -53,39 +53,29 @@ mod tests {
 
     #[test]
     fn a_rust_file_says_first_what_it_is_for() {
-        check(
-            module_docs,
-            &[
-                ("a.rs", "//! Says it.\n"),
-                ("b.rs", "use std;\n//! Too late.\n"),
-                ("c.rs", ""),
-                ("d.md", "no Rust"),
-            ],
-            &["b.rs:1: module-docs", "c.rs:1: module-docs"],
-        );
+        let tree = [
+            ("a.rs", "//! Says it.\n"),
+            ("b.rs", "use std;\n//! Too late.\n"),
+            ("c.rs", ""),
+            ("d.md", "no Rust"),
+        ];
+        let expected = ["b.rs:1: module-docs", "c.rs:1: module-docs"];
+        check(module_docs, &tree, &expected);
     }
 
     #[test]
     fn a_rust_file_ends_at_six_hundred_lines() {
         let longest = "\n".repeat(MAX_LINES);
         let longer = "\n".repeat(MAX_LINES + 1);
-        check(
-            length,
-            &[("a.rs", &longest), ("b.rs", &longer), ("c.md", &longer)],
-            &["b.rs:601: length"],
-        );
+        let tree = [("a.rs", &*longest), ("b.rs", &longer), ("c.md", &longer)];
+        check(length, &tree, &["b.rs:601: length"]);
     }
 
     #[test]
     fn no_line_of_a_written_file_ends_with_a_space() {
-        check(
-            trailing_space,
-            &[
-                ("a.rs", "x\n\n  y\n"),
-                ("b.md", "x\ny \nz\t\n"),
-                ("c.snap", "x \n"),
-            ],
-            &["b.md:2: trailing-space", "b.md:3: trailing-space"],
-        );
+        let of_md = ("b.md", "x\ny \nz\t\n");
+        let tree = [("a.rs", "x\n\n  y\n"), of_md, ("c.snap", "x \n")];
+        let expected = ["b.md:2: trailing-space", "b.md:3: trailing-space"];
+        check(trailing_space, &tree, &expected);
     }
 }
