@@ -6,13 +6,13 @@ use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{env, fs, iter, thread};
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
+use locklab_testing::at_once;
 
-/// The workspace without this program, whose tests are built apart. With it, a dependency of proc macros would be
-/// one of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
+/// The workspace without this program, whose tests are built apart. With it, dependencies of proc macros would be
+/// some of a program too, which Cargo compiles otherwise: all crates would be compiled once for the tests, and once
 /// more for the doc tests and the planted mistakes.
 pub const PRODUCT: &str = "--workspace --exclude xtask";
 
@@ -100,23 +100,8 @@ pub fn parallel<T: Sync, R: Send>(
     beside: usize,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let places = iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
-        let taken = places.map_while(|place| Some((place, items.get(place)?)));
-        taken
-            .map(|(place, it)| (place, work(it)))
-            .collect::<Vec<_>>()
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from) + beside;
-    let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        let ends = workers.into_iter().map(|worker| worker.join());
-        ends.flat_map(|end| end.expect("nobody panics here"))
-            .collect::<Vec<_>>()
-    });
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, given)| given).collect()
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    at_once(cores + beside, items, work)
 }
 
 /// What a command prints.

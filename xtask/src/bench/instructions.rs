@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
+use locklab_evidence::thousands;
 use serde::{Deserialize, Serialize};
 
 use crate::{release, tool};
@@ -61,7 +62,10 @@ pub fn run(is_written: bool) -> Result<()> {
         instructions: count_all()?,
     };
     for (workload, instructions) in &counted.instructions {
-        println!("{workload:<10}{:>14} instructions", grouped(*instructions));
+        println!(
+            "{workload:<10}{:>14} instructions",
+            thousands(*instructions)
+        );
     }
     match is_written {
         true => write(&counted),
@@ -182,24 +186,11 @@ fn differs(count: u64, figure: u64) -> Option<String> {
     (difference * 100 > figure * TOLERANCE_PERCENT).then(|| {
         format!(
             "{} instructions, {:.1} % {comparison} than the {} in {FIGURES}",
-            grouped(count),
+            thousands(count),
             difference as f64 * 100.0 / figure as f64,
-            grouped(figure),
+            thousands(figure),
         )
     })
-}
-
-/// A number with a comma before every three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]
