@@ -12,40 +12,14 @@ use crate::binaries::{self, Place};
 use crate::release;
 use crate::tool::{git, locklab, share};
 
-/// How much the gate runs.
-#[derive(Clone, Copy)]
-pub struct Extent {
-    /// The seeds of each scenario.
-    seeds: u64,
-    /// In debug, one scenario in so many.
-    in_debug: u64,
-    /// Where the debug build comes from.
-    debug: Place,
-}
-
-/// What CI runs.
-pub const FEW: Extent = Extent {
-    seeds: 1,
-    in_debug: 12,
-    debug: Place::Copy,
-};
-
-/// A long run.
-pub const MANY: Extent = Extent {
-    seeds: 50,
-    in_debug: 1,
-    debug: Place::Here,
-};
-
 /// Runs the gate. Pictures are not compared, so they are drawn in the format that costs least.
 /// Fails if any two results differ, with the difference.
-pub fn run(
-    Extent {
-        seeds,
-        in_debug,
-        debug,
-    }: Extent,
-) -> Result<()> {
+pub fn run(is_long: bool) -> Result<()> {
+    // The seeds of each scenario; in debug one scenario in so many; where the debug build comes from.
+    let (seeds, in_debug, debug): (u64, u64, Place) = match is_long {
+        false => (1, 12, Place::Copy),
+        true => (50, 1, Place::Here),
+    };
     release::build()?;
     // The tests have built it, with just these features; `cargo build` would do it once more.
     binaries::build_debug(debug)?;

@@ -1,6 +1,6 @@
 //! The files that the rules read, and their code without comments and strings.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, fs};
 
 use anyhow::{Context, Result};
@@ -53,36 +53,21 @@ pub fn files() -> Result<Vec<File>> {
 /// The same of the checkout in this folder.
 pub fn files_below(root: &str) -> Result<Vec<File>> {
     let mut files = Vec::new();
-    for path in paths_below(root)? {
-        let place = std::path::Path::new(root).join(&path);
-        let bytes = std::fs::read(place).with_context(|| format!("read {path}"))?;
-        if let Ok(text) = String::from_utf8(bytes) {
-            files.push(File::new(path, text));
+    for path in listed_below(root)? {
+        let place = Path::new(root).join(&path);
+        // A file may be deleted, and git not told yet.
+        if place.is_file() {
+            let bytes = fs::read(place).with_context(|| format!("read {path}"))?;
+            if let Ok(text) = String::from_utf8(bytes) {
+                files.push(File::new(path, text));
+            }
         }
     }
     Ok(files)
 }
 
-/// The path of every file that git tracks or would add.
-pub fn paths() -> Result<Vec<String>> {
-    paths_below(".")
-}
-
-/// The symbolic links of the repository: path and target.
-pub fn links() -> Result<Vec<(String, PathBuf)>> {
-    let listed = listed_below(".")?.into_iter();
-    let links = listed.filter_map(|path| fs::read_link(&path).ok().map(|target| (path, target)));
-    Ok(links.collect())
-}
-
-fn paths_below(root: &str) -> Result<Vec<String>> {
-    // A file may be deleted, and git not told yet.
-    let is_there = |path: &String| Path::new(root).join(path).is_file();
-    Ok(listed_below(root)?.into_iter().filter(is_there).collect())
-}
-
 /// What git tracks, and what it would take.
-fn listed_below(root: &str) -> Result<Vec<String>> {
+pub fn listed_below(root: &str) -> Result<Vec<String>> {
     let what = [
         "ls-files",
         "-z",

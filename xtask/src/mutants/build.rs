@@ -147,8 +147,7 @@ fn write(
             .enumerate()
             .filter(|(number, mutant)| mutant.file == file.path && !dropped.contains(number))
             .collect();
-        let chosen = |number| format!("crate::mutant_switch::on({number})");
-        let mut nested = nested(&file.text, &of_file, &chosen);
+        let mut nested = nested(&file.text, &of_file);
         if roots.contains_key(&file.path) {
             nested.text += SWITCH;
         }

@@ -7,9 +7,13 @@ use std::ops::Range;
 
 use super::generate::{Edit, Mutant};
 
+/// A mutant with its number.
+type Numbered<'a> = (usize, &'a Mutant);
+
 /// A text with switches.
-#[derive(Debug, Default)]
-pub struct Nested {
+#[derive(Debug)]
+pub struct Nested<'a> {
+    from: &'a str,
     pub text: String,
     /// Where the text of each mutant is now.
     pub places: Vec<Place>,
@@ -26,114 +30,91 @@ pub struct Place {
     pub switch: Range<usize>,
 }
 
-/// The text with these mutants of it, each with its number. A mutant that overlaps one before it and is
-/// not within is left out. `chosen` is an expression that tells whether a mutant is chosen.
-pub fn nested(
-    text: &str,
-    mutants: &[(usize, &Mutant)],
-    chosen: &dyn Fn(usize) -> String,
-) -> Nested {
-    let mut out = Nested::default();
-    let mut sorted = mutants.to_vec();
-    sorted.sort_by_key(|(number, mutant)| {
-        (mutant.at.start, std::cmp::Reverse(mutant.at.end), *number)
-    });
-    write(text, 0..text.len(), &sorted, chosen, &mut out);
-    out
-}
-
-fn write(
-    text: &str,
-    within: Range<usize>,
-    mutants: &[(usize, &Mutant)],
-    chosen: &dyn Fn(usize) -> String,
-    out: &mut Nested,
-) {
-    let mut done = within.start;
-    let mut rest = mutants;
-    while let Some((_, first)) = rest.first() {
-        let at = first.at.clone();
-        let same = rest.iter().take_while(|(_, it)| it.at == at).count();
-        let (here, others) = rest.split_at(same);
-        let inner = others
-            .iter()
-            .take_while(|(_, it)| it.at.start < at.end)
-            .count();
-        let (inner, behind) = others.split_at(inner);
-        let inner: Vec<_> = inner
-            .iter()
-            .filter(|(_, it)| it.at.end <= at.end)
-            .copied()
-            .collect();
-        rest = behind;
-        if at.start < done {
-            continue;
-        }
-        out.text += &text[done..at.start];
-        done = at.end;
-        switch(text, at, here, &inner, chosen, out);
-    }
-    out.text += &text[done..within.end];
-}
-
-fn switch(
-    text: &str,
-    at: Range<usize>,
-    mutants: &[(usize, &Mutant)],
-    inner: &[(usize, &Mutant)],
-    chosen: &dyn Fn(usize) -> String,
-    out: &mut Nested,
-) {
-    let start = out.text.len();
-    let mut puts = Vec::new();
-    let no_match = mutants.iter().find(|(_, it)| it.edit == Edit::NoMatch);
-    if let Some((number, _)) = no_match {
-        let has_guard = !at.is_empty();
-        out.text += if has_guard { "(" } else { " if " };
-        write_all(text, at, mutants, inner, chosen, out, &mut puts);
-        out.text += if has_guard { ") && " } else { "" };
-        let begun = out.text.len();
-        out.text += &format!("!{}", chosen(*number));
-        puts.push((*number, begun..out.text.len()));
-    } else {
-        out.text += "({ ";
-        write_all(text, at, mutants, inner, chosen, out, &mut puts);
-        out.text += " })";
-    }
-    let whole = start..out.text.len();
-    let place = |(mutant, put)| Place {
-        mutant,
-        put,
-        switch: whole.clone(),
+/// The text with these mutants of it. A mutant that overlaps one before it and is not within is left out.
+pub fn nested<'a>(from: &'a str, mutants: &[Numbered]) -> Nested<'a> {
+    let mut nested = Nested {
+        from,
+        text: String::new(),
+        places: Vec::new(),
     };
-    out.places.extend(puts.into_iter().map(place));
+    let mut sorted = mutants.to_vec();
+    sorted.sort_by_key(|(number, it)| (it.at.start, std::cmp::Reverse(it.at.end), *number));
+    nested.write(0..from.len(), &sorted);
+    nested
 }
 
-/// The branches of those that put something, and what stood here.
-fn write_all(
-    text: &str,
-    at: Range<usize>,
-    mutants: &[(usize, &Mutant)],
-    inner: &[(usize, &Mutant)],
-    chosen: &dyn Fn(usize) -> String,
-    out: &mut Nested,
-    puts: &mut Vec<(usize, Range<usize>)>,
-) {
-    let mut is_switched = false;
-    for (number, mutant) in mutants {
-        let Edit::Put(put) = &mutant.edit else {
-            continue;
-        };
-        out.text += &format!("if {} {{ ", chosen(*number));
-        let begun = out.text.len();
-        out.text += put;
-        puts.push((*number, begun..out.text.len()));
-        out.text += " } else ";
-        is_switched = true;
+/// An expression that tells whether a mutant is chosen.
+fn on(number: usize) -> String {
+    format!("crate::mutant_switch::on({number})")
+}
+
+impl Nested<'_> {
+    fn write(&mut self, within: Range<usize>, mutants: &[Numbered]) {
+        let mut done = within.start;
+        let mut rest = mutants;
+        while let Some((_, first)) = rest.first() {
+            let at = first.at.clone();
+            let same = rest.iter().take_while(|(_, it)| it.at == at).count();
+            let (here, others) = rest.split_at(same);
+            let begun = { others.iter() }
+                .take_while(|(_, it)| it.at.start < at.end)
+                .count();
+            let (begun, behind) = others.split_at(begun);
+            let is_inner = |it: &&Numbered| it.1.at.end <= at.end;
+            let inner: Vec<Numbered> = begun.iter().filter(is_inner).copied().collect();
+            rest = behind;
+            if at.start < done {
+                continue;
+            }
+            self.text += &self.from[done..at.start];
+            done = at.end;
+            self.switch(at, here, &inner);
+        }
+        self.text += &self.from[done..within.end];
     }
-    out.text += if is_switched { "{ " } else { "" };
-    write(text, at, inner, chosen, out);
-    out.text += if is_switched { " }" } else { "" };
+
+    fn switch(&mut self, at: Range<usize>, mutants: &[Numbered], inner: &[Numbered]) {
+        let start = self.text.len();
+        let mut puts = Vec::new();
+        let no_match = mutants.iter().find(|it| it.1.edit == Edit::NoMatch);
+        self.text += match no_match {
+            None => "({ ",
+            Some(_) if at.is_empty() => " if ",
+            Some(_) => "(",
+        };
+        for (number, mutant) in mutants {
+            if let Edit::Put(put) = &mutant.edit {
+                self.text += &format!("if {} {{ ", on(*number));
+                puts.push((*number, self.put(put)));
+                self.text += " } else ";
+            }
+        }
+        let has_branches = !puts.is_empty();
+        self.text += if has_branches { "{ " } else { "" };
+        self.write(at.clone(), inner);
+        self.text += if has_branches { " }" } else { "" };
+        match no_match {
+            None => self.text += " })",
+            Some((number, _)) => {
+                self.text += if at.is_empty() { "" } else { ") && " };
+                puts.push((*number, self.put(&format!("!{}", on(*number)))));
+            }
+        }
+        let switch = start..self.text.len();
+        let place = |(mutant, put)| Place {
+            mutant,
+            put,
+            switch: switch.clone(),
+        };
+        self.places.extend(puts.into_iter().map(place));
+    }
+
+    /// Appends a text; returns its place.
+    fn put(&mut self, text: &str) -> Range<usize> {
+        let start = self.text.len();
+        self.text += text;
+        start..self.text.len()
+    }
 }
 
 #[cfg(test)]
@@ -145,13 +126,16 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let found = mutants("a.rs", text);
         let numbered: Vec<_> = found.iter().enumerate().collect();
-        let nested = nested(text, &numbered, &|number| format!("m{number}"));
-        assert_eq!(nested.text, expected);
+        let nested = nested(text, &numbered);
+        assert_eq!(
+            nested.text.replace("crate::mutant_switch::on", "m"),
+            expected
+        );
         for place in &nested.places {
             let put = &nested.text[place.put.clone()];
             match &found[place.mutant].edit {
                 Edit::Put(text) => assert_eq!(put, text),
-                Edit::NoMatch => assert!(put.starts_with("!m")),
+                Edit::NoMatch => assert!(put.starts_with("!crate")),
             }
         }
     }
@@ -160,8 +144,8 @@ mod tests {
     fn a_switch_stands_within_another() {
         check(
             "fn f() { a < b && c }",
-            "fn f() { ({ if m0 { () } else if m1 { a < b || c } else { ({ if m2 { a <= b } else \
-             if m3 { a > b } else { a < b } }) && c } }) }",
+            "fn f() { ({ if m(0) { () } else if m(1) { a < b || c } else { ({ if m(2) { a <= b } else \
+             if m(3) { a > b } else { a < b } }) && c } }) }",
         );
     }
 
@@ -169,7 +153,7 @@ mod tests {
     fn an_arm_gets_a_guard_or_another_condition_in_its_own() {
         check(
             "fn f() -> ! { match a { B => c, D if e == g => h, _ => i } }",
-            "fn f() -> ! { match a { B if !m0 => c, D if (if m2 { e != g } else { e == g }) && !m1 => \
+            "fn f() -> ! { match a { B if !m(0) => c, D if (if m(2) { e != g } else { e == g }) && !m(1) => \
              h, _ => i } }",
         );
     }

@@ -17,24 +17,27 @@ pub fn write(folder: &str, files: &[File], changed: &BTreeMap<String, String>) -
     fs::create_dir_all(tree).with_context(|| format!("create {folder}"))?;
     let texts: BTreeMap<&str, &str> = files.iter().map(|f| (&*f.path, &*f.text)).collect();
     let mut wanted = BTreeSet::new();
-    for path in source::paths()? {
-        let bytes = match (changed.get(&path), texts.get(&*path)) {
-            (Some(text), _) => text.as_bytes().to_vec(),
-            (None, Some(text)) if path == "Cargo.toml" => without_warnings(text).into_bytes(),
-            (None, Some(text)) => text.as_bytes().to_vec(),
-            (None, None) => fs::read(&path).with_context(|| format!("read {path}"))?,
-        };
-        update(&tree.join(&path), &bytes)?;
-        wanted.insert(tree.join(path));
+    for path in source::listed_below(".")? {
+        let place = tree.join(&path);
+        if let Ok(target) = fs::read_link(&path) {
+            link(&place, &target)?;
+        } else if Path::new(&path).is_file() {
+            let bytes = match (changed.get(&path), texts.get(&*path)) {
+                (Some(text), _) => text.as_bytes().to_vec(),
+                (None, Some(text)) if path == "Cargo.toml" => without_warnings(text).into_bytes(),
+                (None, Some(text)) => text.as_bytes().to_vec(),
+                (None, None) => fs::read(&path).with_context(|| format!("read {path}"))?,
+            };
+            update(&place, &bytes)?;
+        } else {
+            continue;
+        }
+        wanted.insert(place);
     }
     for (path, text) in changed {
         if wanted.insert(tree.join(path)) {
             update(&tree.join(path), text.as_bytes())?;
         }
-    }
-    for (path, target) in source::links()? {
-        link(&tree.join(&path), &target)?;
-        wanted.insert(tree.join(path));
     }
     remove_others(tree, &wanted)?;
     fs::canonicalize(tree).with_context(|| format!("find {folder}"))

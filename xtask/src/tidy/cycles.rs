@@ -14,10 +14,12 @@ use crate::source::{File, Finding};
 /// Finds top modules that depend on each other, directly or through other modules, and files that do.
 pub fn none(files: &[File]) -> Vec<Finding> {
     let roots = imports::crate_roots(files);
-    let cycles = roots.iter().flat_map(|root| {
-        let imports = imports::of_crate(root, &roots, files);
-        [of_modules(root, &imports), of_files(&imports)].concat()
-    });
+    let cycles = roots
+        .iter()
+        .flat_map(|root| match imports::of_crate(root, &roots, files) {
+            Ok(imports) => [of_modules(root, &imports), of_files(&imports)].concat(),
+            Err(no_rust) => vec![no_rust],
+        });
     cycles.collect()
 }
 

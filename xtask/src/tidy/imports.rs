@@ -11,7 +11,7 @@ mod scan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::scan::{Module, Scan};
-use crate::source::{File, innermost};
+use crate::source::{File, Finding, innermost};
 use crate::tool::parallel;
 
 /// Code of one file names an item of another.
@@ -38,8 +38,13 @@ pub fn crate_roots(files: &[File]) -> Vec<&str> {
     roots.collect()
 }
 
-/// The imports between the files of the crate whose sources are in a folder: one of each pair.
-pub fn of_crate<'a>(root: &str, roots: &[&str], files: &'a [File]) -> Vec<Import<'a>> {
+/// The imports between the files of the crate whose sources are in a folder: one of each pair; or a file that is no
+/// Rust.
+pub fn of_crate<'a>(
+    root: &str,
+    roots: &[&str],
+    files: &'a [File],
+) -> Result<Vec<Import<'a>>, Finding> {
     let has_lib = files
         .iter()
         .any(|file| file.path == format!("{root}lib.rs"));
@@ -51,7 +56,7 @@ pub fn of_crate<'a>(root: &str, roots: &[&str], files: &'a [File]) -> Vec<Import
             && !["tests", "benches", "examples", "build.rs"].contains(&first.unwrap_or(inner))
             && !(has_lib && inner == "main.rs")
     };
-    let names = Names::of(root, files.iter().filter(is_source));
+    let names = Names::of(root, files.iter().filter(is_source))?;
     let mut first: BTreeMap<(&str, &str), Import> = BTreeMap::new();
     for import in names.imports() {
         let key = (import.from.path.as_str(), import.to.path.as_str());
@@ -61,7 +66,7 @@ pub fn of_crate<'a>(root: &str, roots: &[&str], files: &'a [File]) -> Vec<Import
             first.insert(key, import);
         }
     }
-    first.into_values().collect()
+    Ok(first.into_values().collect())
 }
 
 /// A module's path from the root of its crate.
@@ -82,13 +87,15 @@ enum Target<'a> {
 const MAX_REEXPORTS: usize = 16;
 
 impl<'a> Names<'a> {
-    fn of(root: &str, sources: impl Iterator<Item = &'a File>) -> Self {
+    fn of(root: &str, sources: impl Iterator<Item = &'a File>) -> Result<Self, Finding> {
         let paths: Vec<(&File, Path)> = sources
             .filter_map(|file| Some((file, module_path(root, &file.path)?)))
             .collect();
-        let scans: Vec<(&File, Path, Scan)> = parallel(&paths, 0, |(file, path)| {
-            (*file, path.clone(), scan::scan(&file.text))
+        let scans = parallel(&paths, 0, |(file, path)| match scan::scan(&file.text) {
+            Ok(scan) => Ok((*file, path.clone(), scan)),
+            Err(error) => Err(file.finding(error.span().start().line, "syntax", error.to_string())),
         });
+        let scans: Vec<(&File, Path, Scan)> = scans.into_iter().collect::<Result<_, _>>()?;
         let own_tests = scans.iter().filter(|(_, _, scan)| scan.is_test);
         let mut tests: BTreeSet<Path> = own_tests.map(|(_, path, _)| path.clone()).collect();
         for (_, path, scan) in &scans {
@@ -104,7 +111,7 @@ impl<'a> Names<'a> {
                 modules.insert([path.as_slice(), &inner].concat(), (file, module));
             }
         }
-        Names { modules }
+        Ok(Names { modules })
     }
 
     fn imports(&self) -> Vec<Import<'a>> {

@@ -46,21 +46,19 @@ pub struct Use<'a> {
 }
 
 /// Scans a file that compiles.
-pub fn scan(text: &str) -> Scan<'_> {
+pub fn scan(text: &str) -> syn::Result<Scan<'_>> {
+    let file = syn::parse_file(text)?;
     let mut scanner = Scanner {
         text,
         inside: Vec::new(),
         scan: Scan {
             modules: BTreeMap::from([(Vec::new(), Module::default())]),
             test_modules: Vec::new(),
-            is_test: false,
+            is_test: is_for_tests(&file.attrs),
         },
     };
-    if let Ok(file) = syn::parse_file(text) {
-        scanner.scan.is_test = is_for_tests(&file.attrs);
-        scanner.module(&file.items);
-    }
-    scanner.scan
+    scanner.module(&file.items);
+    Ok(scanner.scan)
 }
 
 struct Scanner<'a> {
@@ -232,14 +230,14 @@ mod tests {
     use super::*;
 
     fn paths(code: &str) -> Vec<String> {
-        let scan = scan(code);
+        let scan = scan(code).expect("it is Rust");
         let modules = scan.modules.values();
         let paths = modules.flat_map(|module| module.paths.iter());
         paths.map(|named| named.path.join("::")).collect()
     }
 
     fn uses(code: &str) -> Vec<String> {
-        let scan = scan(code);
+        let scan = scan(code).expect("it is Rust");
         let show = |found: &Use<'_>| {
             let path = found.named.path.join("::");
             match found.binds {
@@ -285,15 +283,16 @@ mod tests {
                     #[cfg(test)]\nmod i;\n#[cfg(test)]\nmod j { use k::L; }\nfn m() { n::o() }";
         assert_eq!(paths(code), ["n::o"]);
         assert!(uses(code).is_empty());
-        assert_eq!(scan(code).test_modules, [["i"]]);
-        assert!(scan("#![cfg(test)]\nfn f() {}").is_test);
+        assert_eq!(scan(code).expect("it is Rust").test_modules, [["i"]]);
+        let own = scan("#![cfg(test)]\nfn f() {}").expect("it is Rust");
+        assert!(own.is_test);
     }
 
     #[test]
     fn items_belong_to_the_module_around_them() {
         let code = "const fn a() {}\nstatic B: C = D;\nmod e { pub struct F { g: H } fn i() {} }\n\
                     impl J { const K: u8 = 0; fn l() {} }\nmacro_rules! m { () => {} }";
-        let scan = scan(code);
+        let scan = scan(code).expect("it is Rust");
         let own: Vec<&str> = scan.modules[&vec![]].items.iter().copied().collect();
         assert_eq!(own, ["B", "a", "m"]);
         let inner: Vec<&str> = scan.modules[&vec!["e"]].items.iter().copied().collect();
