@@ -21,7 +21,6 @@ mod trial;
 pub use choice::Which;
 pub use data::{Catcher, FOLDER, Plant, of as all};
 pub use tree::write as write_tree;
-use trial::{Control, Packages};
 pub use trial::{SCENARIO, SEEDS};
 
 /// The folder of the copy.
@@ -39,16 +38,7 @@ pub fn run(which: Which) -> Result<()> {
         return Ok(());
     }
     let tree = write(&plants, &files)?;
-    let (control, controlled) = match which {
-        // A mistake whose turn it is not yet has a catcher too.
-        Which::Recent => (Control::Exists, plants.iter().collect()),
-        Which::Simulated | Which::All | Which::Named(_) => (Control::Passes, chosen.clone()),
-    };
-    let packages = match which {
-        Which::Recent | Which::Simulated | Which::All => Packages::AsTests,
-        Which::Named(_) => Packages::OfCatchers,
-    };
-    let wrong = trial::run(&chosen, &controlled, control, packages, &tree)?;
+    let wrong = trial::run(which, &plants, &chosen, &tree)?;
     if !wrong.is_empty() {
         bail!("{}", lines(wrong));
     }

@@ -3,6 +3,7 @@
 //! what, so that no other table has to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
@@ -27,7 +28,7 @@ pub fn run(crates: &[String]) -> Result<()> {
             for name in named {
                 let folder = chosen_by(name, &folders)
                     .with_context(|| format!("no crate is called {name}: {folders:?}"))?;
-                let within = |path: &&str| belongs(path, folder);
+                let within = |path: &&str| Path::new(path).starts_with(folder);
                 let paths = files.iter().map(|file| &*file.path).filter(within);
                 chosen.extend(paths.map(str::to_owned));
             }
@@ -136,11 +137,6 @@ fn folder(path: &str) -> Option<&str> {
     };
     let (end, _) = path.match_indices('/').nth(depth - 1)?;
     Some(&path[..end])
-}
-
-fn belongs(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder)
-        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 fn chosen_by<'a>(name: &str, folders: &BTreeSet<&'a str>) -> Option<&'a str> {

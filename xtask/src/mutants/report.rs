@@ -340,7 +340,7 @@ mod tests {
     use super::super::generate::mutants;
     use super::*;
 
-    fn check(by: [bool; 3]) -> (Results, BTreeMap<String, String>) {
+    fn fixture() -> (Results, BTreeMap<String, String>) {
         let text = "fn f() {\n    a < b;\n}\n";
         let files = [File::new("a.rs".into(), text.into())];
         let mut of = OfSample {
@@ -356,7 +356,7 @@ mod tests {
                 scenarios: 2,
                 by_scenario: number == 0,
                 tests: 1,
-                by_test: by[number] && number > 0,
+                by_test: number == 1,
             };
             of_file.mutants.push(OfMutant::new(mutant, outcome, &files));
             let again = (number == 2).then_some(Outcome {
@@ -383,7 +383,7 @@ mod tests {
 
     #[test]
     fn a_survivor_is_listed_with_its_line_and_its_reason() {
-        let (results, reasons) = check([true, true, false]);
+        let (results, reasons) = fixture();
         let text = results.to_markdown(&reasons);
         assert!(
             text.contains("| `a.rs` | 3 | 1 (33 %) | 1 (33 %) | 1 (33 %) | 0 | 0 | 0 |\n"),
@@ -396,13 +396,13 @@ mod tests {
 
     #[test]
     fn a_sample_takes_the_place_of_the_one_with_its_seed_only() {
-        let (mut results, _) = check([true, true, false]);
+        let (mut results, _) = fixture();
         let again = |results: &Results| -> Vec<bool> {
             let mutants = results.samples["subject"][0].mutants.iter();
             mutants.map(|it| it.mutant.again.is_some()).collect()
         };
         assert_eq!(again(&results), [false, false, true]);
-        let (fresh, _) = check([true, true, false]);
+        let (fresh, _) = fixture();
         let mut fresh = fresh.samples.into_values().flatten().next().expect("one");
         for it in &mut fresh.mutants {
             it.mutant.again = None;
@@ -428,7 +428,7 @@ mod tests {
 
     #[test]
     fn a_sample_keeps_its_shares_and_says_what_was_noticed_since() {
-        let (results, reasons) = check([true, true, false]);
+        let (results, reasons) = fixture();
         let text = results.to_markdown(&reasons);
         let share = "1: 33 % (6–79)";
         let row = format!("| subject | 7 | 9 | 3 | {share} | {share} | {share} | 2 of 5 | 1 |\n");

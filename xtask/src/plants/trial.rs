@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 
+use super::choice::Which;
 use super::data::{Catcher, Plant};
 use super::switch::VARIABLE;
 use crate::binary::{Binary, build_in};
@@ -25,89 +26,66 @@ const SLOW_S: f64 = 20.0;
 /// The folder in which catchers run. A random test that fails saves its case below it.
 const WORK: &str = "target/plants/work";
 
-/// How it is shown that a catcher fails because of the mistake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
-    /// It passes in the copy without any mistake.
-    Passes,
-    /// It exists in the copy. That it passes, other steps of CI show: in the copy, and in the tree in release.
-    Exists,
-}
-
-/// The packages that Cargo gets. The features of the dependencies follow from them, so that another choice may
-/// compile most crates anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packages {
-    /// Those of the tests, of which CI has built the same copy.
-    AsTests,
-    /// Those of the catchers, and the one that depends on all others: a few unit tests less to build.
-    OfCatchers,
-}
-
 /// The number of trials beside the one for each core. Some wait, such as for bytes that never arrive.
 const BESIDE: usize = 1;
 
 /// A catcher, and the mistake with which it runs, or none.
 type Trial<'a> = (Option<&'a Plant>, Catcher);
 
-/// Runs the catchers of these mistakes, each with its mistake, and the control of the catchers of those; returns
-/// what is not as it should be, a line each.
-pub fn run(
-    plants: &[&Plant],
-    controlled: &[&Plant],
-    control: Control,
-    packages: Packages,
-    tree: &Path,
-) -> Result<Vec<String>> {
+/// Runs the catchers of these mistakes, each with its mistake; returns what is not as it should be, a line each.
+///
+/// A catcher fails because of its mistake, if it passes in the copy without any. In CI other steps show that, in the copy,
+/// and in the tree in release. So of `Which::Recent` the catchers of all mistakes have to exist, also of those whose turn
+/// it is not yet.
+pub fn run(which: Which, all: &[Plant], chosen: &[&Plant], tree: &Path) -> Result<Vec<String>> {
+    let is_recent = matches!(which, Which::Recent);
     let caught_by = |plant: &Plant| -> Result<Vec<Catcher>> {
         let mut catchers = plant.caught_by()?;
-        if control == Control::Exists {
+        if is_recent {
             // CI has the time for one.
             catchers.truncate(1);
         }
         Ok(catchers)
     };
     let mut catchers: BTreeSet<Catcher> = BTreeSet::new();
+    let controlled: Vec<&Plant> = match is_recent {
+        true => all.iter().collect(),
+        false => chosen.to_vec(),
+    };
     for plant in controlled {
         catchers.extend(caught_by(plant)?);
     }
     let mut mistaken: Vec<Trial> = Vec::new();
-    for &plant in plants {
+    for &plant in chosen {
         let caught_by = caught_by(plant)?.into_iter();
         mistaken.extend(caught_by.map(|catcher| (Some(plant), catcher)));
     }
-    let binaries = build(&catchers, packages, tree)?;
+    let binaries = build(&catchers, which, tree)?;
     fs::create_dir_all(WORK).with_context(|| format!("create {WORK}"))?;
     let sound = catchers.into_iter().map(|catcher| (None, catcher));
     let trials: Vec<Trial> = sound.chain(mistaken).collect();
-    let complaints = parallel(
-        &trials,
-        BESIDE,
-        |(plant, catcher)| -> Result<Option<String>> {
-            let start = Instant::now();
-            let passes = match plant {
-                None if control == Control::Exists => exists(catcher, &binaries)?,
-                _ => passes(catcher, *plant, &binaries)?,
-            };
-            let (name, seconds) = (plant.map(|it| &*it.name), start.elapsed().as_secs_f64());
-            if seconds > SLOW_S {
-                let name = name.unwrap_or("without any mistake");
-                println!("{name}: {seconds:.0} s in {catcher}");
+    let complaints = parallel(&trials, BESIDE, |(plant, catcher)| {
+        let start = Instant::now();
+        let passes = match plant {
+            None if is_recent => exists(catcher, &binaries)?,
+            _ => passes(catcher, *plant, &binaries)?,
+        };
+        let (name, seconds) = (plant.map(|it| &*it.name), start.elapsed().as_secs_f64());
+        if seconds > SLOW_S {
+            let name = name.unwrap_or("without any mistake");
+            println!("{name}: {seconds:.0} s in {catcher}");
+        }
+        let complaint = match plant {
+            None if !passes && is_recent => format!("nothing catches: {catcher} does not exist"),
+            None if !passes => format!("fails without any mistake: {catcher}"),
+            Some(Plant { name, what, .. }) if passes => {
+                format!("{name} survives {catcher}: {what}")
             }
-            let complaint = match plant {
-                None if !passes && control == Control::Exists => {
-                    format!("nothing catches: {catcher} does not exist")
-                }
-                None if !passes => format!("fails without any mistake: {catcher}"),
-                Some(Plant { name, what, .. }) if passes => {
-                    format!("{name} survives {catcher}: {what}")
-                }
-                _ => return Ok(None),
-            };
-            println!("{complaint}");
-            Ok(Some(complaint))
-        },
-    );
+            _ => return Ok(None),
+        };
+        println!("{complaint}");
+        Ok(Some(complaint))
+    });
     complaints
         .into_iter()
         .filter_map(Result::transpose)
@@ -154,7 +132,7 @@ const ALL: &str = "locklab";
 /// Builds the binaries of these catchers in the copy; returns their paths.
 fn build(
     catchers: &BTreeSet<Catcher>,
-    packages: Packages,
+    which: Which,
     tree: &Path,
 ) -> Result<BTreeMap<Binary, PathBuf>> {
     let wanted: BTreeSet<Binary> = catchers.iter().map(Catcher::binary).collect();
@@ -163,15 +141,20 @@ fn build(
         wanted.iter().partition(|binary| binary.test.is_none());
     let mut found = BTreeMap::new();
     for wanted in [unit_tests, integration_tests] {
-        let packages = match packages {
-            _ if wanted.is_empty() => continue,
-            Packages::AsTests => PRODUCT.to_owned(),
-            Packages::OfCatchers => {
+        if wanted.is_empty() {
+            continue;
+        }
+        let packages = match which {
+            Which::Named(_) => {
+                // A few unit tests less to build.
                 let names: BTreeSet<&str> =
                     wanted.iter().map(|it| &*it.package).chain([ALL]).collect();
                 let names: Vec<String> = names.iter().map(|it| format!("--package {it}")).collect();
                 names.join(" ")
             }
+            // The features of the dependencies follow from the packages, so that another choice may compile most crates
+            // anew. CI has built the same copy for the tests.
+            Which::Recent | Which::Simulated | Which::All => PRODUCT.to_owned(),
         };
         found.append(&mut build_in(tree, &format!("test {packages}"), wanted)?);
     }
