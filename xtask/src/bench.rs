@@ -21,8 +21,8 @@ const TURNS: usize = 5;
 const README: &str = "README.md";
 const PEERS: &str = "benches/peers";
 
-/// Builds all three, times them, and prints the table; writes the ratios into the README, between two comments, if that is
-/// wanted.
+/// Builds all three, times them, and prints the table; writes the ratios into the README, between two
+/// comments, if that is wanted.
 pub fn run(into_readme: bool) -> Result<()> {
     build()?;
     let mut seconds = [const { Vec::new() }; SIMULATORS.len()];

@@ -81,7 +81,8 @@ const LONG: &[Step] = &[
     // Where it is installed.
     Step::test(
         "locks on ZooKeeper",
-        "LOCKLAB_LONG=1 cargo test --package locklab --package locklab-locks --test locks --test zookeeper -- --nocapture",
+        "LOCKLAB_LONG=1 cargo test --package locklab --package locklab-locks --test locks \
+         --test zookeeper -- --nocapture",
     )
     .in_real_time(),
     Step::run("Slurm", "cargo xtask slurm"),

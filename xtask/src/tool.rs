@@ -81,8 +81,8 @@ pub fn perform(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// What the locklab of a profile prints. With few runs some predictions stay undecided, which is no failure: exit code 3 is as
-/// good as 0.
+/// What the locklab of a profile prints. With few runs some predictions stay undecided, which is no failure:
+/// exit code 3 is as good as 0.
 pub fn locklab(profile: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(format!("target/{profile}/locklab"));
     let output = command.args(arguments).output();
@@ -120,8 +120,8 @@ pub fn git(words: &[&str]) -> Result<String> {
     said(Command::new("git").args(words))
 }
 
-/// One of so many shares, from 0, by the first digits of a commit's id. Where a step of CI takes a share of a whole, the
-/// same commit takes the same share, and many commits take all of them.
+/// One of so many shares, from 0, by the first digits of a commit's id. Where a step of CI takes a share of a
+/// whole, the same commit takes the same share, and many commits take all of them.
 pub fn share(id: &str, of: u64) -> u64 {
     let digits = id.get(..15).unwrap_or_default();
     u64::from_str_radix(digits, 16).unwrap_or_default() % of

@@ -34,9 +34,9 @@ type Trial<'a> = (Option<&'a Plant>, Catcher);
 
 /// Runs the catchers of these mistakes, each with its mistake; returns what is not as it should be, a line each.
 ///
-/// A catcher fails because of its mistake, if it passes in the copy without any. In CI other steps show that, in the copy,
-/// and in the tree in release. So of `Which::Recent` the catchers of all mistakes have to exist, also of those whose turn
-/// it is not yet.
+/// A catcher fails because of its mistake, if it passes in the copy without any. In CI other steps show that,
+/// in the copy, and in the tree in release. So of `Which::Recent` the catchers of all mistakes have to exist,
+/// also of those whose turn it is not yet.
 pub fn run(which: Which, all: &[Plant], chosen: &[&Plant], tree: &Path) -> Result<Vec<String>> {
     let is_recent = matches!(which, Which::Recent);
     let caught_by = |plant: &Plant| -> Result<Vec<Catcher>> {
