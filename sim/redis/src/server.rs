@@ -23,6 +23,7 @@ use std::time::Duration;
 
 mod extension;
 mod machine;
+mod news;
 mod node;
 mod other_clients;
 mod sentinel;

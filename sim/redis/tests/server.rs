@@ -1,7 +1,7 @@
 //! Servers on real ports, as a test uses them.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -244,51 +244,103 @@ fn a_paused_server_answers_when_the_pause_is_over() {
     assert!(start.elapsed() >= pause);
 }
 
+/// Sends a line. When this returns, the kernel of a server on Linux has it, so what is sent next comes later.
+fn send(mut client: &TcpStream, line: &str) {
+    writeln!(client, "{line}").expect("it reads");
+    let port = |end: SocketAddr| format!(":{:04X}", end.port());
+    let ours = port(client.local_addr().expect("an address"));
+    let theirs = port(client.peer_addr().expect("it is connected"));
+    poll(|| {
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+        let mut sockets = sockets
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let socket = sockets.find(|it| it[1].ends_with(&ours) && it[2].ends_with(&theirs));
+        // The bytes of which the other end has not said that it has them.
+        socket.is_none_or(|it| it[4].starts_with("00000000:"))
+    });
+}
+
+/// For a lock that is who gets it.
 #[test]
 fn what_comes_while_a_server_stands_still_is_served_in_the_order_of_arrival() {
-    let script = "EVAL \"local function now() local t = redis.call('time') return t[1] + t[2] / 1e6 end \
-                  local start = now() while now() < start + 0.3 do end\" 0";
-    for stop in [
-        "",
-        "DEBUG SLEEP 0.3",
-        script,
-        "CLIENT PAUSE 300",
-        "CLIENT PAUSE 300 WRITE",
-    ] {
+    let script = "EVAL \"local t = redis.call('time')[1] + 3600 while redis.call('time')[1] + 0 < t do end\" 0";
+    let busy = "the same script, of which the other clients have heard";
+    for stop in ["", "DEBUG SLEEP 3600", script, busy] {
         let machine = Machine::default();
         let (server, ..) = on_machine(Server::builder(), &machine);
         // They come in another order than they connect.
-        let mut clients = [(); 6].map(|()| TcpStream::connect(server).expect("it accepts"));
-        // After the second requests the server has no more news of the connections, which it would else get first.
-        for _ in 0..2 {
-            for client in &mut clients {
-                client.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-                client.write_all(b"PING\r\n").expect("it reads");
-                client.read_exact(&mut [0; 7]).expect("it answers");
-            }
+        let mut clients = [(); 8].map(|()| TcpStream::connect(server).expect("it accepts"));
+        for client in &mut clients {
+            client.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+            // Those that are not accepted yet will be in the order in which they connected.
+            send(client, "PING");
+            client.read_exact(&mut [0; 7]).expect("it answers");
         }
-        let [clients @ .., first] = &mut clients;
-        clients.swap(1, 4);
-        clients.swap(2, 3);
+        let threshold_ms = if stop == busy { 5_000 } else { 86_400_000 };
+        check(
+            server,
+            &format!("CONFIG SET busy-reply-threshold {threshold_ms}"),
+            "+OK\r\n",
+        );
+        let [first, killer, leaver, clients @ ..] = &mut clients;
+        let hour = Duration::from_secs(3600);
         match stop {
-            "" => machine.pause(Duration::from_millis(300)),
-            _ => {
-                let line = format!("{stop}\r\n");
-                first.write_all(line.as_bytes()).expect("it reads");
+            "" => machine.pause(hour),
+            _ if stop == busy => {
+                send(first, script);
+                poll(|| {
+                    machine.step_clock(1_000_000);
+                    answers(server, "GET k", "-BUSY")
+                });
+                leaver.shutdown(Shutdown::Write).expect("it is connected");
+                for mut client in clients.iter() {
+                    send(client, "GET k");
+                    let mut reply = [0; 75];
+                    client.read_exact(&mut reply).expect("it answers");
+                    assert!(reply.starts_with(b"-BUSY"));
+                }
+                // It waits for the end of its script.
+                send(first, "PING");
+                machine.pause(hour);
             }
+            _ => send(first, stop),
         }
-        for (index, client) in clients.iter_mut().enumerate() {
-            let line = format!("SET lock {index} NX\r\nRPUSH q {index}\r\n");
-            client.write_all(line.as_bytes()).expect("it reads");
-            // What comes at the same time has no order.
-            std::thread::sleep(Duration::from_millis(20));
+        // Held back physically, it is answered before its end is seen.
+        if ["", script].contains(&stop) {
+            send(first, "PING");
+            first.shutdown(Shutdown::Write).expect("it is connected");
         }
-        for client in clients {
-            client.read_exact(&mut [0; 9]).expect("it answers");
+        clients.swap(0, 4);
+        clients.swap(1, 2);
+        if stop == busy {
+            // Who is heard while it runs ends it; the others are served after it.
+            send(killer, "SCRIPT KILL");
         }
-        check(server, "GET lock", "$1\r\n0\r\n");
+        for (index, client) in clients.iter().enumerate() {
+            send(client, &format!("RPUSH q {index}"));
+        }
+        machine.pause(Duration::ZERO);
+        if stop != busy {
+            machine.step_clock(2 * hour.as_micros() as i64);
+        }
+        poll(|| answers(server, "LLEN q", ":5\r\n"));
         let queue: String = (0..5).map(|index| format!("$1\r\n{index}\r\n")).collect();
         check(server, "LRANGE q 0 -1", &format!("*5\r\n{queue}"));
+        if stop == busy {
+            assert_eq!(leaver.read(&mut [0]).expect("it sees the end"), 0);
+        }
+        if stop != "DEBUG SLEEP 3600" {
+            let mut reply = Vec::new();
+            while !reply.ends_with(b"+PONG\r\n") {
+                let mut byte = [0];
+                first.read_exact(&mut byte).expect("it answers");
+                reply.extend(byte);
+            }
+            // Fails if the server has ended it by now.
+            let _ = first.shutdown(Shutdown::Write);
+            assert_eq!(first.read(&mut [0]).expect("it sees the end"), 0);
+        }
     }
 }
 

@@ -225,6 +225,8 @@ impl Node {
         }
         turn::begin(&mut self.state, wall_us);
         serve::end_if_over(self.table(), &mut self.state, wall_us);
+        // What came while the node was asleep, if it has not been woken since.
+        self.resume_all(wall_us);
         replica::note_interaction(&mut self.state, conn.0, wall_us);
         let has_more = requests::hear(&mut self.state, conn, bytes, wall_us);
         if self.state.is_asleep(wall_us) {

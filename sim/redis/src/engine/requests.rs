@@ -68,7 +68,9 @@ pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64)
                 let has_more = hear(state, conn, &bytes, wall_us);
                 // It may have to be closed when the script is over.
                 state.dirty_clients.push(conn.0);
-                if has_more && !state.waiting.resumed.contains(&conn.0) {
+                // Who has sent a part of a request has its turn when the rest arrives.
+                let waits = busy::holds_back(state, conn.0) || turn::is_over(state);
+                if has_more && waits && !state.waiting.resumed.contains(&conn.0) {
                     state.waiting.resumed.push_back(conn.0);
                 }
                 let session = state.clients.get_mut(&conn.0);

@@ -1,24 +1,22 @@
 //! One node behind a listener: its connections, its master, its clock, its shutdown.
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
-use std::io;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{self, IpAddr};
 use std::panic;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream, lookup_host};
+use mio::net::{TcpListener, TcpStream};
+use tokio::net::lookup_host;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{self, UnboundedSender};
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::{JoinSet, spawn_local, yield_now};
 use tokio::time::sleep;
 
 use super::Surroundings;
+use super::news::{News, Place};
 use super::other_clients::SocketClients;
 use super::sockets::{Socket, Sockets, connect};
 use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now};
@@ -26,6 +24,9 @@ use crate::engine::{Addresses, ConnId, Node};
 
 /// The most bytes per read; a client that has sent more waits for the other clients' turns.
 const READ_BYTES: usize = 64 << 10;
+
+/// The most connections that are accepted at once: `MAX_ACCEPTS_PER_CALL`.
+const MAX_ACCEPTS: usize = 1000;
 
 /// The pause before the next accept when the system has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
@@ -46,25 +47,26 @@ pub(super) async fn serve(
 ) -> io::Result<()> {
     let stop = around.stop.clone();
     listener.set_nonblocking(true)?;
-    let second = listener.try_clone()?;
-    let listener = TcpListener::from_std(listener)?;
+    let ip = listener.local_addr()?.ip();
+    let news = News::new(TcpListener::from_std(listener))?;
+    let any_news = news.any()?;
     let (connect, mut connects) = mpsc::unbounded_channel();
-    let (newcomer, mut newcomers) = mpsc::unbounded_channel();
     let sockets = around.machine.sockets().clone();
-    sockets.begin();
+    sockets.begin(news.registry()?);
+    let news = Rc::new(RefCell::new(news));
     let server = Rc::new(Server {
         endpoint: RefCell::new(Endpoint::new(node, Limits::default(), Expiry::Always)),
         sockets: sockets.clone(),
-        ip: listener.local_addr()?.ip(),
+        news: news.clone(),
+        ip,
         around,
         buffer: RefCell::new(vec![0; READ_BYTES]),
         connect,
-        newcomer,
         called: Notify::new(),
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
-    let other_clients = SocketClients::new(sockets, second, &server.around);
+    let other_clients = SocketClients::new(sockets, news, &server.around);
     server.endpoint.borrow_mut().attend(other_clients);
     let mut tasks = JoinSet::new();
     tasks.spawn_local(server.clone().run_timer());
@@ -83,25 +85,16 @@ pub(super) async fn serve(
             Some(master) = connects.recv() => {
                 tasks.spawn_local(server.clone().follow(master));
             }
-            Some(conn) = newcomers.recv() => {
-                tasks.spawn_local(server.clone().serve_connection(conn));
-            }
-            () = server.sockets.arrived.notified() => {
-                while let Some(accepted) = server.accept_waiting() {
-                    if let Some(conn) = accepted {
-                        tasks.spawn_local(server.clone().serve_connection(conn));
-                    }
+            () = server.sockets.arrived.notified() => server.accept_waiting(),
+            any = any_news.readable() => {
+                let mut any = any?;
+                if server.news.borrow_mut().look() {
+                    any.clear_ready();
                 }
+                server.attend();
+                // The timer has its turn.
+                yield_now().await;
             }
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let addresses = server.sockets.lock().accepted(stream);
-                    if let Some(conn) = server.accept_client(addresses) {
-                        tasks.spawn_local(server.clone().serve_connection(conn));
-                    }
-                }
-                Err(_) => sleep(ACCEPT_PAUSE).await,
-            },
         }
     }
     Ok(())
@@ -117,27 +110,18 @@ struct Master {
 struct Server {
     endpoint: RefCell<Endpoint>,
     sockets: Arc<Sockets>,
+    news: Rc<RefCell<News>>,
     /// The address that the node listens on and connects from.
     ip: IpAddr,
     around: Surroundings,
-    /// The read buffer shared by all connections, one at a time.
+    /// The read buffer of all connections.
     buffer: RefCell<Vec<u8>>,
     /// Requests for connections.
     connect: UnboundedSender<Master>,
-    /// Connections that were accepted while a script ran, and need a task.
-    newcomer: UnboundedSender<ConnId>,
     /// Signals that the node was called, so its next deadline may be earlier.
     called: Notify,
     exit: Notify,
     shut_down: Cell<bool>,
-}
-
-/// The next step of a connection's task.
-enum Turn {
-    /// Handle this many received bytes.
-    Received(usize),
-    /// Forget the connection.
-    End,
 }
 
 impl Drop for Server {
@@ -147,20 +131,59 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Accepts a connection that another thread has lent, if one waits.
-    fn accept_waiting(&self) -> Option<Option<ConnId>> {
-        let addresses = self.sockets.lock().accept_waiting()?;
-        Some(self.accept_client(addresses))
+    /// Handles what has happened, in that order.
+    fn attend(self: &Rc<Self>) {
+        while !self.shut_down.get() && !self.around.stop.is_signalled() {
+            // Not borrowed any more: a script hears of its other clients from there, too.
+            let place = self.news.borrow_mut().next();
+            match place {
+                Some(Place::Listener) => self.accept(),
+                Some(Place::Client(conn)) => self.serve_client(conn),
+                None => return,
+            }
+        }
+    }
+
+    /// Accepts the connections that wait.
+    fn accept(self: &Rc<Self>) {
+        for _ in 0..MAX_ACCEPTS {
+            let accepted = self.news.borrow().listener.accept();
+            match accepted {
+                Ok((stream, _)) => {
+                    let addresses = self.sockets.lock().accepted(stream);
+                    self.accept_client(addresses);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    let server = self.clone();
+                    spawn_local(async move {
+                        sleep(ACCEPT_PAUSE).await;
+                        server.news.borrow_mut().watch_listener();
+                    });
+                    return;
+                }
+            }
+        }
+        self.news.borrow_mut().watch_listener();
+    }
+
+    /// Accepts the connections that another thread has lent.
+    fn accept_waiting(&self) {
+        loop {
+            let Some(addresses) = self.sockets.lock().accept_waiting() else {
+                return;
+            };
+            self.accept_client(addresses);
+        }
     }
 
     /// Accepts the newest connection, unless there are too many.
-    fn accept_client(&self, addresses: Addresses) -> Option<ConnId> {
+    fn accept_client(&self, addresses: Addresses) {
         let accepted = (self.endpoint.borrow_mut()).accept(addresses, self.now());
         self.sockets.lock().begin_newest(accepted);
-        accepted
     }
 
-    /// Connects to the node's master, and reads from it until the connection ends.
+    /// Connects to the node's master.
     async fn follow(self: Rc<Self>, master: Master) {
         let conn = master.conn;
         let Ok(stream) = self.open(&master).await else {
@@ -168,18 +191,17 @@ impl Server {
             self.called.notify_one();
             return;
         };
-        let socket = Socket::new(stream);
-        self.sockets.lock().open.insert(conn, socket);
+        self.sockets.lock().begin(conn, Socket::new(stream));
         self.endpoint.borrow_mut().connected(conn, self.now());
         self.execute_effects();
-        self.serve_connection(conn).await;
     }
 
     async fn open(&self, master: &Master) -> io::Result<TcpStream> {
         let mut addresses = lookup_host((&*master.host, master.port)).await?;
         let address = addresses.next().ok_or(io::ErrorKind::NotFound)?;
         // The master sees which replica it is.
-        connect(self.ip, address).await
+        let stream = connect(self.ip, address).await?;
+        Ok(TcpStream::from_std(stream.into_std()?))
     }
 
     /// The time of what the node does next; it does nothing while it is paused.
@@ -192,83 +214,81 @@ impl Server {
         self.around.machine.keep_pauses(&self.around.stop).await;
     }
 
-    /// Serves one connection until it ends.
-    async fn serve_connection(self: Rc<Self>, conn: ConnId) {
-        while let Turn::Received(count) = poll_fn(|context| self.poll(conn, context)).await {
-            // Nothing else ran since that wait, so the buffer still belongs to this
-            // connection.
-            self.receive(conn, count);
-            self.execute_effects();
-            self.called.notify_one();
-            if count == READ_BYTES {
-                yield_now().await;
+    /// Sends what waits for a client, then reads once.
+    fn serve_client(&self, conn: ConnId) {
+        self.flush(conn);
+        // The node may have closed it, now that all output is sent.
+        self.execute_effects();
+        if self.endpoint.borrow().is_closing(conn) {
+            return;
+        }
+        let mut buffer = self.buffer.borrow_mut();
+        let read = match self.sockets.lock().open.get(&conn) {
+            Some(socket) => (&socket.stream).read(&mut buffer),
+            None => return,
+        };
+        match read {
+            Ok(count @ 1..) => {
+                (self.endpoint.borrow_mut()).receive(conn, &buffer[..count], self.now());
+                self.execute_effects();
+                self.called.notify_one();
+                // There may be more, or the end of the connection.
+                self.sockets.lock().watch(conn);
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // As in Redis, a client that closes its sending side is disconnected.
+            _ => self.lose(conn),
+        }
+    }
+
+    /// Sends what a connection takes; there is news of it when it takes the rest.
+    fn flush(&self, conn: ConnId) {
+        let mut endpoint = self.endpoint.borrow_mut();
+        let mut sockets = self.sockets.lock();
+        let Some(socket) = sockets.open.get(&conn) else {
+            return;
+        };
+        let mut is_full = false;
+        while !is_full && let Some(bytes) = endpoint.unwritten(conn) {
+            match (&socket.stream).write(bytes) {
+                Ok(count) => endpoint.wrote(conn, count),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    endpoint.wrote(conn, 0);
+                    is_full = true;
+                }
+                Err(_) => {
+                    drop((endpoint, sockets));
+                    return self.lose(conn);
+                }
             }
         }
+        sockets.set_full(conn, is_full);
+    }
+
+    /// Forgets a connection that has ended.
+    fn lose(&self, conn: ConnId) {
         self.endpoint.borrow_mut().closed(conn);
-        self.sockets.lock().open.remove(&conn);
+        self.end(conn);
         self.called.notify_one();
     }
 
-    /// Handles bytes that arrived on a connection.
-    fn receive(&self, conn: ConnId, count: usize) {
-        let bytes = &self.buffer.borrow()[..count];
-        (self.endpoint.borrow_mut()).receive(conn, bytes, self.now());
-    }
-
-    /// Sends the unsent output of a connection, then reads.
-    fn poll(&self, conn: ConnId, context: &mut Context<'_>) -> Poll<Turn> {
-        if self.flush(conn, context).is_err() {
-            return Poll::Ready(Turn::End);
-        }
-        // The node may have closed it, now that all output is sent.
-        self.execute_effects();
-        let mut sockets = self.sockets.lock();
-        let Some(socket) = sockets.open.get_mut(&conn) else {
-            return Poll::Ready(Turn::End);
-        };
-        socket.set_waker(context.waker());
-        if self.endpoint.borrow().is_closing(conn) {
-            return Poll::Pending;
-        }
-        let mut buffer = self.buffer.borrow_mut();
-        let mut buffer = ReadBuf::new(&mut buffer);
-        let read = ready!(Pin::new(&mut socket.stream).poll_read(context, &mut buffer));
-        Poll::Ready(match (read, buffer.filled().len()) {
-            (Ok(()), count @ 1..) => Turn::Received(count),
-            // As in Redis, a client that closes its sending side is disconnected.
-            _ => Turn::End,
-        })
-    }
-
-    fn flush(&self, conn: ConnId, context: &mut Context<'_>) -> io::Result<()> {
-        let mut endpoint = self.endpoint.borrow_mut();
-        let mut sockets = self.sockets.lock();
-        let Some(socket) = sockets.open.get_mut(&conn) else {
-            return Ok(());
-        };
-        while let Some(bytes) = endpoint.unwritten(conn)
-            && let Poll::Ready(written) = Pin::new(&mut socket.stream).poll_write(context, bytes)
-        {
-            endpoint.wrote(conn, written?);
-        }
-        socket.is_full = endpoint.unwritten(conn).is_some();
-        Ok(())
+    /// Closes a connection.
+    fn end(&self, conn: ConnId) {
+        self.sockets.lock().open.remove(&conn);
     }
 
     fn execute_effects(&self) {
         let newcomers = std::mem::take(&mut self.sockets.lock().newcomers);
         for conn in newcomers {
             self.endpoint.borrow_mut().accepted(conn);
-            // If the receiver is gone, the node is about to end.
-            let _ = self.newcomer.send(conn);
         }
         loop {
             let Some(action) = self.endpoint.borrow_mut().poll() else {
                 return;
             };
             match action {
-                Action::Write { conn } => self.write(conn),
-                // The connection's task asks the endpoint whether it may read.
+                Action::Write { conn } => self.flush(conn),
+                // `serve_client` asks the endpoint whether it may read.
                 Action::StopReading { .. } => {}
                 Action::Close { conn } => self.end(conn),
                 Action::Connect { conn, host, port } => {
@@ -286,38 +306,6 @@ impl Server {
                     self.exit.notify_one();
                 }
             }
-        }
-    }
-
-    /// Writes pending output to a socket; the rest is left to the connection's task.
-    fn write(&self, conn: ConnId) {
-        let mut endpoint = self.endpoint.borrow_mut();
-        let mut sockets = self.sockets.lock();
-        let socket = sockets.open.get_mut(&conn);
-        let (Some(socket), Some(bytes)) = (socket, endpoint.unwritten(conn)) else {
-            return;
-        };
-        match socket.stream.try_write(bytes) {
-            Ok(count) => endpoint.wrote(conn, count),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => endpoint.wrote(conn, 0),
-            Err(_) => {
-                endpoint.closed(conn);
-                drop(sockets);
-                self.end(conn);
-                return;
-            }
-        }
-        socket.is_full = endpoint.unwritten(conn).is_some();
-        if socket.is_full {
-            socket.wake();
-        }
-    }
-
-    /// Closes a connection and ends its task.
-    fn end(&self, conn: ConnId) {
-        let socket = self.sockets.lock().open.remove(&conn);
-        if let Some(socket) = socket {
-            socket.wake();
         }
     }
 

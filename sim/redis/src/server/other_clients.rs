@@ -1,21 +1,21 @@
 //! The sockets of a node while a script runs on it.
 //!
-//! The node is in the middle of a call, so the event loop stands still: the sockets are read and
-//! written directly. Whatever the event loop believes of them, it finds out when it tries.
+//! The node is in the middle of a call, so the event loop stands still: what has happened is asked for here, and
+//! the sockets are read and written directly. What is left to do is news again, behind what has come meanwhile.
 
+use std::cell::RefCell;
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::{Buf as _, Bytes};
-use socket2::SockRef;
-use tokio::net::TcpStream;
 
 use super::Surroundings;
 use super::machine::Machine;
+use super::news::{News, Place};
 use super::sockets::Sockets;
 use super::thread::Stop;
-use crate::engine::{Addresses, Arrival, ConnId, OtherClients};
+use crate::engine::{Arrival, ConnId, OtherClients};
 
 /// The most bytes per read: requests that make sense now are short.
 const READ_BYTES: usize = 4096;
@@ -23,58 +23,58 @@ const READ_BYTES: usize = 4096;
 /// The clients of a node.
 pub(super) struct SocketClients {
     sockets: Arc<Sockets>,
-    listener: net::TcpListener,
+    news: Rc<RefCell<News>>,
     machine: Machine,
     stop: Stop,
-    /// The connection that was read last: the next one has its turn.
-    last: Option<ConnId>,
+    /// In a round the kernel is asked once, so that clients that send without end do not keep the
+    /// script from going on.
+    in_round: bool,
 }
 
 impl SocketClients {
     pub(super) fn new(
         sockets: Arc<Sockets>,
-        listener: net::TcpListener,
+        news: Rc<RefCell<News>>,
         around: &Surroundings,
     ) -> Self {
         SocketClients {
             sockets,
-            listener,
+            news,
             machine: around.machine.clone(),
             stop: around.stop.clone(),
-            last: None,
+            in_round: false,
         }
     }
 
-    fn accept(&mut self) -> Option<Addresses> {
+    /// Accepts one connection.
+    fn accept(&self) -> Option<Arrival> {
+        let mut news = self.news.borrow_mut();
+        let accepted = news.listener.accept();
+        if !matches!(&accepted, Err(error) if error.kind() == ErrorKind::WouldBlock) {
+            news.watch_listener();
+        }
+        let addresses = self.sockets.lock().accepted(accepted.ok()?.0);
+        Some(Arrival::Connected(addresses))
+    }
+
+    /// Reads from a connection.
+    fn read(&self, conn: ConnId, listens: bool) -> Option<Arrival> {
         let mut sockets = self.sockets.lock();
-        let Ok((stream, _)) = self.listener.accept() else {
-            return sockets.accept_waiting();
+        let socket = sockets.open.get(&conn)?;
+        let mut bytes = vec![0; READ_BYTES];
+        let read = match listens && !socket.is_full {
+            true => (&socket.stream).read(&mut bytes),
+            false => Ok(0),
         };
-        stream.set_nonblocking(true).ok()?;
-        Some(sockets.accepted(TcpStream::from_std(stream).ok()?))
-    }
-
-    /// Bytes of the next of these connections that has any. Each is read once a round, so that a
-    /// client that sends without end does not keep the script from going on.
-    fn read(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
-        let sockets = &self.sockets.lock().open;
-        let from = self
-            .last
-            .map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-        for (conn, socket) in sockets.range((from, std::ops::Bound::Unbounded)) {
-            self.last = Some(*conn);
-            if socket.is_full || !listens(*conn) {
-                continue;
-            }
-            let mut bytes = vec![0; READ_BYTES];
-            // The end of a connection, and its errors, are found again when the script is over.
-            if let Ok(count @ 1..) = (&*SockRef::from(&socket.stream)).read(&mut bytes) {
-                bytes.truncate(count);
-                return Some(Arrival::Received { conn: *conn, bytes });
-            }
-        }
-        self.last = None;
-        None
+        let count = match read {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+            Err(_) => 0,
+        };
+        // The end of a connection, its errors and what it may not send yet are found again when the script is over.
+        sockets.watch(conn);
+        bytes.truncate(count);
+        (count > 0).then_some(Arrival::Received { conn, bytes })
     }
 }
 
@@ -85,13 +85,27 @@ impl OtherClients for SocketClients {
     }
 
     fn poll(&mut self, listens: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
-        // At the beginning of a round.
-        if self.last.is_none()
-            && let Some(addresses) = self.accept()
-        {
-            return Some(Arrival::Connected(addresses));
+        if !self.in_round {
+            self.in_round = true;
+            self.news.borrow_mut().look();
+            if let Some(addresses) = self.sockets.lock().accept_waiting() {
+                return Some(Arrival::Connected(addresses));
+            }
         }
-        self.read(listens)
+        loop {
+            let place = self.news.borrow_mut().next();
+            let arrival = match place {
+                Some(Place::Listener) => self.accept(),
+                Some(Place::Client(conn)) => self.read(conn, listens(conn)),
+                None => {
+                    self.in_round = false;
+                    return None;
+                }
+            };
+            if arrival.is_some() {
+                return arrival;
+            }
+        }
     }
 
     fn accepted(&mut self, conn: Option<ConnId>) {
@@ -102,16 +116,17 @@ impl OtherClients for SocketClients {
 
     fn send(&mut self, conn: ConnId, mut bytes: Bytes) -> Bytes {
         let mut sockets = self.sockets.lock();
-        let Some(socket) = sockets.open.get_mut(&conn) else {
+        let Some(socket) = sockets.open.get(&conn) else {
             return Bytes::new();
         };
         while !socket.is_full && !bytes.is_empty() {
-            match (&*SockRef::from(&socket.stream)).write(&bytes) {
+            match (&socket.stream).write(&bytes) {
                 Ok(count) => bytes.advance(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => socket.is_full = true,
+                Err(_) => break,
             }
         }
+        sockets.set_full(conn, !bytes.is_empty());
         bytes
     }
 }

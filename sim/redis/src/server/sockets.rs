@@ -7,15 +7,16 @@ use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::net::{self, IpAddr, Ipv4Addr, Shutdown, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
 use std::time::Duration;
 
 use locklab_vecmap::VecMap;
+use mio::net::TcpStream;
+use mio::{Interest, Registry};
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpSocket, TcpStream};
-use tokio::runtime::Handle;
+use tokio::net::TcpSocket;
 use tokio::sync::Notify;
 
+use super::news::token;
 use crate::endpoint::TOO_MANY_CLIENTS;
 use crate::engine::{Addresses, ConnId};
 
@@ -40,8 +41,8 @@ pub(super) struct Guarded {
     /// The connections that were accepted while a script ran, of which the endpoint does not know
     /// yet.
     pub(super) newcomers: Vec<ConnId>,
-    /// The event loop of the node that runs.
-    event_loop: Option<Handle>,
+    /// Where the node that runs hears of its sockets.
+    registry: Option<Registry>,
 }
 
 /// The socket of a connection.
@@ -51,8 +52,6 @@ pub(super) struct Socket {
     pub(super) is_full: bool,
     /// Another thread may take it back.
     is_lent: bool,
-    /// The waker of the connection's task.
-    waker: Option<Waker>,
 }
 
 /// A socket of no event loop.
@@ -70,9 +69,9 @@ impl Sockets {
         self.guarded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A node runs, on the current event loop.
-    pub(super) fn begin(&self) {
-        self.lock().event_loop = Some(Handle::current());
+    /// A node runs, and hears of its sockets from here.
+    pub(super) fn begin(&self, registry: Registry) {
+        self.lock().registry = Some(registry);
     }
 
     /// The node has ended, and its kernel closes its connections.
@@ -90,12 +89,12 @@ impl Sockets {
     /// Takes back what was lent.
     pub(super) fn take_back(&self) -> Vec<TakenBack> {
         let guarded = &mut *self.lock();
-        let _inside = guarded.event_loop.as_ref().map(Handle::enter);
-        let sockets = guarded.open.values_mut().chain(&mut guarded.newest);
-        let sockets = sockets.filter(|socket| socket.is_lent);
+        let registry = &guarded.registry;
+        let open = guarded.open.iter_mut().filter(|(_, socket)| socket.is_lent);
+        let newest = guarded.newest.iter_mut().filter(|socket| socket.is_lent);
         let waiting = guarded.waiting.iter_mut().filter(|waiting| waiting.is_lent);
-        let taken = sockets.map(Socket::give_back);
-        taken
+        open.map(|(conn, socket)| socket.give_back(registry.as_ref().zip(Some(*conn))))
+            .chain(newest.map(|socket| socket.give_back(None)))
             .chain(waiting.map(Waiting::give_back))
             .flatten()
             .collect()
@@ -112,15 +111,42 @@ impl Guarded {
     /// Accepts a connection that waits; returns its addresses.
     pub(super) fn accept_waiting(&mut self) -> Option<Addresses> {
         let Waiting { stream, is_lent } = self.waiting.pop_front()?;
-        let addresses = self.accepted(TcpStream::from_std(stream).ok()?);
+        let addresses = self.accepted(TcpStream::from_std(stream));
         self.newest.as_mut()?.is_lent = is_lent;
         Some(addresses)
+    }
+
+    /// A connection begins with this id.
+    pub(super) fn begin(&mut self, conn: ConnId, mut socket: Socket) {
+        if let Some(registry) = &self.registry {
+            socket.register(registry, conn);
+        }
+        self.open.insert(conn, socket);
+    }
+
+    /// Says whether a connection takes no more output for now: then there is news of it when it does.
+    pub(super) fn set_full(&mut self, conn: ConnId, is_full: bool) {
+        if let Some(socket) = self.open.get_mut(&conn)
+            && socket.is_full != is_full
+        {
+            socket.is_full = is_full;
+            self.watch(conn);
+        }
+    }
+
+    /// What is left to do with a connection is news again, behind that of all others.
+    pub(super) fn watch(&mut self, conn: ConnId) {
+        if let (Some(registry), Some(socket)) = (&self.registry, self.open.get_mut(&conn)) {
+            let interest = socket.interest();
+            // It is registered, so this fails only if it has ended.
+            let _ = registry.reregister(&mut socket.stream, token(conn), interest);
+        }
     }
 
     /// The accepted connection begins with this id, or ends if there are too many.
     pub(super) fn begin_newest(&mut self, conn: Option<ConnId>) {
         match (self.newest.take(), conn) {
-            (Some(socket), Some(conn)) => drop(self.open.insert(conn, socket)),
+            (Some(socket), Some(conn)) => self.begin(conn, socket),
             // Best effort, as in Redis: a client that does not receive it sees the connection
             // close.
             (Some(socket), None) => drop((&*SockRef::from(&socket.stream)).write(TOO_MANY_CLIENTS)),
@@ -145,33 +171,39 @@ impl Socket {
             stream,
             is_full: false,
             is_lent: false,
-            waker: None,
         }
     }
 
-    /// Replaces the connection; it ends if the machine has no more sockets.
-    fn give_back(&mut self) -> io::Result<TakenBack> {
+    /// Replaces the connection, which may be registered; it ends if the machine has no more sockets.
+    fn give_back(&mut self, registered: Option<(&Registry, ConnId)>) -> io::Result<TakenBack> {
         self.is_lent = false;
-        let replacement =
-            pair().and_then(|(ours, theirs)| Ok((TcpStream::from_std(ours)?, theirs)));
-        let (ours, theirs) = replacement.inspect_err(|_| end(&self.stream))?;
+        let (ours, theirs) = pair().inspect_err(|_| end(&self.stream))?;
+        let ours = TcpStream::from_std(ours);
         set_options(&ours);
-        let client = std::mem::replace(&mut self.stream, ours);
-        // Its task still waits for the former socket.
-        self.wake();
-        Ok((client.into_std()?, theirs))
+        let mut client = std::mem::replace(&mut self.stream, ours);
+        if let Some((registry, conn)) = registered {
+            registry.deregister(&mut client)?;
+            self.register(registry, conn);
+        }
+        Ok((client.into(), theirs))
     }
 
-    pub(super) fn set_waker(&mut self, waker: &Waker) {
-        match &mut self.waker {
-            Some(kept) => kept.clone_from(waker),
-            None => self.waker = Some(waker.clone()),
+    fn register(&mut self, registry: &Registry, conn: ConnId) {
+        let interest = self.interest();
+        if registry
+            .register(&mut self.stream, token(conn), interest)
+            .is_err()
+        {
+            // The kernel has no memory for it.
+            end(&self.stream);
         }
     }
 
-    pub(super) fn wake(&self) {
-        if let Some(waker) = &self.waker {
-            waker.wake_by_ref();
+    /// The news that matters: as in Redis only input, unless output waits.
+    fn interest(&self) -> Interest {
+        match self.is_full {
+            true => Interest::READABLE | Interest::WRITABLE,
+            false => Interest::READABLE,
         }
     }
 }
@@ -204,7 +236,7 @@ fn pair() -> io::Result<(net::TcpStream, net::TcpStream)> {
 }
 
 /// Connects from the loopback address of a server, so that its peer sees who it is.
-pub(super) async fn connect(from: IpAddr, to: SocketAddr) -> io::Result<TcpStream> {
+pub(super) async fn connect(from: IpAddr, to: SocketAddr) -> io::Result<tokio::net::TcpStream> {
     let socket = match to {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,

@@ -182,6 +182,23 @@ fn script_that_is_late_by_the_clock_ends_with_its_answer() {
 }
 
 #[test]
+fn a_request_that_came_in_parts_while_a_script_ran_costs_its_client_no_turn() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let (runner, conn) = (node.accept(), node.accept());
+    for part in [&b"GET "[..], b"k\r\n"] {
+        let bytes = part.to_vec();
+        let arrival = Arrival::Received { conn, bytes };
+        others.arrivals.borrow_mut().push_back(arrival);
+    }
+    let eval = command(&[b"EVAL", LATE, b"0"]);
+    node.receive(runner, &eval, 0, &mut Vec::new());
+    assert_eq!(others.heard(), [BUSY]);
+    assert_eq!(say(&mut node, conn, &[b"GET", b"k"]), "$1\r\nv\r\n");
+}
+
+#[test]
 fn while_a_script_runs_neither_its_client_nor_a_long_request_is_heard() {
     let mut node = node();
     let others = Others::default();

@@ -7,7 +7,7 @@ use crate::wire::request::Parser;
 /// A client's connection to one node. Also the client id that `CLIENT ID` returns. Never reused
 /// within a node.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ConnId(pub(in crate::engine) u64);
+pub struct ConnId(pub(crate) u64);
 
 /// The memory of a client's input, in bytes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
