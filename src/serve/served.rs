@@ -22,7 +22,7 @@ use locklab_vecmap::VecMap;
 
 use crate::order::{self, COMMANDS, Command, Direction, Order, Strike};
 use crate::record::Record;
-use crate::topology::{Place, Role};
+use crate::topology::{Place, Role, private};
 
 /// The name of everybody who is not a served server.
 const CLIENTS: &str = "clients";
@@ -138,7 +138,8 @@ impl Served {
         let mut benches = Vec::new();
         for (number, place) in (1..).zip(places) {
             let real = SocketAddr::from((private(number), place.address.port()));
-            let listener = TcpListener::bind(real).with_context(|| {
+            let own = place.own.take().map_or_else(|| TcpListener::bind(real), Ok);
+            let listener = own.with_context(|| {
                 format!(
                     "cannot listen on {real}, as faults need; on Linux every 127.… is an address"
                 )
@@ -517,12 +518,6 @@ fn host(ip: Ipv4Addr) -> Host {
         ip: IpAddr::V4(ip),
         greeting,
     }
-}
-
-/// The address of a server's own, by its number.
-fn private(number: u16) -> Ipv4Addr {
-    let [high, low] = number.to_be_bytes();
-    Ipv4Addr::new(127, 83, high, low)
 }
 
 #[cfg(test)]

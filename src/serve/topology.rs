@@ -1,10 +1,14 @@
 //! The servers and their addresses: nodes, their replicas and the sentinels, each on a port.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use anyhow::Context;
 use locklab_history::Name;
+
+/// How many ports are tried.
+const MAX_TRIES: u32 = 1000;
 
 /// The number of servers of each kind, and the first port.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +36,8 @@ pub struct Place {
     /// Its role.
     pub role: Role,
     pub(crate) listener: TcpListener,
+    /// Listens on the same port of the server's own address, which faults need; only of a port that was free.
+    pub(crate) own: Option<TcpListener>,
 }
 
 /// The initial role of a server. A failover may change it.
@@ -80,11 +86,18 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
             let port = topology.port;
             format!("{count} servers from port {port} on need ports above 65535")
         })?;
-        TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))
+        let listeners = match address.port() {
+            0 => on_a_free_port(
+                |port| TcpListener::bind((address.ip(), port)),
+                |port| TcpListener::bind((private(index + 1), port)),
+            ),
+            _ => TcpListener::bind(address).map(|listener| (listener, None)),
+        };
+        listeners.with_context(|| format!("cannot listen on {address}"))
     };
     let mut places: Vec<Place> = Vec::with_capacity(count);
     for index in 0..count {
-        let listener = listener(index)?;
+        let (listener, own) = listener(index)?;
         let address = listener.local_addr().context("a listener's address")?;
         let role = match index.checked_sub(usize::from(nodes)) {
             None => Role::Master {
@@ -104,9 +117,32 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
             address,
             role,
             listener,
+            own,
         });
     }
     Ok(places)
+}
+
+/// Listens on a port that is free on both addresses. At the second somebody else's connection may begin, so a port that is
+/// free at the first need not be free there. If there is no second address, nobody listens there.
+fn on_a_free_port(
+    first: impl Fn(u16) -> io::Result<TcpListener>,
+    second: impl Fn(u16) -> io::Result<TcpListener>,
+) -> io::Result<(TcpListener, Option<TcpListener>)> {
+    for _ in 0..MAX_TRIES {
+        let listener = first(0)?;
+        match second(listener.local_addr()?.port()) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            second => return Ok((listener, second.ok())),
+        }
+    }
+    Err(ErrorKind::AddrInUse.into())
+}
+
+/// The address of a server's own, by its number.
+pub(crate) fn private(number: usize) -> Ipv4Addr {
+    let [.., high, low] = number.to_be_bytes();
+    Ipv4Addr::new(127, 83, high, low)
 }
 
 fn address(topology: &Topology, index: usize) -> Option<SocketAddr> {
@@ -139,7 +175,7 @@ fn master_name(index: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::cell::Cell;
 
     use super::*;
 
@@ -193,6 +229,19 @@ mod tests {
         let names = places.iter().map(|place| &*place.name);
         let expected = ["n1", "n2", "n1r1", "n1r2", "n2r1", "n2r2", "s1", "s2"];
         assert_eq!(names.collect::<Vec<_>>(), expected);
+    }
+
+    /// Another program may use a port of a server's own address.
+    #[test]
+    fn a_port_that_is_taken_at_one_of_the_addresses_is_not_used() {
+        let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
+        let asked = Cell::new(0);
+        let own = |_| match asked.replace(asked.get() + 1) {
+            0..3 => Err(ErrorKind::AddrInUse.into()),
+            _ => bind(0),
+        };
+        assert!(on_a_free_port(bind, own).unwrap().1.is_some());
+        assert_eq!(asked.get(), 4);
     }
 
     #[test]
