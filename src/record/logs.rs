@@ -42,6 +42,13 @@ pub enum LogError {
     /// It is a file of gzip.
     #[error("it is compressed; unpack it first (gunzip)")]
     Compressed,
+    /// .NET wrote it: a trace, or counters.
+    #[error(
+        "it is {0} of .NET; collect a trace (dotnet-trace collect --profile gc-collect), list its pauses (PerfView's \
+         GCStats has them), and write a line for each, the seconds at which it began and those it lasted: \
+         12.5: Total time for which application threads were stopped: 0.25 seconds"
+    )]
+    DotNet(&'static str),
     /// Its clock was set while it was written, say at the start of the machine.
     #[error(
         "its times jump by {} days; cut the log there, or write it with the time since the start (uptime)",
@@ -144,6 +151,15 @@ impl Said {
 /// How a file of gzip begins.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
+/// How files of .NET begin, and what they are.
+const DOT_NET: [(&[u8], &str); 2] = [
+    (b"Nettrace", "a trace"),
+    (
+        b"Timestamp,Provider,Counter Name,",
+        "a file of counters, which has sums and no single pause,",
+    ),
+];
+
 /// No log is silent for a year.
 const LONGEST_GAP_S: f64 = 366.0 * 86_400.0;
 
@@ -176,6 +192,10 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
     while log.read_until(b'\n', &mut line)? > 0 {
         if number == 0 && line.starts_with(GZIP) {
             return Err(LogError::Compressed);
+        }
+        let of_dot_net = DOT_NET.iter().find(|(start, _)| line.starts_with(start));
+        if let (0, Some((_, what))) = (number, of_dot_net) {
+            return Err(LogError::DotNet(what));
         }
         number += 1;
         let text = String::from_utf8_lossy(&line);
@@ -311,6 +331,20 @@ mod tests {
         ] {
             let error = pauses(runtime, log.as_bytes()).expect_err(log);
             assert!(error.to_string().contains(expected), "{error}");
+        }
+        // What the remedy for .NET says can be read.
+        for log in [
+            "Nettrace\u{14}\0\0\0!FastSerialization.1",
+            "Timestamp,Provider,Counter Name,Counter Type,Mean/Increment\n",
+        ] {
+            let error = pauses(Runtime::Jvm, log.as_bytes())
+                .expect_err(log)
+                .to_string();
+            let (what, line) = error.split_once("it lasted: ").expect("a remedy");
+            assert!(what.contains("of .NET; collect a trace"), "{error}");
+            let log = format!("0.5: GC\n{line}\n");
+            let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has a pause");
+            assert_eq!(read.pauses.durations_ms.sorted_ms(), [250.0]);
         }
         let error = pauses(Runtime::Jvm, &[0x1f, 0x8b, 8][..]).expect_err("it is compressed");
         assert!(error.to_string().contains("unpack it first"), "{error}");
