@@ -1,4 +1,4 @@
-//! A suite of scenarios and recorded failures, for continuous integration.
+//! How a suite is run and what comes of it: cases again and again, against a baseline, with the known mistakes of locks.
 
 use std::fs;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Every lock against every problem.
+//! Makes the runs of every lock against every problem, and tells what they come to beside the predictions.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Belief that ends at the deadline which the client's own clock gives it.
+//! No two clients may rely on the lock at once, each until its own clock says that the deadline of its grant has come.
 //!
 //! A grant's deadline is a reading of one of its client's clocks. The true time of that reading
 //! is interpolated between the host's records, between which its clocks are linear; see

@@ -13,7 +13,10 @@ trait Exporter: Sync {
 /// A file: its name, and its contents.
 pub type File = (String, Vec<u8>);
 
-/// Every output format, in the order in which files are written.
+/// Files are written in the order of these endings, pictures last.
+const ORDER: [&str; 5] = [".html", ".md", ".csv", ".json", ".xml"];
+
+/// Every output format.
 const EXPORTERS: [&dyn Exporter; 5] = [&Text, &Markdown, &Csv, &Json, &Picture];
 
 /// The files of a section, in every format.
@@ -28,6 +31,8 @@ pub fn files(section: &Section) -> anyhow::Result<Vec<File>> {
             files.extend(exporter.export(form, section)?);
         }
     }
+    let place = |name: &str| ORDER.iter().position(|ending| name.ends_with(ending));
+    files.sort_by_key(|(name, _)| place(name).unwrap_or(ORDER.len()));
     Ok(files)
 }
 

@@ -1,4 +1,4 @@
-//! `locklab check`: a suite of scenarios and recorded failures, for continuous integration.
+//! `locklab check`: its options.
 
 use anyhow::anyhow;
 use clap::Args;

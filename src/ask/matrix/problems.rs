@@ -1,4 +1,4 @@
-//! Every lock against every problem, and the cost of every lock.
+//! What the runs of the matrix and of costs are, as data: locks, problems, metrics, predictions.
 //!
 //! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario and the
 //! property that it tests; a *metric* is a scenario and the quantity measured in it. [`plan`]

@@ -100,6 +100,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
         "Runs are short. A scenario gives the parameters with which a node starts.",
     ),
     (
+        "A served node serves what came while a script ran in the order of its arrival.",
+        "Redis serves first, and in the order of that turn, the clients that had asked in the turn of its loop in which the script came.",
+    ),
+    (
         "A script of up to a million instructions takes no time, and a longer one a microsecond for every ten; one of more than 60 million never ends. A call of a command counts as a hundred instructions, and ten more for each argument and each element of its reply; functions of Lua and of its libraries count by the steps that they take and the bytes that they copy, so that a script that hangs in one of them can be killed. `SCRIPT KILL` refuses a script that writes at all, even if its first write is still to come; the messages that it publishes are sent when the node first answers again. On a served node a script takes as long as it takes, and its clients see what they see in Redis, except that it can be killed also while a function of Lua runs, and that a request of more than 64 kB waits for the end of the script.",
         "A machine executes perhaps ten times as many, and no two machines are alike; Redis does not interrupt a single call of a function. No time passes within a call of a simulated node: the node runs the script to its end, and withholds the effects until they are due.",
     ),
