@@ -225,9 +225,16 @@ impl Node {
         }
         turn::begin(&mut self.state, wall_us);
         serve::end_if_over(self.table(), &mut self.state, wall_us);
-        // What came while the node was asleep, if it has not been woken since.
-        self.resume_all(wall_us);
         replica::note_interaction(&mut self.state, conn.0, wall_us);
+        if !self.state.waiting.resumed.is_empty() {
+            // What came while the node was asleep has its turn before this, if the node has not been woken since.
+            if let Some(Some(input)) = self.state.inputs.get_mut(&conn) {
+                input.pending.extend_from_slice(bytes);
+            }
+            self.state.waiting.resumed.push_back(conn.0);
+            self.resume_all(wall_us);
+            return self.finish(wall_us, effects);
+        }
         let has_more = requests::hear(&mut self.state, conn, bytes, wall_us);
         if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
@@ -417,7 +424,9 @@ impl Node {
                 let has_more = !input.pending.is_empty();
                 self.state.put_input(ConnId(id), input);
                 self.state.dirty_clients.push(id);
-                if has_more && turn::is_over(&mut self.state) {
+                if has_more && self.state.is_asleep(wall_us) {
+                    self.state.waiting.resumed.push_back(id);
+                } else if has_more && turn::is_over(&mut self.state) {
                     self.state.turn.queue(id);
                 }
             }

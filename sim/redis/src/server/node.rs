@@ -321,6 +321,8 @@ impl Server {
             if now.wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(now);
                 self.execute_effects();
+                // A script that ran may have been ended amid what its other clients had sent.
+                self.attend();
                 yield_now().await;
                 continue;
             }
