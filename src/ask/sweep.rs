@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use anyhow::{anyhow, bail, ensure};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_64;
 
 use locklab_check::Property;
-use locklab_evidence::thousands;
+use locklab_evidence::{Tally, thousands};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::{Rounds, Stage};
 use locklab_lab::report::Report;
@@ -186,7 +186,7 @@ impl Experiment for Sweep {
         let mut lines = vec![describe::heading(&self.base)];
         lines.extend(self.lines(&sweep, session));
         let overrides = data::parameters(&sweep.overrides);
-        let mut document = describe::sweep_json(&sweep);
+        let mut document = data_of(&sweep);
         let named = overrides.iter();
         let named = named.map(|(path, value)| (path.clone(), Value::from(value.as_str())));
         document["parameters"] = Value::Object(named.collect());
@@ -389,4 +389,36 @@ pub(crate) fn provenance(sweep: &locklab_results::Sweep) -> Provenance {
         },
         environment: "simulated world".into(),
     }
+}
+
+/// A sweep's results, for programs.
+fn data_of(sweep: &locklab_results::Sweep) -> Value {
+    let tally =
+        |(property, tally): (&Property, &Tally)| (property.name().into(), describe::rates(tally));
+    let cell = |cell: &Cell| {
+        let parameters = cell.parameters.iter().cloned();
+        let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
+        let mut value = json!({
+            "parameters": parameters.collect::<serde_json::Map<_, _>>(),
+            "properties": cell.tallies.iter().map(tally).collect::<serde_json::Map<_, _>>(),
+            "shortest": cell.shortest,
+            "fingerprint": format!("{:016x}", cell.fingerprint),
+        });
+        if let Some(loss) = &cell.loss {
+            value["loss"] = describe::loss(loss);
+        }
+        value
+    };
+    let mut value = json!({
+        "scenario": sweep.scenario,
+        "title": sweep.title,
+        "axes": sweep.axes,
+        "runs_in_each_cell": sweep.seeds,
+        "common_random_numbers": sweep.seeding == Seeding::Common,
+        "cells": sweep.cells.iter().map(cell).collect::<Vec<_>>(),
+    });
+    if sweep.first_seed > 0 {
+        value["first_seed"] = sweep.first_seed.into();
+    }
+    value
 }

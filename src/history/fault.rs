@@ -39,6 +39,7 @@
 //! hosts, and when that is recorded. `tests/injectors.rs` requires the same outcome of the world and of
 //! real processes.
 
+use locklab_values::shell;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::{Serialize, Serializer};
 
@@ -77,7 +78,7 @@ pub enum HostFault<Step = i64, Rate = i64, Line = String> {
     /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover,
     /// An operator enters a command at these servers, from the server's own machine. It takes effect when
-    /// the server has answered, and never if the answer is an error.
+    /// the server has answered, or ends, or is busy with it; and never if the answer is an error.
     Command {
         /// What is entered, in the words of a shell: `SCRIPT FLUSH`.
         line: Line,
@@ -181,6 +182,31 @@ impl<Delay, Share> LinkFault<Delay, Share> {
             },
         })
     }
+}
+
+/// The first words of commands after which every lock is as it was. A lock has to withstand them.
+pub const HARMLESS_COMMANDS: [&str; 8] = [
+    "ACL", "CLIENT", "INFO", "LATENCY", "MEMORY", "PING", "SCRIPT", "SLOWLOG",
+];
+
+/// What an operator may enter, in words; a server is not ended so, since a real run would end with it.
+///
+/// # Errors
+///
+/// If it is no command, with the reason.
+pub fn command_words(line: &str) -> Result<Vec<String>, &'static str> {
+    let words = shell::words(line)?;
+    match words[0].eq_ignore_ascii_case("shutdown") {
+        true => Err("to end a server, write kind = \"kill\""),
+        false => Ok(words),
+    }
+}
+
+/// Whether a command leaves every lock as it is.
+pub fn is_harmless(line: &str) -> bool {
+    let words = command_words(line).unwrap_or_default();
+    let is_first = |word: &&str| words[0].eq_ignore_ascii_case(word);
+    !words.is_empty() && HARMLESS_COMMANDS.iter().any(is_first)
 }
 
 /// The targets of a kind of fault, with its faults without amounts.
@@ -437,7 +463,7 @@ fault_kinds! {
         span: Span::Momentary,
         symptom: Symptom::Nothing,
         stands_still: false,
-        persists: true,
+        persists: false, // what a command leaves behind, nobody knows
         bends_clocks: false,
         is_usual: false,
     },

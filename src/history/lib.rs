@@ -22,7 +22,10 @@ use serde::{Deserialize, Serialize};
 
 pub use self::contents::{Contents, KeyChange, KeySnapshot, KeyState, Visit};
 pub use self::failpoint::{Failpoint, Moment, Point};
-pub use self::fault::{Aim, Family, FaultKind, HostFault, LinkFault, Span, Symptom};
+pub use self::fault::{
+    Aim, Family, FaultKind, HARMLESS_COMMANDS, HostFault, LinkFault, Span, Symptom, command_words,
+    is_harmless,
+};
 pub use self::schedule::{Effect, Fault, Links, Schedule, Start};
 pub use self::step::{Leg, Request, Step};
 pub use self::told::{At, Told};

@@ -8,9 +8,9 @@ use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Interval, Judgement, Rate, Tally, thousands};
 use locklab_model::scenario::Scenario;
 use locklab_model::workload::Fencing;
+use locklab_results::Cell;
 use locklab_results::loss::LossRate;
 use locklab_results::pace::{GrantRate, PaceCounts};
-use locklab_results::{Cell, Seeding, Sweep};
 use locklab_runner::prediction::{Comparison, worst};
 
 use super::{Exit, layout};
@@ -237,7 +237,7 @@ pub fn json(
         value["promised"] = json!(cell.promised);
     }
     if let Some(loss) = &cell.loss {
-        value["loss"] = loss_json(loss);
+        value["loss"] = self::loss(loss);
     }
     if let Some(pace) = &cell.pace {
         value["grants_per_second"] = json!({
@@ -260,38 +260,8 @@ fn grants_json(rate: &GrantRate) -> Value {
     })
 }
 
-/// A sweep's results, for programs.
-pub fn sweep_json(sweep: &Sweep) -> Value {
-    let tally = |(property, tally): (&Property, &Tally)| (property.name().into(), rates(tally));
-    let cell = |cell: &Cell| {
-        let parameters = cell.parameters.iter().cloned();
-        let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
-        let mut value = json!({
-            "parameters": parameters.collect::<serde_json::Map<_, _>>(),
-            "properties": cell.tallies.iter().map(tally).collect::<serde_json::Map<_, _>>(),
-            "shortest": cell.shortest,
-            "fingerprint": format!("{:016x}", cell.fingerprint),
-        });
-        if let Some(loss) = &cell.loss {
-            value["loss"] = loss_json(loss);
-        }
-        value
-    };
-    let mut value = json!({
-        "scenario": sweep.scenario,
-        "title": sweep.title,
-        "axes": sweep.axes,
-        "runs_in_each_cell": sweep.seeds,
-        "common_random_numbers": sweep.seeding == Seeding::Common,
-        "cells": sweep.cells.iter().map(cell).collect::<Vec<_>>(),
-    });
-    if sweep.first_seed > 0 {
-        value["first_seed"] = sweep.first_seed.into();
-    }
-    value
-}
-
-fn loss_json(loss: &LossRate) -> Value {
+/// How much was lost, for programs.
+pub fn loss(loss: &LossRate) -> Value {
     let interval = loss.interval();
     json!({
         "of": "acknowledged adds of all runs",

@@ -6,11 +6,10 @@ use locklab_values::units::NS_PER_S;
 use crate::simulate::Keep;
 use crate::{RunError, judged};
 use locklab_history::{
-    Contents, Effect, Fault, HostFault, LinkFault, Name, Schedule, Start, Topology,
+    Contents, Effect, Fault, HostFault, LinkFault, Name, Schedule, Start, Topology, command_words,
 };
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::recording::{Environment, Recording};
-use locklab_values::shell;
 
 /// The maximum of a clock step and of a link delay: a year.
 const MAX_NS: u64 = 365 * 86_400 * NS_PER_S;
@@ -127,7 +126,7 @@ fn impossible_of_hosts(fault: &HostFault, hosts: &[Name], topology: &Topology) -
         HostFault::Command { line } => {
             let deaf = hosts.iter().find(|host| topology.role(host).is_none());
             let deaf = deaf.map(|host| format!("\"{host}\" takes no command"));
-            deaf.or_else(|| shell::words(line).err().map(Into::into))
+            deaf.or_else(|| command_words(line).err().map(Into::into))
         }
         _ => None,
     }

@@ -7,7 +7,7 @@ use locklab_runner::run::Run;
 use crate::bench::{Bench, LOCK};
 
 /// Runs clients that take the lock again and again, and do this under it. c1 is paused at this point, as in
-/// attack/pause.
+/// attack/pause. It begins first: of two requests at once the wire does not show which one the server grants.
 fn paused(after: &str, under_lock: &str) -> Option<Run> {
     let scenario = format!(
         "horizon_ms = 8000
@@ -18,8 +18,10 @@ fn paused(after: &str, under_lock: &str) -> Option<Run> {
          after = '{after}'
          duration_ms = 2500"
     );
-    let script =
-        format!("{LOCK} while :; do take lock 1000; {under_lock} give lock; sleep 0.1; done");
+    let script = format!(
+        "{LOCK} [ $LOCKLAB_HOST = c1 ] || sleep 0.5
+         while :; do take lock 1000; {under_lock} give lock; sleep 0.1; done"
+    );
     let run = Bench::of(2).try_run(&scenario, &script)?;
     Some(run.expect("the run ends"))
 }

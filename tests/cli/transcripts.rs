@@ -4,11 +4,10 @@
 //! `$` send that signal once a part of the work is in the ledger. `$ROOT` is the repository, `$SEEDS` are as many seeds
 //! as take a while in this build.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use locklab_testing::check_transcript;
+use locklab_testing::{check_transcript, transcripts};
 use nix::sys::signal::Signal;
 
 use crate::bench::{Bench, Done};
@@ -60,150 +59,37 @@ fn shown(bench: &Bench, done: &Done) -> Vec<String> {
     lines.collect()
 }
 
-/// Runs the transcript of this name.
-fn compare(name: &str) {
-    let path = Path::new(ROOT).join(format!("tests/cli/transcripts/{name}.txt"));
-    check_transcript(&path, &PROMPTS, || Bench::new(name), execute);
+fn compare(path: &Path) {
+    let name = path.file_stem().expect("a name").to_string_lossy();
+    check_transcript(path, &PROMPTS, || Bench::new(&name), execute);
 }
 
-#[test]
-fn bad_input() {
-    compare("bad_input");
-}
-
-#[test]
-fn campaign() {
-    compare("campaign");
-}
-
-#[test]
-fn check() {
-    compare("check");
-}
-
-#[test]
-fn judge() {
-    compare("judge");
-}
-
-#[test]
-fn many_runs() {
-    compare("many_runs");
-}
-
-#[test]
-fn matrix() {
-    compare("matrix");
-}
-
-#[test]
-fn merge() {
-    compare("merge");
-}
-
-#[test]
-fn museum() {
-    compare("museum");
-}
-
-#[test]
-fn new() {
-    compare("new");
-}
-
-#[test]
-fn rare() {
-    compare("rare");
-}
-
-#[test]
-fn rare_method() {
-    compare("rare_method");
-}
-
-#[test]
-fn rare_resumed() {
-    compare("rare_resumed");
-}
-
-#[test]
-fn record() {
-    compare("record");
-}
-
-#[test]
-fn redis() {
-    compare("redis");
-}
-
-#[test]
-fn replay() {
-    compare("replay");
-}
-
-#[test]
-fn reproduce() {
-    compare("reproduce");
-}
-
-#[test]
-fn risk() {
-    compare("risk");
-}
-
-#[test]
-fn risk_leases() {
-    compare("risk_leases");
-}
-
-#[test]
-fn run() {
-    compare("run");
-}
-
-#[test]
-fn seeds() {
-    compare("seeds");
-}
-
-#[test]
-fn shards() {
-    compare("shards");
-}
-
-#[test]
-fn shrink() {
-    compare("shrink");
-}
-
-#[test]
-fn streams() {
-    compare("streams");
-}
-
-#[test]
-fn submit() {
-    compare("submit");
-}
-
-#[test]
-fn sweep() {
-    compare("sweep");
-}
-
-#[test]
-fn view() {
-    compare("view");
-}
-
-#[test]
-fn every_transcript_has_a_test() {
-    let folder = Path::new(ROOT).join("tests/cli/transcripts");
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let name = entry.expect("an entry").file_name();
-        if let Some(name) = name.to_string_lossy().strip_suffix(".txt") {
-            let call = format!("compare(\"{name}\");");
-            assert!(include_str!("transcripts.rs").contains(&call), "{name}");
-        }
-    }
+transcripts! {
+    "tests/cli/transcripts", compare:
+    bad_input
+    campaign
+    check
+    judge
+    many_runs
+    matrix
+    merge
+    museum
+    new
+    rare
+    rare_method
+    rare_resumed
+    record
+    redis
+    replay
+    reproduce
+    risk
+    risk_leases
+    run
+    seeds
+    shards
+    shrink
+    streams
+    submit
+    sweep
+    view
 }

@@ -22,7 +22,7 @@ const RESULTS: &str = "target/golden";
 /// The file with the commands, beside what they made.
 const LIST: &str = "commands";
 
-/// The lines of a difference that are shown, and the characters of each; more of them say no more.
+/// The lines of a difference that are shown below the files that differ, and the characters of each.
 const SHOWN: usize = 100;
 const LONGEST: usize = 200;
 
@@ -164,21 +164,25 @@ fn is_ledger(path: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&start).contains("\"build\":"))
 }
 
-/// The lines in which the files of two folders differ, and the files that only one of them has: the first of them.
+/// All files that differ, or that only one of two folders has; and the first of the lines in which they do.
 fn difference(before: &Path, now: &Path) -> Result<String> {
+    let files = diff(&["--brief"], before, now)?;
+    let lines = diff(&["--unified=0", "--text"], before, now)?;
+    let lines = lines.lines().filter(|line| !line.starts_with("diff "));
+    let short = |line: &str| line.chars().take(LONGEST).collect::<String>() + "\n";
+    Ok(files + &lines.take(SHOWN).map(short).collect::<String>())
+}
+
+fn diff(options: &[&str], before: &Path, now: &Path) -> Result<String> {
     let mut diff = Command::new("diff");
-    diff.args(["--recursive", "--unified=0", "--text"])
-        .args([before, now]);
+    diff.arg("--recursive").args(options).args([before, now]);
     let said = diff.output().context("start diff")?;
     ensure!(
         matches!(said.status.code(), Some(0 | 1)),
         "{diff:?}: {}",
         said.status
     );
-    let said = String::from_utf8_lossy(&said.stdout);
-    let lines = said.lines().filter(|line| !line.starts_with("diff "));
-    let short = |line: &str| line.chars().take(LONGEST).collect::<String>() + "\n";
-    Ok(lines.take(SHOWN).map(short).collect())
+    Ok(String::from_utf8_lossy(&said.stdout).into_owned())
 }
 
 #[cfg(test)]
@@ -204,6 +208,10 @@ mod tests {
             (now.join("runs/rate.csv"), "a\n2\n"),
             (before.join("gone"), ""),
             (now.join("new"), ""),
+            (before.join("runs/z1"), &"1\n".repeat(SHOWN)),
+            (now.join("runs/z1"), &"2\n".repeat(SHOWN)),
+            (before.join("runs/z2"), "1\n"),
+            (now.join("runs/z2"), "2\n"),
         ] {
             fs::create_dir_all(path.parent().expect("it has one")).expect("a folder");
             fs::write(path, text).expect("a file");
@@ -216,6 +224,7 @@ mod tests {
             "now: new",
             "runs/rate.csv",
             "@@ -2 +2 @@\n-1\n+2\n",
+            "now/runs/z2 differ\n",
         ] {
             assert!(found.contains(expected), "{expected}: {found}");
         }

@@ -8,11 +8,10 @@ use std::convert::Infallible;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use locklab_values::dist::{Dist, Signed};
-use locklab_values::shell;
 
 use super::spec::{Described, FaultSpec, Placement};
 use super::trigger::Trigger;
-use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span, Step};
+use locklab_history::{Aim, Effect, FaultKind, Links, Moment, Name, Span, Step, command_words};
 
 /// `[fault.NAME]` as written in a scenario.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -137,10 +136,9 @@ impl FaultTable {
     fn take_line(&mut self, (): ()) -> Result<String, String> {
         let line = self.command.take();
         let line = line.ok_or_else(|| self.missing_key_error("command"))?;
-        let words = shell::words(&line).map_err(|why| format!("`command`: {why}"))?;
-        match words[0].eq_ignore_ascii_case("shutdown") {
-            true => Err("`command`: to end a server, write kind = \"kill\"".into()),
-            false => Ok(line),
+        match command_words(&line) {
+            Err(why) => Err(format!("`command`: {why}")),
+            Ok(_) => Ok(line),
         }
     }
 }

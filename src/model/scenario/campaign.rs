@@ -414,6 +414,7 @@ mod tests {
             }
         }
         assert_eq!(drawn, COMMANDS.map(String::from).into());
+        assert!(drawn.iter().all(|line| locklab_history::is_harmless(line)));
     }
 
     #[test]

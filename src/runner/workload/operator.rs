@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use locklab_env::Env;
 use locklab_env::redis::{Connection, Reply};
-use locklab_history::Name;
-use locklab_values::shell;
+use locklab_history::{Name, command_words};
 
 /// Asks `server` for a failover in these words; returns whether it replied OK. It may be gone, or refuse.
 pub async fn asks<E: Env>(env: &E, server: &Name, words: &[&str]) -> bool {
@@ -25,7 +24,7 @@ const SILENCE: Duration = Duration::from_millis(5);
 /// Enters a line at `server`; returns whether the command took effect. It did if the answer is no error, or if there is
 /// none, because the server is busy with it or ends.
 pub async fn enters<E: Env>(env: &E, server: &Name, line: &str) -> bool {
-    let (Ok(words), Ok(stream)) = (shell::words(line), env.connect(server).await) else {
+    let (Ok(words), Ok(stream)) = (command_words(line), env.connect(server).await) else {
         return false;
     };
     let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();

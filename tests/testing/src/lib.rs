@@ -18,6 +18,6 @@ pub use port::free_ports;
 pub use process::Process;
 pub use redis_server::{RedisServer, program, server};
 pub use slurm::{Slurm, why_no_slurm};
-pub use transcript::check_transcript;
+pub use transcript::{assert_transcripts, check_transcript};
 pub use until::{TIMEOUT, try_until, until};
 pub use zookeeper::{ZooKeeper, why_no_zookeeper};

@@ -129,6 +129,49 @@ pub fn check_transcript<S>(
     }
 }
 
+/// A test for each of these transcripts of a folder, by a function that gets its path; and one that the folder has no
+/// others.
+#[macro_export]
+macro_rules! transcripts {
+    ($folder:literal, $check:path: $($name:ident)*) => {
+        const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/", $folder);
+
+        $(
+            #[test]
+            fn $name() {
+                let file = concat!(stringify!($name), ".txt");
+                $check(&::std::path::Path::new(FOLDER).join(file));
+            }
+        )*
+
+        #[test]
+        fn every_transcript_has_a_test() {
+            $crate::assert_transcripts(FOLDER.as_ref(), &[$(stringify!($name)),*]);
+        }
+    };
+}
+
+/// Checks that a folder has these transcripts and no others.
+///
+/// # Panics
+///
+/// If it has not.
+pub fn assert_transcripts(folder: &Path, names: &[&str]) {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let transcripts = files.filter(|file| file.extension().is_some_and(|it| it == "txt"));
+    let mut found: Vec<String> = transcripts
+        .map(|file| {
+            file.file_stem()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, names, "in {}", folder.display());
+}
+
 #[test]
 fn a_transcript_notices_what_differs() {
     let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
@@ -162,4 +205,15 @@ fn a_step_that_differs_is_shown() {
         *count += command.len() / 5;
         vec![(*count + usize::from(command == "second")).to_string()]
     });
+}
+
+#[test]
+#[should_panic(expected = "file")]
+fn a_transcript_without_a_test_is_named() {
+    let folder = std::env::temp_dir().join(format!("locklab-transcripts-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("the temporary folder can be written");
+    fs::write(folder.join("no-transcript.toml"), "").expect("it can be written");
+    assert_transcripts(&folder, &[]);
+    fs::write(folder.join("file.txt"), "").expect("it can be written");
+    assert_transcripts(&folder, &[]);
 }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use locklab_redis::resp::command;
 use locklab_redis::{Effect, Node, NodeConfig};
-use locklab_testing::check_transcript;
+use locklab_testing::{check_transcript, transcripts};
 
 use super::client::Client;
 
@@ -19,14 +19,17 @@ mod patience;
 use self::patience::Patience;
 
 /// Compares the replies to the scripts of a file with those in it.
-fn check(name: &str, reply: fn(&str) -> String) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile_scripts/scripts");
+fn check(path: &Path) {
+    let reply: fn(&str) -> String = match path.ends_with("endless.txt") {
+        true => reply_when_killed,
+        false => reply,
+    };
     let run = |(): &mut (), _: &str, script: &str| {
         let reply = reply(&script.replace('⏎', "\n"));
         let reply = reply.replace("\r\n", "⏎").replace('\n', "·");
         vec![reply.replace(|c: char| c.is_control(), "·")]
     };
-    check_transcript(&folder.join(format!("{name}.txt")), &["$ "], || (), run);
+    check_transcript(path, &["$ "], || (), run);
 }
 
 fn reply(script: &str) -> String {
@@ -58,27 +61,11 @@ fn reply_when_killed(script: &str) -> String {
     reply
 }
 
-#[test]
-fn endless() {
-    check("endless", reply_when_killed);
-}
-
-#[test]
-fn recursion() {
-    check("recursion", reply);
-}
-
-#[test]
-fn sizes() {
-    check("sizes", reply);
-}
-
-#[test]
-fn tables() {
-    check("tables", reply);
-}
-
-#[test]
-fn texts() {
-    check("texts", reply);
+transcripts! {
+    "tests/hostile_scripts/scripts", check:
+    endless
+    recursion
+    sizes
+    tables
+    texts
 }

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use locklab_redis::{ConnId, DiskWrite, Effect, Files, Node, NodeConfig};
-use locklab_testing::check_transcript;
+use locklab_testing::{check_transcript, transcripts};
 
 /// Some nodes, each found by its name.
 struct Story {
@@ -276,46 +276,21 @@ impl Story {
     }
 }
 
-fn check(name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/node/stories/{name}.txt"));
-    check_transcript(&path, &["$ "], Story::new, |story, _, command| {
+fn check(path: &Path) {
+    check_transcript(path, &["$ "], Story::new, |story, _, command| {
         story.tell(command)
     });
 }
 
-#[test]
-fn busy() {
-    check("busy");
-}
-
-#[test]
-fn clients() {
-    check("clients");
-}
-
-#[test]
-fn imitated() {
-    check("imitated");
-}
-
-#[test]
-fn replication() {
-    check("replication");
-}
-
-#[test]
-fn scripts() {
-    check("scripts");
-}
-
-#[test]
-fn time() {
-    check("time");
-}
-
-#[test]
-fn waiting() {
-    check("waiting");
+transcripts! {
+    "tests/node/stories", check:
+    busy
+    clients
+    imitated
+    replication
+    scripts
+    time
+    waiting
 }
 
 #[test]

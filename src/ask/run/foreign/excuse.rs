@@ -9,7 +9,9 @@ use std::fmt;
 
 use locklab_check::{Property, Verdict, Violation};
 use locklab_history::timeline::{Grant, Timeline};
-use locklab_history::{Access, Effect, Event, FaultKind, HostFault, Name, RESOURCE, Record, Role};
+use locklab_history::{
+    Access, Effect, Event, FaultKind, HostFault, Name, RESOURCE, Record, Role, is_harmless,
+};
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_model::workload::Fencing;
 use locklab_runner::judged::JudgedRun;
@@ -74,11 +76,6 @@ impl fmt::Display for Excuse {
         })
     }
 }
-
-/// The first words of commands after which every lock is as it was. A lock has to withstand them.
-const HARMLESS: [&str; 8] = [
-    "ACL", "CLIENT", "INFO", "LATENCY", "MEMORY", "PING", "SCRIPT", "SLOWLOG",
-];
 
 /// The violated properties of a run of `scenario`, each with the reason why no lock of this kind could have prevented
 /// the violation; `None` if the lock should have.
@@ -212,17 +209,13 @@ impl Case<'_> {
 
     /// Whether the command that an operator entered leaves every lock as it is.
     fn is_harmless(&self, fault: &Name) -> bool {
-        let entered = { self.run.schedule.faults.iter() }.find_map(|it| match &it.effect {
+        self.run.schedule.faults.iter().any(|it| match &it.effect {
             Effect::Hosts {
                 fault: HostFault::Command { line },
                 ..
-            } if it.name == *fault => Some(line.as_str()),
-            _ => None,
-        });
-        let first = entered.unwrap_or_default().split_whitespace().next();
-        HARMLESS
-            .iter()
-            .any(|word| first.is_some_and(|first| first.eq_ignore_ascii_case(word)))
+            } => it.name == *fault && is_harmless(line),
+            _ => false,
+        })
     }
 
     fn holders(&self) -> Option<Excuse> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use locklab_check::history_builder::{HistoryBuilder, MS};
-use locklab_history::{ClockKind, PacketFault};
+use locklab_history::{ClockKind, HARMLESS_COMMANDS, PacketFault};
 use locklab_model::fault::expand;
 use locklab_model::scenario::parse;
 use locklab_runner::run::Run;
@@ -61,6 +61,13 @@ fn a_lease_does_not_survive_what_its_servers_or_its_holder_suffer() {
         );
         assert_eq!(overlap(command, &entered), excuse, "{line}");
     }
+    let listed = HARMLESS_COMMANDS.map(|word| format!("`{word}`"));
+    let (last, others) = listed.split_last().expect("there are some");
+    let told = format!("{} and {last}", others.join(", "));
+    assert!(
+        include_str!("../../../../../docs/attack.md").contains(&told),
+        "{told}"
+    );
     let pause = |history: HistoryBuilder| {
         history
             .fault_begins(300, "c1", "pause")
