@@ -344,6 +344,30 @@ fn what_comes_while_a_server_stands_still_is_served_in_the_order_of_arrival() {
     }
 }
 
+/// Nothing else happens that would make the server look at its sockets again.
+#[test]
+fn what_comes_beside_the_end_of_a_script_that_the_timer_began_is_answered() {
+    let machine = Machine::default();
+    let (server, ..) = on_machine(Server::builder(), &machine);
+    let clients = [(); 4].map(|()| TcpStream::connect(server).expect("it accepts"));
+    let [pauser, runner, killer, mut other] = clients;
+    check(server, "CONFIG SET busy-reply-threshold 5000", "+OK\r\n");
+    send(&pauser, "CLIENT PAUSE 3600000 ALL");
+    send(&runner, "EVAL \"while true do end\" 0");
+    poll(|| {
+        machine.step_clock(Duration::from_secs(3600).as_micros() as i64);
+        answers(server, "GET k", "-BUSY")
+    });
+    machine.pause(Duration::from_secs(3600));
+    send(&killer, "SCRIPT KILL");
+    send(&other, "ECHO v");
+    machine.pause(Duration::ZERO);
+    other.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+    let mut reply = [0; 7];
+    other.read_exact(&mut reply).expect("it answers");
+    assert_eq!(&reply, b"$1\r\nv\r\n");
+}
+
 #[test]
 fn a_server_that_is_killed_in_a_pause_executes_nothing_more() {
     let machine = Machine::default();

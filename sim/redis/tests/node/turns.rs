@@ -198,6 +198,31 @@ fn a_request_that_came_in_parts_while_a_script_ran_costs_its_client_no_turn() {
     assert_eq!(say(&mut node, conn, &[b"GET", b"k"]), "$1\r\nv\r\n");
 }
 
+/// A sleep has held back a script. The first part of a request comes when the sleep is over but nobody has woken the
+/// node, and the second while the script runs.
+#[test]
+fn parts_of_a_request_stay_in_order_around_a_script_that_a_sleep_held_back() {
+    let mut node = node();
+    let others = Others::default();
+    node.attend(others.clone());
+    let [sleeper, runner, conn] = [(); 3].map(|()| node.accept());
+    let mut effects = Vec::new();
+    let sleep = command(&[b"DEBUG", b"SLEEP", b"0.1"]);
+    node.receive(sleeper, &sleep, 0, &mut effects);
+    let eval = command(&[b"EVAL", LATE, b"0"]);
+    node.receive(runner, &eval, 50_000, &mut effects);
+    let bytes = b"T k\r\n".to_vec();
+    let arrival = Arrival::Received { conn, bytes };
+    others.arrivals.borrow_mut().push_back(arrival);
+    node.receive(conn, b"GE", 200_000, &mut effects);
+    assert_eq!(others.heard(), [BUSY]);
+    node.wake(300_000, &mut effects);
+    effects.clear();
+    let get = command(&[b"GET", b"k"]);
+    node.receive(conn, &get, 300_000, &mut effects);
+    assert_eq!(texts(&effects), ["$1\r\nv\r\n"]);
+}
+
 #[test]
 fn while_a_script_runs_neither_its_client_nor_a_long_request_is_heard() {
     let mut node = node();
