@@ -339,7 +339,8 @@ impl<'s> Work<'s> {
                 executed = execute(&open, &progress, &keep);
             }
             progress.clear();
-            if let Some(error) = lock(&failed).take() {
+            let error = lock(&failed).take();
+            if let Some(error) = error {
                 return Err(error).context("cannot save a finished part");
             }
             kept = lock(&all).split_off(0);

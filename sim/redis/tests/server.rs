@@ -13,6 +13,9 @@ use locklab_redis::{Fsync, Persistence, SentinelServer, Server, SnapshotRule};
 /// Far longer than any test here takes: a server that hangs fails the test.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Far longer than a server that does not wait for anything takes for a reply.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// The server's reply to an inline command, up to the expected number of bytes; `None` if it
 /// closes the connection before.
 fn ask(address: SocketAddr, command: &str, expected_bytes: usize) -> Option<String> {
@@ -32,6 +35,17 @@ fn answers(address: SocketAddr, command: &str, expected: &str) -> bool {
 fn check(address: SocketAddr, command: &str, expected: &str) {
     let reply = ask(address, command, expected.len());
     assert_eq!(reply.as_deref(), Some(expected));
+}
+
+/// Reads from the server what is expected.
+#[track_caller]
+fn hears(mut client: &TcpStream, expected: &str) {
+    let mut reply = vec![0; expected.len()];
+    (client
+        .set_read_timeout(Some(PATIENCE))
+        .and_then(|()| client.read_exact(&mut reply)))
+    .expect("it answers");
+    assert_eq!(str::from_utf8(&reply), Ok(expected));
 }
 
 /// Repeats until the condition holds.
@@ -350,22 +364,21 @@ fn what_comes_beside_the_end_of_a_script_that_the_timer_began_is_answered() {
     let machine = Machine::default();
     let (server, ..) = on_machine(Server::builder(), &machine);
     let clients = [(); 4].map(|()| TcpStream::connect(server).expect("it accepts"));
-    let [pauser, runner, killer, mut other] = clients;
-    check(server, "CONFIG SET busy-reply-threshold 5000", "+OK\r\n");
-    send(&pauser, "CLIENT PAUSE 3600000 ALL");
-    send(&runner, "EVAL \"while true do end\" 0");
-    poll(|| {
-        machine.step_clock(Duration::from_secs(3600).as_micros() as i64);
-        answers(server, "GET k", "-BUSY")
-    });
+    let [runner, hearer, killer, other] = clients;
+    check(server, "CONFIG SET busy-reply-threshold 1", "+OK\r\n");
+    send(&hearer, "SUBSCRIBE begun");
+    poll(|| answers(server, "PUBSUB NUMSUB begun", "*2\r\n$5\r\nbegun\r\n:1\r\n"));
+    let script = "EVAL \"redis.call('PUBLISH','begun','') while true do end\" 0";
+    send(&runner, &format!("CLIENT PAUSE 3600000 ALL\r\n{script}"));
+    hears(&runner, "+OK\r\n");
+    machine.step_clock(Duration::from_secs(3600).as_micros() as i64);
+    hears(&hearer, "*3\r\n$9\r\nsubscribe\r\n$5\r\nbegun\r\n:1\r\n");
+    hears(&hearer, "*3\r\n$7\r\nmessage\r\n$5\r\nbegun\r\n$0\r\n\r\n");
     machine.pause(Duration::from_secs(3600));
     send(&killer, "SCRIPT KILL");
     send(&other, "ECHO v");
     machine.pause(Duration::ZERO);
-    other.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-    let mut reply = [0; 7];
-    other.read_exact(&mut reply).expect("it answers");
-    assert_eq!(&reply, b"$1\r\nv\r\n");
+    hears(&other, "$1\r\nv\r\n");
 }
 
 #[test]

@@ -105,7 +105,6 @@ impl Node {
         self.state.attention = Some(Box::new(Attention {
             other_clients: Box::new(other_clients),
             attend: requests::attend,
-            unsent: Vec::new(),
         }));
     }
 
@@ -378,10 +377,6 @@ impl Node {
             if !self.write_to_disk(wall_us, effects) {
                 break;
             }
-        }
-        if let Some(attention) = &mut self.state.attention {
-            let unsent = std::mem::take(&mut attention.unsent).into_iter();
-            effects.extend(unsent.map(|(conn, bytes)| Effect::Send { conn, bytes }));
         }
         // A client may be listed more than once: then there is nothing left to send.
         for id in std::mem::take(&mut self.state.dirty_clients) {

@@ -73,23 +73,31 @@ pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64)
                 if has_more && waits && !state.waiting.resumed.contains(&conn.0) {
                     state.waiting.resumed.push_back(conn.0);
                 }
-                let session = state.clients.get_mut(&conn.0);
-                for bytes in session.map_or(Vec::new(), |session| session.out.take()) {
-                    let rest = attention.other_clients.send(conn, bytes);
-                    if !rest.is_empty() {
-                        attention.unsent.push((conn, rest));
-                    }
-                }
             }
         }
     }
     // A script may run without end, and its clients ask again and again.
     state.dirty_clients.sort_unstable();
     state.dirty_clients.dedup();
+    send(state, attention);
     state.turn = turn;
     state.current = current;
     state.db.select(db);
     state.db.overdue = overdue;
+}
+
+/// Sends what is there for other clients, be it from before the script or from the script itself.
+fn send(state: &mut State, attention: &mut Attention) {
+    for &id in &state.dirty_clients {
+        let is_held_back = busy::holds_back(state, id);
+        if let Some(session) = state.clients.get_mut(&id)
+            && session.closing != Some(Closing::Now)
+            && !is_held_back
+        {
+            let send = |bytes| attention.other_clients.send(ConnId(id), bytes);
+            session.out.send(send);
+        }
+    }
 }
 
 /// Whether the node hears this client while a script runs. The client of the script has to wait for

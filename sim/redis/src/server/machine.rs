@@ -153,7 +153,9 @@ impl Machine {
 
     /// Lets the thread stand still as long as the process is paused, unless it is to stop.
     pub(super) fn stand_still(&self, stop: &Stop) {
-        while let Some(until) = *lock(&self.0.paused_until)
+        // Not locked while it sleeps: a pause may be ended early.
+        let paused_until = || *lock(&self.0.paused_until);
+        while let Some(until) = paused_until()
             && let Some(left) = until.checked_duration_since(Instant::now())
             && !left.is_zero()
             && !stop.is_signalled()

@@ -88,7 +88,8 @@ impl OtherClients for SocketClients {
         if !self.in_round {
             self.in_round = true;
             self.news.borrow_mut().look();
-            if let Some(addresses) = self.sockets.lock().accept_waiting() {
+            let waiting = self.sockets.lock().accept_waiting();
+            if let Some(addresses) = waiting {
                 return Some(Arrival::Connected(addresses));
             }
         }

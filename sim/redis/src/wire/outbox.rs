@@ -72,6 +72,14 @@ impl Outbox {
         std::mem::take(&mut self.chunks)
     }
 
+    /// Removes the output that is sent; keeps it from the first chunk of which a rest is returned.
+    pub(crate) fn send(&mut self, mut send: impl FnMut(Bytes) -> Bytes) {
+        let mut chunks = self.take().into_iter();
+        let rest = chunks.by_ref().map(&mut send).find(|rest| !rest.is_empty());
+        self.chunks = rest.into_iter().chain(chunks).collect();
+        self.chunks_bytes = self.chunks.iter().map(Bytes::len).sum();
+    }
+
     fn seal(&mut self) {
         if !self.tail.is_empty() {
             let tail = match self.tail.capacity() {
@@ -122,5 +130,23 @@ mod tests {
         let large = out.take();
         assert!(out.tail.capacity() < EXACT_FROM);
         assert_eq!(large[0].len(), EXACT_FROM + 24);
+    }
+
+    #[test]
+    fn what_is_not_sent_stays_in_order() {
+        let large = Bytes::from(vec![b'x'; SHARED_FROM]);
+        let mut out = Outbox::default();
+        out.tail().extend_from_slice(b"before");
+        out.share(&large);
+        out.tail().extend_from_slice(b"after");
+        let mut chunks = 0;
+        out.send(|mut bytes| {
+            chunks += 1;
+            bytes.split_off(if chunks == 1 { 6 } else { 1 })
+        });
+        assert_eq!((chunks, out.len()), (2, SHARED_FROM + 4));
+        out.tail().extend_from_slice(b"!");
+        assert_eq!(out.take().concat(), [&large[1..], b"after!"].concat());
+        out.send(|_| unreachable!("nothing is left"));
     }
 }

@@ -23,7 +23,7 @@ pub trait OtherClients {
     /// too many clients.
     fn accepted(&mut self, conn: Option<ConnId>);
 
-    /// Sends replies as far as that is possible without waiting, and returns the rest. After a
+    /// Sends output as far as that is possible without waiting, and returns the rest. After a
     /// rest, nothing more may arrive on this connection while the script runs.
     fn send(&mut self, conn: ConnId, bytes: Bytes) -> Bytes;
 }
@@ -47,6 +47,4 @@ pub(in crate::engine) struct Attention {
     pub(in crate::engine) other_clients: Box<dyn OtherClients>,
     /// Handles what they have sent, at this wall-clock time in microseconds.
     pub(in crate::engine) attend: fn(&mut State, &mut Self, u64),
-    /// The replies that are still to be sent.
-    pub(in crate::engine) unsent: Vec<(ConnId, Bytes)>,
 }
