@@ -258,6 +258,11 @@ impl Endpoint {
         self.forget(conn);
     }
 
+    /// Until when the process reads nothing; see [`Node::asleep_until_us`].
+    pub fn asleep_until_us(&self) -> Option<u64> {
+        self.node.asleep_until_us()
+    }
+
     /// Does the work that is due.
     pub fn wake(&mut self, now: Now) {
         self.node.wake(now.wall_us, &mut self.effects);
@@ -440,7 +445,7 @@ impl Endpoint {
                 return;
             };
             let conn = *conn;
-            self.closed(conn);
+            self.disconnect(conn);
             self.steps.push_front(Step::Close(conn));
         }
     }
@@ -455,8 +460,13 @@ impl Endpoint {
         if bytes <= self.limits.replication_bytes && self.node.is_replication(conn) {
             return false;
         }
-        self.closed(conn);
+        self.disconnect(conn);
         true
+    }
+
+    fn disconnect(&mut self, conn: ConnId) {
+        self.node.disconnect(conn);
+        self.forget(conn);
     }
 
     fn forget(&mut self, conn: ConnId) {

@@ -1,6 +1,6 @@
 //! Servers on real ports, as a test uses them.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::num::NonZeroU32;
 use std::thread::JoinHandle;
@@ -258,20 +258,25 @@ fn a_paused_server_answers_when_the_pause_is_over() {
     assert!(start.elapsed() >= pause);
 }
 
+/// The bytes in the queues of the socket from one address to the other on Linux, as the kernel shows them: those of
+/// which the other end has not said that it has them, and those that the process has not read.
+fn queued(from: io::Result<SocketAddr>, to: io::Result<SocketAddr>) -> Option<[String; 2]> {
+    let [from, to] = [from, to].map(|it| format!(":{:04X}", it.expect("an address").port()));
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let mut sockets = sockets
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let socket = sockets.find(|it| it[1].ends_with(&from) && it[2].ends_with(&to))?;
+    let (sent, received) = socket[4].split_once(':')?;
+    Some([sent, received].map(str::to_owned))
+}
+
 /// Sends a line. When this returns, the kernel of a server on Linux has it, so what is sent next comes later.
 fn send(mut client: &TcpStream, line: &str) {
     writeln!(client, "{line}").expect("it reads");
-    let port = |end: SocketAddr| format!(":{:04X}", end.port());
-    let ours = port(client.local_addr().expect("an address"));
-    let theirs = port(client.peer_addr().expect("it is connected"));
     poll(|| {
-        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-        let mut sockets = sockets
-            .lines()
-            .map(|line| line.split_whitespace().collect::<Vec<_>>());
-        let socket = sockets.find(|it| it[1].ends_with(&ours) && it[2].ends_with(&theirs));
-        // The bytes of which the other end has not said that it has them.
-        socket.is_none_or(|it| it[4].starts_with("00000000:"))
+        let queued = queued(client.local_addr(), client.peer_addr());
+        queued.is_none_or(|[sent, _]| sent == "00000000")
     });
 }
 
@@ -379,6 +384,28 @@ fn what_comes_beside_the_end_of_a_script_that_the_timer_began_is_answered() {
     send(&other, "ECHO v");
     machine.pause(Duration::ZERO);
     hears(&other, "$1\r\nv\r\n");
+}
+
+#[test]
+fn who_leaves_while_a_server_sleeps_is_served_first() {
+    let machine = Machine::default();
+    let (server, ..) = on_machine(Server::builder(), &machine);
+    let [sleeper, leaver] = [(); 2].map(|()| TcpStream::connect(server).expect("it accepts"));
+    send(&sleeper, "DEBUG SLEEP 3600");
+    send(&leaver, "SET k v");
+    let (ours, theirs) = (leaver.local_addr(), leaver.peer_addr());
+    drop(leaver);
+    // Nobody is accepted, either.
+    let hasty = TcpStream::connect(server).expect("the kernel accepts");
+    send(&hasty, "SET l v");
+    drop(hasty);
+    // What nobody reads takes no memory of the process, however much it is.
+    if let Some([_, received]) = queued(theirs, ours) {
+        assert_ne!(received, "00000000");
+    }
+    machine.step_clock(Duration::from_secs(7200).as_micros() as i64);
+    hears(&sleeper, "+OK\r\n");
+    check(server, "MGET k l", "*2\r\n$1\r\nv\r\n$1\r\nv\r\n");
 }
 
 #[test]

@@ -191,9 +191,22 @@ impl Node {
         self.finish(wall_us, effects);
     }
 
-    /// A client disconnected. Ends its transaction, watches, subscriptions and wait. Does nothing
-    /// if the node does not know the connection, or has already dropped it.
+    /// A client disconnected. Ends its transaction, watches, subscriptions and wait, after the requests that it sent
+    /// before and that wait for the end of a sleep, or for a turn. Does nothing if the node does not know the connection,
+    /// or has already dropped it.
     pub fn closed(&mut self, conn: ConnId) {
+        let is_due = self.state.waiting.resumed.contains(&conn.0);
+        if is_due || self.state.turn.is_queued(conn.0) {
+            if let Some(session) = self.state.clients.get_mut(&conn.0) {
+                session.has_left = true;
+            }
+        } else {
+            self.disconnect(conn);
+        }
+    }
+
+    /// Like [`Node::closed`], without the requests that wait.
+    pub fn disconnect(&mut self, conn: ConnId) {
         self.state.forget(conn.0);
         self.state.inputs.remove(&conn);
     }
@@ -267,6 +280,11 @@ impl Node {
     /// `maxclients`: the maximum number of connections, for a driver that limits them.
     pub fn max_clients(&self) -> usize {
         self.state.config.max_clients()
+    }
+
+    /// Until when DEBUG SLEEP suspends the process, by the wall clock in microseconds: until then, it reads nothing.
+    pub fn asleep_until_us(&self) -> Option<u64> {
+        self.state.asleep_until_us
     }
 
     /// The wall-clock time, in microseconds, at which the node has to be called again if no input
@@ -412,18 +430,23 @@ impl Node {
             && let Some(id) = self.state.waiting.resumed.pop_front()
         {
             // The client may have been killed in the mean time.
-            if self.state.clients.contains_key(&id)
-                && let Some(mut input) = self.state.take_input(ConnId(id))
-            {
-                input.resume(&mut self.state, id, wall_us);
-                let has_more = !input.pending.is_empty();
-                self.state.put_input(ConnId(id), input);
-                self.state.dirty_clients.push(id);
-                if has_more && self.state.is_asleep(wall_us) {
-                    self.state.waiting.resumed.push_back(id);
-                } else if has_more && turn::is_over(&mut self.state) {
-                    self.state.turn.queue(id);
-                }
+            let Some(session) = self.state.clients.get(&id) else {
+                continue;
+            };
+            let has_left = session.has_left;
+            let Some(mut input) = self.state.take_input(ConnId(id)) else {
+                continue;
+            };
+            input.resume(&mut self.state, id, wall_us);
+            let has_more = !input.pending.is_empty();
+            self.state.put_input(ConnId(id), input);
+            self.state.dirty_clients.push(id);
+            if has_more && self.state.is_asleep(wall_us) {
+                self.state.waiting.resumed.push_back(id);
+            } else if has_more && turn::is_over(&mut self.state) {
+                self.state.turn.queue(id);
+            } else if has_left {
+                self.disconnect(ConnId(id));
             }
         }
     }
@@ -453,7 +476,7 @@ impl Node {
         }
         if closing.is_some() {
             effects.push(Effect::Close { conn });
-            self.closed(conn);
+            self.disconnect(conn);
         }
     }
 }

@@ -131,9 +131,9 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Handles what has happened, in that order.
+    /// Handles what has happened, in that order. What happens while the node sleeps is left for its timer.
     fn attend(self: &Rc<Self>) {
-        while !self.shut_down.get() && !self.around.stop.is_signalled() {
+        while !self.shut_down.get() && !self.around.stop.is_signalled() && !self.is_asleep() {
             // Not borrowed any more: a script hears of its other clients from there, too.
             let place = self.news.borrow_mut().next();
             match place {
@@ -208,6 +208,11 @@ impl Server {
     fn now(&self) -> Now {
         self.around.machine.stand_still(&self.around.stop);
         self.around.machine.now()
+    }
+
+    fn is_asleep(&self) -> bool {
+        let until_us = self.endpoint.borrow().asleep_until_us();
+        until_us.is_some_and(|until_us| self.around.machine.now().wall_us < until_us)
     }
 
     async fn keep_pauses(self: Rc<Self>) {

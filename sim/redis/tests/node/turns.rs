@@ -223,6 +223,37 @@ fn a_request_that_came_in_parts_while_a_script_ran_costs_its_client_no_turn() {
     assert_eq!(say(&mut node, conn, &[b"GET", b"k"]), "$1\r\nv\r\n");
 }
 
+#[test]
+fn what_a_client_sent_before_it_left_is_executed_after_a_sleep() {
+    let mut node = node();
+    let [sleeper, leaver, killed] = [(); 3].map(|()| node.accept());
+    let mut effects = Vec::new();
+    let sleep = command(&[b"DEBUG", b"SLEEP", b"0.1"]);
+    node.receive(sleeper, &sleep, 0, &mut effects);
+    let requests = [
+        command(&[b"SET", b"k", b"v"]),
+        command(&[b"BLPOP", b"q", b"0"]),
+    ];
+    node.receive(leaver, &requests.concat(), 10_000, &mut effects);
+    node.closed(leaver);
+    node.receive(
+        killed,
+        &command(&[b"SET", b"k", b"w"]),
+        20_000,
+        &mut effects,
+    );
+    node.disconnect(killed);
+    assert!(effects.is_empty());
+    node.wake(100_000, &mut effects);
+    assert_eq!(texts(&effects), ["+OK\r\n"]);
+    assert_eq!(say(&mut node, sleeper, &[b"GET", b"k"]), "$1\r\nv\r\n");
+    // It does not wait for the list.
+    say(&mut node, sleeper, &[b"RPUSH", b"q", b"1"]);
+    assert_eq!(say(&mut node, sleeper, &[b"LLEN", b"q"]), ":1\r\n");
+    let list = say(&mut node, sleeper, &[b"CLIENT", b"LIST"]);
+    assert_eq!(list.matches(" addr=").count(), 1, "{list}");
+}
+
 /// A sleep has held back a script. The first part of a request comes when the sleep is over but nobody has woken the
 /// node, and the second while the script runs.
 #[test]

@@ -64,6 +64,8 @@ pub(in crate::engine) struct Session {
     pub(in crate::engine) out: Outbox,
     /// The output is complete: it holds the last reply before the connection closes.
     pub(in crate::engine) ended: bool,
+    /// The client has ended the connection; its last requests are not handled yet.
+    pub(in crate::engine) has_left: bool,
 }
 
 /// The library of a client, as CLIENT SETINFO names it.
@@ -229,6 +231,7 @@ impl Session {
             query_bytes: 0,
             out: Outbox::default(),
             ended: false,
+            has_left: false,
         }
     }
 
