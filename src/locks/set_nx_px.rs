@@ -10,6 +10,8 @@
 //! With `wait_replicas` the client sends WAIT after the SET to learn how many replicas have the
 //! lock, and releases it if they are too few.
 //!
+//! With `mistake` the code around these commands has one of three mistakes of real programs, see [`Mistake`].
+//!
 //! With `reentrant = "local"` an owner that already has the lock gets it again from a count in
 //! its own process, as the blog text "Redis分布式锁探究与实现" does with a `ThreadLocal`: "check in the
 //! thread's own variable whether it has the lock; if so, locking has succeeded, and the count
@@ -72,8 +74,14 @@ impl<E: Env> SetNxPx<E> {
                 .map(Some)
         } else {
             let command = [b"SET", key, value, b"NX", b"PX", ttl];
-            let is_set = self.node.ask(&command, Reply::set).await?;
-            is_set.then_some(None)
+            let is_granted = match (
+                self.node.ask(&command, Reply::set).await,
+                self.params.mistake,
+            ) {
+                (Err(_), Mistake::FailsOpen) | (Ok(_), Mistake::TakesRefusals) => true,
+                (is_set, _) => is_set?,
+            };
+            is_granted.then_some(None)
         };
         let Some(fencing_token) = fencing_token else {
             return Err(LockError::taken("somebody holds it"));
@@ -107,6 +115,10 @@ impl<E: Env> SetNxPx<E> {
 impl<E: Env> Lock for SetNxPx<E> {
     async fn connect(&self) {
         self.node.connect().await;
+        if self.params.mistake == Mistake::DeletesAtStart {
+            // A program that cannot reach the server starts nevertheless.
+            let _ = self.node.ask(&[b"DEL", KEY.as_bytes()], Reply::count).await;
+        }
     }
 
     async fn attempt(&self, request: Request) -> Result<Grant, LockError> {
@@ -186,6 +198,10 @@ params! {
         /// Whether a grant carries a fencing token: `INCR` of a counter beside the lock,
         /// in the script that takes the lock.
         fencing_token: bool = false, "draw a token in the script that takes the lock";
+        /// A mistake in the code around the commands.
+        #[serde(skip_serializing_if = "Mistake::is_none")]
+        mistake: Mistake = (Mistake::None => "none"),
+            "none | fails-open | takes-refusals | deletes-at-start: what the program does wrong";
     } listed last {
         /// How often a command is sent again when no reply came, though it may have been
         /// executed.
@@ -209,7 +225,9 @@ impl Algorithm for Params {
             held: Held::by(Need::Nodes(1), Shape::Text),
             keeps: match self.release {
                 // The node compares and deletes in one step.
-                Release::CompareDel | Release::WatchDel => &["foreign-release"],
+                Release::CompareDel | Release::WatchDel if self.mistake == Mistake::None => {
+                    &["foreign-release"]
+                }
                 _ => &[],
             },
         }
@@ -230,6 +248,12 @@ impl Algorithm for Params {
 
     fn check(&self, topology: &Topology) -> Result<(), InvalidParams> {
         self.shared().check(ENTRY.name, topology)?;
+        let takes_replies = matches!(self.mistake, Mistake::None | Mistake::DeletesAtStart);
+        algorithm::require(
+            takes_replies || !self.fencing_token,
+            ["lock", "mistake"],
+            "who fails to get the lock has no fencing token; leave one of the two out".to_owned(),
+        )?;
         algorithm::lease(self.ttl_ms)?;
         algorithm::resend(self.resend)
     }
@@ -257,6 +281,27 @@ pub enum Token {
 impl Token {
     fn is_random(&self) -> bool {
         *self == Token::Random
+    }
+}
+
+/// A mistake of real programs in the code around the commands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mistake {
+    /// There is none.
+    #[default]
+    None,
+    /// If the server does not answer, or with an error, the lock counts as granted.
+    FailsOpen,
+    /// The reply to the `SET` is not looked at, or a refusal is taken for a grant.
+    TakesRefusals,
+    /// A program that starts deletes the key, so that a predecessor that crashed blocks nobody.
+    DeletesAtStart,
+}
+
+impl Mistake {
+    fn is_none(&self) -> bool {
+        *self == Mistake::None
     }
 }
 
@@ -329,5 +374,14 @@ pub const ENTRY: CatalogueEntry = CatalogueEntry {
             "grants carry no token, so the resource cannot tell old from new",
         ),
         ("wait_replicas=0", "a lock counts before a replica has it"),
+        (
+            "mistake=fails-open",
+            "a server that does not answer, or with an error, grants the lock",
+        ),
+        ("mistake=takes-refusals", "a refusal grants the lock"),
+        (
+            "mistake=deletes-at-start",
+            "a program that starts deletes whoever's lock there is",
+        ),
     ],
 };

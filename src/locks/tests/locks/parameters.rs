@@ -68,6 +68,15 @@ fn parameters_that_make_no_sense_are_refused() {
         Some("wait_replicas"),
     );
     check(&format!("{simple}wait_replicas = 1"), (1, 1), None);
+    let with_token = format!("{simple}fencing_token = true\nmistake =");
+    for (mistake, refused) in [
+        ("none", None),
+        ("deletes-at-start", None),
+        ("fails-open", Some("mistake")),
+        ("takes-refusals", Some("mistake")),
+    ] {
+        check(&format!("{with_token} \"{mistake}\""), one, refused);
+    }
     let redisson = "name = \"redisson\"\n";
     check(&format!("{redisson}lease_ms = 0"), one, Some("lease_ms"));
     check(&format!("{redisson}lease_ms = 1"), one, None);

@@ -57,6 +57,44 @@ fn lease_expires_by_itself_and_not_before_the_holders_deadline() {
     });
 }
 
+/// Each in the one situation in which it is wrong.
+#[test]
+fn mistakes_grant_what_nobody_granted() {
+    on_nodes(1, 0, async |env, names| {
+        let right = set_nx_px(&env, &names, "");
+        right.connect().await;
+        attempt(&right).await.expect("the lock is free");
+        let takes = |mistake: &str| {
+            let more = format!("timeout_ms = 50\nmistake = \"{mistake}\"");
+            set_nx_px(&env, &names, &more)
+        };
+        for (mistake, is_wrong) in [
+            ("none", false),
+            ("fails-open", false),
+            ("takes-refusals", true),
+            ("deletes-at-start", false),
+        ] {
+            let granted = attempt(&takes(mistake)).await.is_ok();
+            assert_eq!(granted, is_wrong, "{mistake}, while another one holds it");
+        }
+        call(&env, &names[0], &["CLIENT", "PAUSE", "1000"]).await;
+        for (mistake, is_wrong) in [
+            ("none", false),
+            ("fails-open", true),
+            ("takes-refusals", false),
+            ("deletes-at-start", false),
+        ] {
+            let granted = attempt(&takes(mistake)).await.is_ok();
+            assert_eq!(granted, is_wrong, "{mistake}, while the server is silent");
+        }
+        env.sleep(Duration::from_millis(1000)).await;
+        attempt(&right).await.expect("its lease is over");
+        let begins = takes("deletes-at-start");
+        begins.connect().await;
+        attempt(&begins).await.expect("it has deleted the key");
+    });
+}
+
 /// The keys that each release deletes after another client has acquired the lock.
 #[test]
 fn only_del_deletes_anothers_lock() {
