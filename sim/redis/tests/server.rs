@@ -393,16 +393,14 @@ fn who_leaves_while_a_server_sleeps_is_served_first() {
     let [sleeper, leaver] = [(); 2].map(|()| TcpStream::connect(server).expect("it accepts"));
     send(&sleeper, "DEBUG SLEEP 3600");
     send(&leaver, "SET k v");
-    let (ours, theirs) = (leaver.local_addr(), leaver.peer_addr());
-    drop(leaver);
     // Nobody is accepted, either.
     let hasty = TcpStream::connect(server).expect("the kernel accepts");
     send(&hasty, "SET l v");
-    drop(hasty);
     // What nobody reads takes no memory of the process, however much it is.
-    if let Some([_, received]) = queued(theirs, ours) {
+    if let Some([_, received]) = queued(leaver.peer_addr(), leaver.local_addr()) {
         assert_ne!(received, "00000000");
     }
+    drop((leaver, hasty));
     machine.step_clock(Duration::from_secs(7200).as_micros() as i64);
     hears(&sleeper, "+OK\r\n");
     check(server, "MGET k l", "*2\r\n$1\r\nv\r\n$1\r\nv\r\n");
