@@ -52,7 +52,7 @@ impl Under {
 }
 
 /// Locks that do what a lock with a lease can do.
-const CORRECT: [(&str, Under); 18] = [
+const CORRECT: [(&str, Under); 19] = [
     ("compares", Under::Pause),
     ("watches", Under::Pause),
     ("one-field", Under::Pause),
@@ -71,10 +71,11 @@ const CORRECT: [(&str, Under); 18] = [
     ("tasks", Under::Pause),
     ("children", Under::ShortPause),
     ("silent-leader", Under::SlowLink),
+    ("silent-holds-long", Under::Pause),
 ];
 
 /// Locks that do not.
-const BROKEN: [(&str, Under); 15] = [
+const BROKEN: [(&str, Under); 16] = [
     ("set-without-nx", Under::Pause),
     ("deletes-any", Under::Pause),
     ("never-looks-at-the-reply", Under::Pause),
@@ -90,6 +91,7 @@ const BROKEN: [(&str, Under); 15] = [
     ("readers-not-counted", Under::ShortPause),
     ("tasks-share", Under::Pause),
     ("silent-set-without-nx", Under::Pause),
+    ("silent-renews-by-set", Under::Pause),
 ];
 
 /// Attacks a program so many times; each time its exit code has to be right.

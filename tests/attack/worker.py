@@ -15,7 +15,7 @@ import uuid
 SILENT = sys.argv[1].startswith("silent")
 NAME = sys.argv[1].removeprefix("silent-")
 LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
-WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5}
+WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5, "renews-by-set": 0.2}
 DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 EXTEND = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
 FIELD = (
@@ -112,17 +112,26 @@ def release(me):
     return node.call("EVAL", DELETE, 1, "lock", me)
 
 
+def keeps(me):
+    """Spends the time of the work, with the renewals of a lock that has some; whether it has the lock still."""
+    for _ in range(round(10 * WORK_S.get(NAME, 0.1))):
+        time.sleep(0.1)
+        if NAME == "holds-long":
+            if node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) != 1:
+                tell("lost")
+                return False
+            tell("extended", ttl_ms=LEASE_MS - 200)
+        if NAME == "renews-by-set":
+            node.call("SET", "lock", me, "PX", LEASE_MS)
+    return True
+
+
 def work(me, asked, token):
     """Reads, works and writes."""
     show = ("TOKEN", token) if token is not None else ()
     value = int(resource.call("GET", "c", *show) or 0)
-    begun = time.monotonic()
-    while time.monotonic() - begun < WORK_S.get(NAME, 0.1):
-        time.sleep(0.1)
-        if NAME == "holds-long":
-            if node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) != 1:
-                return tell("lost")
-            tell("extended", ttl_ms=LEASE_MS - 200)
+    if not keeps(me):
+        return None
     if NAME == "looks-at-its-deadline" and time.monotonic() - asked > 0.9 * LEASE_MS / 1000:
         return None
     return resource.call("SET", "c", value + 1, *show)
@@ -299,7 +308,7 @@ while NAME not in others:
         tell("acquired", **more)
         try:
             if SILENT:
-                time.sleep(WORK_S.get(NAME, 0.1))
+                keeps(me)
             else:
                 work(me, asked, token)
         except (OSError, RuntimeError, ValueError):

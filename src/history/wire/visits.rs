@@ -18,8 +18,10 @@ pub(super) struct Visit<'a> {
     pub(super) asks: bool,
     /// Whether it names the key, or changed it: a script may know the name.
     pub(super) names: bool,
-    /// Whether it made the key exist, as a lock does.
+    /// Whether it made the key exist, as a lock does, or took it over.
     pub(super) grants: bool,
+    /// Whether it replaced the value by which another client held the key.
+    takes_over: bool,
     /// The grant that the node held the key by afterwards: its place among the visits.
     pub(super) holder: Option<usize>,
     /// The time to live that it gave the key, in nanoseconds; the inner `None`: no end.
@@ -62,18 +64,26 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
             asks: takes_if_absent(exchange, key),
             names: names(exchange, key),
             grants: false,
+            takes_over: false,
             holder: None,
             set_ttl_ns: None,
             deleted: None,
         };
         if let Some(executed) = &exchange.executed {
-            execute(node, &mut visit, executed, place, key);
+            let replaced = execute(node, &mut visit, executed, place, key);
+            if replaced.is_some_and(|held| takes_over(&visit, &visits[held], key)) {
+                (visit.grants, visit.takes_over) = (true, true);
+                visit.set_ttl_ns = node.state.map(|state| ttl_ns(executed, state));
+                node.holder = Some(place);
+            }
             visit.holder = node.holder;
         }
         visits.push(visit);
     }
-    // Whatever has the form of a request that was granted asks, too.
-    let granting = visits.iter().filter(|visit| visit.grants);
+    // Whatever has the form of a request that was granted asks, too; what takes a lock over has that of a renewal.
+    let granting = visits
+        .iter()
+        .filter(|visit| visit.grants && !visit.takes_over);
     let forms: VecSet<_> = granting
         .flat_map(|visit| forms(visit.exchange, key))
         .collect();
@@ -109,13 +119,14 @@ pub(super) fn later<'v, 'a>(
     successors(after(&visits[place]), move |visit| after(visit))
 }
 
+/// Executes a request; returns the grant that held the key, if it replaced its value.
 fn execute<'a>(
     node: &mut OnNode<'a>,
     visit: &mut Visit,
     executed: &'a Executed,
     place: usize,
     key: &str,
-) {
+) -> Option<usize> {
     if executed.process != node.process {
         *node = OnNode {
             process: executed.process,
@@ -129,9 +140,7 @@ fn execute<'a>(
     if node.state.is_some_and(|state| !is_alive(state)) {
         (node.state, node.holder) = (None, None);
     }
-    let Some(change) = executed.changed.iter().find(|change| change.key == key) else {
-        return;
-    };
+    let change = executed.changed.iter().find(|change| change.key == key)?;
     visit.names = true;
     let before = node.state;
     node.state = change.now.as_ref().filter(|state| is_alive(state));
@@ -148,9 +157,10 @@ fn execute<'a>(
         (Some(before), Some(now)) if before.value == now.value => {
             visit.set_ttl_ns = Some(ttl_ns(executed, now));
         }
-        // Whose value this is, nobody knows.
-        (Some(_), Some(_)) => node.holder = None,
+        // Whose value this is, is known only of a few requests.
+        (Some(_), Some(_)) => return node.holder.take(),
     }
+    None
 }
 
 fn reading(executed: &Executed, clock: ClockKind) -> u64 {
@@ -177,12 +187,33 @@ fn takes_if_absent(exchange: &Exchange, key: &str) -> bool {
 }
 
 fn takes(words: &[Vec<u8>]) -> bool {
-    let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
     match words.first() {
-        Some(command) if is(command, "SETNX") => true,
+        Some(command) if is(command, "SETNX") || is(command, "HSETNX") => true,
         Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
         _ => false,
     }
+}
+
+fn is(word: &[u8], wanted: &str) -> bool {
+    word.eq_ignore_ascii_case(wanted.as_bytes())
+}
+
+/// Whether this request, which replaced the value of the key, took it over from the one that granted it. A plain `SET`
+/// with a time to live does, as if it were a renewal; unless clients set the key by it all the time, as they do with what
+/// they share, such as an entry of a cache.
+fn takes_over(visit: &Visit, held: &Visit, key: &str) -> bool {
+    let sets = |exchange: &Exchange| {
+        let mut of_key = exchange
+            .commands
+            .iter()
+            .filter(|words| words.get(1).is_some_and(|word| word == key.as_bytes()));
+        of_key.any(|words| {
+            let always =
+                |word: &Vec<u8>| !["NX", "XX", "GET", "IFEQ"].iter().any(|it| is(word, it));
+            is(&words[0], "SET") && words.len() > 4 && words[3..].iter().all(always)
+        })
+    };
+    visit.exchange.client != held.exchange.client && sets(visit.exchange) && !sets(held.exchange)
 }
 
 fn names(exchange: &Exchange, key: &str) -> bool {

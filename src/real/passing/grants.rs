@@ -1,7 +1,7 @@
 //! Which reply grants a client the lock, found out from the wire while the run is under way.
 //!
 //! Each request is executed once more, on a simulated node, when it arrives. It *grants* if it makes a key
-//! exist that did not exist before, and the key has a time to live then or the request is `SETNX` or a `SET`
+//! exist that did not exist before, and the key has a time to live then or the request is `SETNX`, `HSETNX` or a `SET`
 //! with `NX`: that is how locks on Redis are taken, by a command or by a script. The first data that comes back
 //! over its connection is the reply.
 //!
@@ -95,7 +95,7 @@ fn takes_if_absent(left: &mut Inbound) -> bool {
             }
         };
         takes |= match words.first() {
-            Some(command) if is(command, "SETNX") => true,
+            Some(command) if is(command, "SETNX") || is(command, "HSETNX") => true,
             Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
             _ => false,
         };
