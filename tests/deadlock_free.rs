@@ -1,7 +1,7 @@
 //! R2, "deadlock free": the holder crashes at each of its steps in turn, with every lock on
 //! one node. And R14, the limit of that property.
 
-use locklab_ask::matrix::problems::{Setting, rows};
+use locklab_ask::problems::{Setting, rows};
 use locklab_check::{Property, Verdict, judge};
 use locklab_evidence::{Finding, Prediction};
 use locklab_history::Event;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use locklab_ask::matrix::problems::{Part, Plan, Row, Setting, put_in, rows};
+use locklab_ask::problems::{Part, Plan, Row, Setting, put_in, rows};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::Expected;
 use locklab_model::scenario::{SHIPPED, Scenario, load};

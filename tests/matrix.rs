@@ -6,7 +6,7 @@
 use std::env;
 use std::sync::atomic::AtomicBool;
 
-use locklab_ask::matrix::problems::{Part, Plan, Setting, put_in, rows};
+use locklab_ask::problems::{Part, Plan, Setting, put_in, rows};
 use locklab_check::Property;
 use locklab_evidence::{Judgement, Prediction};
 use locklab_model::scenario::Scenario;

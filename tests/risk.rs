@@ -460,7 +460,7 @@ fn watchdog_fails_in_pauses_that_are_longer_than_what_is_left_of_the_lease() {
 #[test]
 fn pauses_that_are_excluded_by_their_sum_do_nothing() {
     let mut tried = 0;
-    for row in locklab_ask::matrix::problems::rows() {
+    for row in locklab_ask::problems::rows() {
         let setup = |ms: u64| Setup {
             lock: row.label.clone(),
             sets: vec![],

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use self::coverage::Coverage;
 use self::searched::{Searched, WouldMiss};
 use self::tables::{LIVENESS, Measure, SAFETY, as_list, title};
-use super::matrix::chosen_rows;
 use crate::campaign::strategy::{Kinds, Rehearsals, Source, Strategy, Turn, Workload};
-use crate::matrix::problems::{Row, Setting, put_in};
+use crate::problems::chosen_rows;
+use crate::problems::{Row, Setting, put_in};
 use locklab_check::Property;
 use locklab_evidence::thousands;
 use locklab_history::FaultKind;
@@ -29,7 +29,7 @@ use locklab_lab::parts::Stage;
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Exit, Experiment, Program, Reports, Session, Store, data, layout, pictures};
+use locklab_lab::{Exit, Experiment, Program, Reports, Session, Store, data, layout, recordings};
 use locklab_model::scenario::Scenario;
 use locklab_report::Provenance;
 use locklab_results::Cell;
@@ -335,7 +335,7 @@ fn show(
         let recording = judged::recording(drawn, chosen.world_seed, run, Environment::World);
         let folder = folder.of_scenario(&row.label, &scenario.overrides)?;
         let stem = format!("{property}-seed-{}", shortest.seed);
-        let kept = pictures::keep(&folder, &stem, scenario, &recording, property)?;
+        let kept = recordings::keep(&folder, &stem, scenario, &recording, property)?;
         text += &format!(
             "  {} violates {property} with seed {}\n{}\n",
             row.label,

@@ -13,7 +13,7 @@ use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::work::{Made, Work};
 use locklab_lab::{
-    Exit, Experiment, Reports, Session, Store, conduct, data, describe, layout, pictures,
+    Exit, Experiment, Reports, Session, Store, conduct, data, describe, layout, recordings,
 };
 use locklab_model::scenario::{self, Scenario};
 use locklab_results::{Cell, Detail};
@@ -185,7 +185,7 @@ fn picture(
     let seed = shortest.map_or(0, |shortest| shortest.seed);
     let recording = judged::record(scenario, seed)?;
     let folder = folder.of_scenario(&scenario.name, &[])?;
-    let kept = pictures::keep(&folder, "demo", scenario, &recording, headline)?;
+    let kept = recordings::keep(&folder, "demo", scenario, &recording, headline)?;
     let shown = match shortest {
         Some(_) => format!("  shortest run that violates {headline}: seed {seed}"),
         None => format!("  a run in which {headline} holds: seed {seed}"),

@@ -38,6 +38,7 @@ mod museum;
 mod new;
 mod options;
 mod place;
+pub mod problems;
 pub mod rare;
 mod record;
 mod replay;

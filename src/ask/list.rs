@@ -4,8 +4,8 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::matrix::problems::{Row, rows};
 use crate::options::Ask;
+use crate::problems::{Row, rows};
 use crate::run::options::On;
 use locklab_check::Property;
 use locklab_history::{Failpoint, FaultKind};

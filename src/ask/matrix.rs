@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::matrix::problems::{Part, Plan, Problem, Row, rows};
+use crate::problems::{Part, Plan, Problem, Row, chosen_rows};
 use locklab_check::Property;
 use locklab_evidence::{Finding, Judgement, thousands};
 use locklab_lab::bug::Bug;
@@ -14,8 +14,8 @@ use locklab_lab::parts::Stage;
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout, pictures};
-use locklab_model::scenario::{Scenario, did_you_mean};
+use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout, recordings};
+use locklab_model::scenario::Scenario;
 use locklab_report::Provenance;
 use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
@@ -26,43 +26,6 @@ use locklab_runner::pool::{self, Broken};
 use locklab_runner::prediction::Comparison;
 
 pub(crate) mod options;
-pub mod problems;
-
-/// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
-pub fn lock_names() -> Vec<String> {
-    let names = locklab_locks::catalogue()
-        .into_iter()
-        .map(|entry| entry.name.to_owned());
-    let rows = rows();
-    let forms = rows.iter().filter(|row| row.own_name() != row.entry.name);
-    names
-        .chain(forms.map(|row| row.own_name().into_owned()))
-        .collect()
-}
-
-/// Reads the name of a lock or of a form, in capital or small letters.
-///
-/// # Errors
-///
-/// If there is none, with the names that are similar.
-pub fn lock(text: &str) -> Result<String, String> {
-    let names = lock_names();
-    let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
-    names.iter().find(is_called).cloned().ok_or_else(|| {
-        let hint = match did_you_mean(text, &names) {
-            none if none.is_empty() => "; `locklab list locks` has their names".into(),
-            hint => hint,
-        };
-        format!("unknown lock{hint}")
-    })
-}
-
-/// The rows selected by `names`; all rows if `names` is empty.
-pub(crate) fn chosen_rows(names: &[String]) -> Vec<Row> {
-    let mut rows = rows();
-    rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
-    rows
-}
 
 /// Locks against problems.
 pub struct Matrix {
@@ -470,7 +433,7 @@ fn explain(
     let recording = judged::record(scenario, seed)?;
     let folder = folder.of_scenario(&format!("{row} {problem}"), &[])?;
     let stem = format!("seed-{seed}");
-    let kept = pictures::keep(&folder, &stem, scenario, &recording, result.property)?;
+    let kept = recordings::keep(&folder, &stem, scenario, &recording, result.property)?;
     text += &kept.describe(program);
     Ok(text + "\n")
 }

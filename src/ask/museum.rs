@@ -9,7 +9,6 @@
 //! lock goes on holding.
 
 mod exhibits;
-mod minima;
 mod minimum;
 pub(crate) mod options;
 mod tables;
@@ -33,7 +32,7 @@ use locklab_lab::bug::Bug;
 use locklab_lab::parts::{By, Rounds, Stage};
 use locklab_lab::report::Report;
 use locklab_lab::work::{Made, Work};
-use locklab_lab::{Exit, Experiment, Program, Session, Store, data, pictures};
+use locklab_lab::{Exit, Experiment, Program, Session, Store, data, recordings};
 
 use self::minimum::Placed;
 use self::trial::{Runs, Trial};
@@ -214,7 +213,7 @@ impl Experiment for Museum {
                 .fold(Exit::AsPredicted, Exit::worse),
             sections: vec![
                 tables::exhibits(&rows, &document, folder),
-                minima::minima(&rows, folder),
+                minimum::table::minima(&rows, folder),
                 tables::all_bugs(&self.data, folder),
             ],
             closing: tables::closing(&self.data),
@@ -261,7 +260,7 @@ impl Room {
         let recording = judged::recording(&scenario, seed, run, Environment::World);
         let titled = self.titled(scenario.into_owned());
         let Exhibit { name, property, .. } = &self.exhibit;
-        pictures::keep(folder, name, &titled, &recording, *property)?;
+        recordings::keep(folder, name, &titled, &recording, *property)?;
         Ok(())
     }
 

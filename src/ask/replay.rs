@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::options::{Ask, Out};
 use locklab_check::Property;
 use locklab_lab::output::{self, Stdout};
-use locklab_lab::{Exit, data, describe, pictures};
+use locklab_lab::{Exit, data, describe, recordings};
 use locklab_model::scenario::Scenario;
 use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::simulate::Keep;
@@ -56,7 +56,7 @@ impl Ask for Options {
             sentences => stdout.tell(sentences)?,
         }
         let stem = format!("replay-seed-{}", again.header.seed);
-        let kept = pictures::keep(&store, &stem, &scenario, &again, scenario.headline())?;
+        let kept = recordings::keep(&store, &stem, &scenario, &again, scenario.headline())?;
         stdout.tell(&format!("  picture  {}", kept.picture.display()))?;
         let rewritten = recording::write(&again);
         let difference = first_difference(&bytes, &rewritten);

@@ -14,7 +14,7 @@ use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::{By, Rounds, Stage};
-use locklab_lab::pictures::{self, Evidence};
+use locklab_lab::recordings::{self, Evidence};
 use locklab_lab::report::Report;
 use locklab_lab::scenarios::Scenarios;
 use locklab_lab::section::{Form, Section};
@@ -526,8 +526,8 @@ impl Run {
                     None => continue,
                 },
             };
-            let drawn = pictures::drawn(&properties, scenario, &run.footer.verdicts);
-            let mut kept = pictures::keep(&store, &stem, scenario, &run, drawn)?;
+            let drawn = recordings::drawn(&properties, scenario, &run.footer.verdicts);
+            let mut kept = recordings::keep(&store, &stem, scenario, &run, drawn)?;
             kept.properties = properties;
             if let Some(text) = runs.again.get(&seed) {
                 kept.again = Some(store.write(&format!("{stem}-again.toml"), text.as_bytes())?);

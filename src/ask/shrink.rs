@@ -23,8 +23,8 @@ use locklab_evidence::{Tally, thousands};
 use locklab_history::leases;
 use locklab_lab::bug::Bug;
 use locklab_lab::output::status;
-use locklab_lab::pictures::{self, Evidence};
 use locklab_lab::progress::Progress;
+use locklab_lab::recordings::{self, Evidence};
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::{Exit, Program, Session, Store, data, describe, layout};
@@ -235,7 +235,7 @@ impl Shrink {
         let run = judged::record(&scenario, seed)?;
         let story = told(&run, property)?;
         scenario.about = numbered(&story).join("\n") + "\n";
-        let evidence = pictures::keep(folder, stem, &scenario, &run, property)?;
+        let evidence = recordings::keep(folder, stem, &scenario, &run, property)?;
         let mut shrunk = Shrunk {
             minimum,
             property,
@@ -422,7 +422,7 @@ impl Shrunk {
 
 /// The story of a recorded run that violates a property; the last sentence is that of the violation.
 fn told(run: &Recording, property: Property) -> anyhow::Result<Vec<String>> {
-    let violation = pictures::violation_of(run, property)
+    let violation = recordings::violation_of(run, property)
         .with_context(|| format!("a run that violated {property} does not when it is repeated"))?;
     let scenario = recorded::scenario(run)?;
     let contents = recorded::contents(run, &scenario)?;

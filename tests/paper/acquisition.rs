@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use locklab_ask::matrix::problems::{Setting, rows};
+use locklab_ask::problems::{Setting, rows};
 use locklab_check::Property;
 use locklab_model::scenario::{check, load};
 use locklab_runner::batch::{BatchOptions, Job, run};

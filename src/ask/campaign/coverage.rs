@@ -1,6 +1,6 @@
 //! Whether the runs of a lock put a property to the test: what they met, and what they lack.
 
-use crate::matrix::problems::Row;
+use crate::problems::Row;
 use locklab_check::Property;
 use locklab_evidence::thousands;
 use locklab_model::scenario::Scenario;

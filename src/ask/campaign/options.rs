@@ -7,12 +7,11 @@ use clap::builder::PossibleValuesParser;
 
 use crate::campaign::Campaign;
 use crate::campaign::strategy::Strategy;
-use crate::matrix;
-use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::Seeds;
 use crate::options::{Ask, Context, fault_parser};
+use crate::problems::{self, lock_completer};
 use locklab_history::FaultKind;
 use locklab_lab::{Exit, conduct};
 
@@ -36,7 +35,7 @@ Exit codes: 0 measured; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 pub(crate) struct Options {
     /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
     /// alone
-    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     locks: Vec<String>,
     /// The kinds of fault to draw; by default all but an operator's failover
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,

@@ -18,7 +18,7 @@ use locklab_evidence::{Judgement, Prediction, thousands};
 use locklab_lab::output::Stdout;
 use locklab_lab::report::Report;
 use locklab_lab::section::{Form, Section};
-use locklab_lab::{Exit, Session, Store, data, layout, output, pictures, store};
+use locklab_lab::{Exit, Session, Store, data, layout, output, recordings, store};
 use locklab_model::scenario::Scenario;
 use locklab_results::csv::{self, Csv};
 use locklab_results::recording::Recording;
@@ -58,22 +58,22 @@ pub(super) fn explain(
             }
         };
         let names: Vec<Property> = properties.iter().map(|found| found.property).collect();
-        let drawn = pictures::drawn(&names, &case.scenario, &run.footer.verdicts);
+        let drawn = recordings::drawn(&names, &case.scenario, &run.footer.verdicts);
         let folder = store.of_scenario(&case.id, &[])?;
         let stem = format!("seed-{seed}");
-        let kept = pictures::keep(&folder, &stem, &case.scenario, &run, drawn)?;
+        let kept = recordings::keep(&folder, &stem, &case.scenario, &run, drawn)?;
         let below = |path: &Path| {
             let below = path.strip_prefix(store.path("")).unwrap_or(path);
             below.to_string_lossy().into_owned()
         };
         let smallest = match shrinking {
-            Some(session) if pictures::violation_of(&run, drawn).is_some() => {
+            Some(session) if recordings::violation_of(&run, drawn).is_some() => {
                 Some(smallest(case, seed, drawn, session, store)?)
             }
             _ => None,
         };
         for found in properties {
-            let violation = pictures::violation_of(&run, found.property);
+            let violation = recordings::violation_of(&run, found.property);
             found.evidence = Some(Evidence {
                 seed,
                 what: violation.map_or_else(String::new, |violation| violation.what.clone()),

@@ -3,11 +3,10 @@
 use clap::Args;
 
 use crate::cost::Cost;
-use crate::matrix;
-use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
 use crate::options::{Ask, Context};
+use crate::problems::{self, lock_completer};
 use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
@@ -26,7 +25,7 @@ bootstrap over runs; the longest wait has none.";
 pub(crate) struct Options {
     /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
     /// alone
-    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Seeds for each number: 0..N, or A..B, the end excluded
     #[arg(

@@ -1,16 +1,13 @@
 //! `locklab matrix`: every lock against every problem.
 
-use std::ffi::OsStr;
-
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::matrix::problems::Plan;
-use crate::matrix::{self, Matrix};
+use crate::matrix::Matrix;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
 use crate::options::{Ask, Context};
+use crate::problems::{self, Plan, lock_completer};
 use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
@@ -30,7 +27,7 @@ inconclusive; 1 usage; 70 a bug in Locklab; 130 interrupted.";
 pub(crate) struct Options {
     /// Locks, or single forms of one, by default all; `redlock ()` is the plain form
     /// alone
-    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Problems; by default all
     #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
@@ -46,16 +43,6 @@ pub(crate) struct Options {
     seeds: Seeds,
     #[command(flatten)]
     pub(crate) many: Many,
-}
-
-/// The names of the locks and of their forms, for a shell to complete.
-pub(crate) fn lock_completer() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
-        let begun = current.to_string_lossy().into_owned();
-        let names = matrix::lock_names().into_iter();
-        let names = names.filter(|name| name.starts_with(&begun));
-        names.map(CompletionCandidate::new).collect::<Vec<_>>()
-    })
 }
 
 fn problem_parser() -> PossibleValuesParser {

@@ -1,6 +1,8 @@
 //! The smallest scenario that shows an exhibit: with the mistake its run violates the property, and with the
 //! mended lock the same run holds.
 
+pub(super) mod table;
+
 use crate::shrink::shrinker::{Best, NotViolated, Size, Subject, overridden, tallies};
 use locklab_check::Property;
 use locklab_evidence::Tally;
@@ -14,7 +16,7 @@ use super::Room;
 use super::trial::{Trial, at_their_times};
 use crate::shrink::{Shrink, Shrunk, USUAL_TRIES};
 use locklab_lab::bug::Bug;
-use locklab_lab::{Program, Session, Store, describe, pictures};
+use locklab_lab::{Program, Session, Store, describe, recordings};
 
 /// The smallest scenario that shows an exhibit.
 #[derive(Serialize)]
@@ -101,7 +103,7 @@ impl Room {
         let comments = |shrunk: &Shrunk| self.comments(shrunk, tally.as_ref());
         let shrunk = shrink.written(minimum, property, session, folder, name, &comments)?;
         let beside = judged::record(&mended, best.seed)?;
-        pictures::keep(
+        recordings::keep(
             folder,
             &format!("{name}-mended"),
             &mended,

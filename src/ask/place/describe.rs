@@ -17,7 +17,7 @@ use super::subject::{Baseline, as_override};
 use super::tables::{self, Struck, Summary};
 use super::{Faults, Subject, list, picture};
 use locklab_lab::section::{Form, Section};
-use locklab_lab::{Program, Session, Store, layout, pictures};
+use locklab_lab::{Program, Session, Store, layout, recordings};
 
 /// How many pairs are told.
 const MOST_TOLD: usize = 10;
@@ -213,7 +213,7 @@ pub(super) fn evidence(
         };
         let recording = judged::recording(&scenario, baseline.seed, run, Environment::World);
         let stem = format!("first-{}", property.name());
-        let evidence = pictures::keep(folder, &stem, &scenario, &recording, property)?;
+        let evidence = recordings::keep(folder, &stem, &scenario, &recording, property)?;
         lines.push(format!(
             "{}: first by a {} of {} at “{}”, {:.1} ms\n{}\n    run      {}",
             style(property.name()).bold(),

@@ -2,12 +2,11 @@
 
 use clap::Args;
 
-use crate::matrix;
-use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
 use crate::options::{Ask, Context, scenario_completer};
 use crate::place::{Faults, Place};
+use crate::problems::{self, lock_completer};
 use locklab_lab::{Exit, conduct};
 use locklab_model::scenario;
 
@@ -44,7 +43,7 @@ pub(crate) struct Options {
     all: bool,
     /// Compare these locks, or single forms of one, on that workload; `redlock ()` is
     /// the plain form alone
-    #[arg(long = "lock", value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    #[arg(long = "lock", value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     locks: Vec<String>,
     /// Compare the shipped scenarios that rely on a lock's fencing tokens: those that predict that
     /// the resource is never violated

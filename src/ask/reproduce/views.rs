@@ -8,7 +8,7 @@ use crate::reproduce::debate::{Claim, Critique};
 use crate::sweep;
 use locklab_check::Property;
 use locklab_evidence::{Finding as Found, Interval, Judgement, Tally};
-use locklab_lab::{describe, pictures};
+use locklab_lab::{describe, recordings};
 use locklab_real::comparison::{Finding, RateRow};
 use locklab_report::chart::{self, ChartOptions};
 use locklab_report::{Error, Sheet, svg};
@@ -300,10 +300,10 @@ fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
         .get(&headline)
         .map_or(0, |shortest| shortest.seed);
     let run = judged::record(scenario, seed)?;
-    let (picture, provenance) = pictures::drawing(scenario, &run, headline, &Sheet::SCREEN)?;
+    let (picture, provenance) = recordings::drawing(scenario, &run, headline, &Sheet::SCREEN)?;
     let name = &scenario.name;
     let again = format!("locklab run {name} --seed {seed}");
-    let (caption, commands) = match pictures::violation_of(&run, headline) {
+    let (caption, commands) = match recordings::violation_of(&run, headline) {
         Some(violation) => (
             format!("Seed {seed}: {}.", violation.what),
             format!("{again}\nlocklab shrink {name} --seed {seed}"),

@@ -8,10 +8,10 @@ use locklab_lab::{Exit, conduct, layout};
 use locklab_model::scenario;
 use locklab_values::dist::Dist;
 
-use crate::matrix::options::lock_completer;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::{Ask, Context, seeds};
+use crate::problems::lock_completer;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,10 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use clap::Args;
 
-use crate::matrix;
-use crate::matrix::options::lock_completer;
 use crate::options::many::{Basics, duration};
 use crate::options::{Ask, Context, interrupt, property_parser, scenario_completer, seeds};
+use crate::problems::{self, lock_completer};
 use crate::shrink::shrinker::Subject;
 use crate::shrink::{Shrink, USUAL_TRIES, conduct_all, first_violating};
 use locklab_check::Property;
@@ -49,7 +48,7 @@ pub(crate) struct Options {
     #[arg(value_name = "RECORDING", required_unless_present = "campaign", add = scenario_completer())]
     runs: Vec<String>,
     /// Also a run of this lock under random faults; may be given several times
-    #[arg(long, value_name = "LOCK", value_parser = matrix::lock, add = lock_completer())]
+    #[arg(long, value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     campaign: Vec<String>,
     /// The seed of the run, for a scenario; by default its first one that violates a property
     #[arg(long, value_name = "N", value_parser = seeds::one)]

@@ -1,6 +1,6 @@
 //! The lock that is asked about: a row of the matrix, perhaps with a replica.
 
-use crate::matrix::problems::{Row, Setting, rows};
+use crate::problems::{Row, Setting, rows};
 use locklab_model::scenario::did_you_mean;
 use toml::Table;
 

@@ -7,7 +7,7 @@ use locklab_model::scenario::{Scenario, check_for_programs};
 use locklab_real::Program;
 use locklab_runner::judged::JudgedRun;
 
-use locklab_lab::pictures::Evidence;
+use locklab_lab::recordings::Evidence;
 
 /// A scenario that repeats a violation better than the seed of its run does: the faults up to then, those that struck
 /// at a time placed after what the program did. `moments` are the points that it came to. `None` if the scenario

@@ -175,7 +175,7 @@ fn default_lease_ms() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::problems::rows;
+    use crate::problems::rows;
 
     #[test]
     fn predictions_speak_of_locks_that_there_are() {

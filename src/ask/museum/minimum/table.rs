@@ -6,14 +6,14 @@ use locklab_report::Provenance;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
 
-use super::minimum::Minimum;
-use super::tables::Row;
+use super::super::tables::Row;
+use super::Minimum;
 use crate::shrink::change;
 use locklab_lab::section::{Form, Section};
 use locklab_lab::{Store, layout};
 
 /// The smallest scenario of each exhibit.
-pub(super) fn minima(rows: &[Row], folder: &Store) -> Section {
+pub(in crate::museum) fn minima(rows: &[Row], folder: &Store) -> Section {
     let shrunk = |row| Some((row, minimum_of(row)?));
     let shrunk: Vec<(&Row, &Minimum)> = rows.iter().filter_map(shrunk).collect();
     let list = list(&shrunk);

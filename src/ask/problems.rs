@@ -5,10 +5,12 @@
 //! defines both, with the predictions, as data. Each lock replaces the lock of each scenario,
 //! with the nodes that it needs.
 
+mod choice;
 pub mod metrics;
 pub mod plan;
 mod row;
 
+pub(crate) use choice::{chosen_rows, lock, lock_completer};
 pub use plan::{Expectation, Metric, Plan, Problem};
 pub use row::{Row, Setting, rows};
 

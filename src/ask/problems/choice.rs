@@ -1,0 +1,55 @@
+//! The choice of locks on a command line.
+
+use std::ffi::OsStr;
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+
+use locklab_model::scenario::did_you_mean;
+
+use super::{Row, rows};
+
+/// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
+pub fn lock_names() -> Vec<String> {
+    let names = locklab_locks::catalogue()
+        .into_iter()
+        .map(|entry| entry.name.to_owned());
+    let rows = rows();
+    let forms = rows.iter().filter(|row| row.own_name() != row.entry.name);
+    names
+        .chain(forms.map(|row| row.own_name().into_owned()))
+        .collect()
+}
+
+/// Reads the name of a lock or of a form, in capital or small letters.
+///
+/// # Errors
+///
+/// If there is none, with the names that are similar.
+pub fn lock(text: &str) -> Result<String, String> {
+    let names = lock_names();
+    let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
+    names.iter().find(is_called).cloned().ok_or_else(|| {
+        let hint = match did_you_mean(text, &names) {
+            none if none.is_empty() => "; `locklab list locks` has their names".into(),
+            hint => hint,
+        };
+        format!("unknown lock{hint}")
+    })
+}
+
+/// The rows selected by `names`; all rows if `names` is empty.
+pub(crate) fn chosen_rows(names: &[String]) -> Vec<Row> {
+    let mut rows = rows();
+    rows.retain(|row| names.is_empty() || names.iter().any(|name| row.is_called(name)));
+    rows
+}
+
+/// The names of the locks and of their forms, for a shell to complete.
+pub(crate) fn lock_completer() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let begun = current.to_string_lossy().into_owned();
+        let names = lock_names().into_iter();
+        let names = names.filter(|name| name.starts_with(&begun));
+        names.map(CompletionCandidate::new).collect::<Vec<_>>()
+    })
+}
