@@ -32,7 +32,7 @@ fn a_mistake_is_told_from_its_fault() {
     assert!(count(1, "both") > 0);
     // A client that dies before it has sent anything hurts nobody with SET.
     assert!(count(0, "inconclusive") > 0);
-    assert_eq!(document["bugs"].as_array().map(Vec::len), Some(85));
+    assert_eq!(document["bugs"].as_array().map(Vec::len), Some(100));
     for exhibit in exhibits {
         a_minimum_stands_alone(&bench, exhibit);
     }
