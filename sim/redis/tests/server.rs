@@ -117,6 +117,32 @@ fn script_that_outlives_the_threshold_ends_with_its_answer() {
     check(address, "GET k", "$1\r\nv\r\n");
 }
 
+/// Who takes it piece by piece gets the rest, and who leaves makes room, while the script goes on.
+#[test]
+fn a_script_does_not_keep_large_messages_nor_clients_that_leave() {
+    let server = Server::start().expect("it starts");
+    let address = server.address();
+    check(address, "CONFIG SET busy-reply-threshold 1", "+OK\r\n");
+    let [runner, hearer, leaver] =
+        [(); 3].map(|()| TcpStream::connect(address).expect("it accepts"));
+    send(&hearer, "SUBSCRIBE c");
+    hears(&hearer, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    poll(|| answers(address, "CONFIG SET maxclients 4", "+OK\r\n"));
+    send(
+        &runner,
+        "EVAL \"redis.call('publish', 'c', string.rep('x', 32000000)) while true do end\" 0",
+    );
+    poll(|| answers(address, "GET k", "-BUSY"));
+    let message = "x".repeat(32_000_000);
+    hears(
+        &hearer,
+        &format!("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$32000000\r\n{message}\r\n"),
+    );
+    drop(leaver);
+    let _one = TcpStream::connect(address).expect("it accepts");
+    poll(|| answers(address, "SCRIPT KILL", "+OK\r\n"));
+}
+
 #[test]
 fn endless_script_is_killed_by_a_new_client() {
     let server = Server::start().expect("it starts");

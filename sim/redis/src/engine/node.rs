@@ -195,14 +195,8 @@ impl Node {
     /// before and that wait for the end of a sleep, or for a turn. Does nothing if the node does not know the connection,
     /// or has already dropped it.
     pub fn closed(&mut self, conn: ConnId) {
-        let is_due = self.state.waiting.resumed.contains(&conn.0);
-        if is_due || self.state.turn.is_queued(conn.0) {
-            if let Some(session) = self.state.clients.get_mut(&conn.0) {
-                session.has_left = true;
-            }
-        } else {
-            self.disconnect(conn);
-        }
+        let is_queued = self.state.turn.is_queued(conn.0);
+        requests::leave(&mut self.state, conn, is_queued);
     }
 
     /// Like [`Node::closed`], without the requests that wait.
@@ -442,7 +436,8 @@ impl Node {
             self.state.put_input(ConnId(id), input);
             self.state.dirty_clients.push(id);
             if has_more && self.state.is_asleep(wall_us) {
-                self.state.waiting.resumed.push_back(id);
+                // The process goes on where it fell asleep.
+                self.state.waiting.resumed.push_front(id);
             } else if has_more && turn::is_over(&mut self.state) {
                 self.state.turn.queue(id);
             } else if has_left {

@@ -49,6 +49,18 @@ pub(super) fn hear(state: &mut State, conn: ConnId, bytes: &[u8], wall_us: u64) 
     has_more
 }
 
+/// Handles the end of a connection, after the requests that came before it, of which some may wait for another turn.
+pub(super) fn leave(state: &mut State, conn: ConnId, is_queued: bool) {
+    let waits = is_queued || state.waiting.resumed.contains(&conn.0);
+    match state.clients.get_mut(&conn.0) {
+        Some(session) if waits => session.has_left = true,
+        _ => {
+            state.forget(conn.0);
+            state.inputs.remove(&conn);
+        }
+    }
+}
+
 /// Handles what other clients have sent while a script runs (`processEventsWhileBlocked`).
 pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64) {
     let turn = std::mem::take(&mut state.turn);
@@ -64,6 +76,7 @@ pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64)
                 let conn = has_room.then(|| accept(state, addresses, wall_us));
                 attention.other_clients.accepted(conn);
             }
+            Arrival::Left(conn) => leave(state, conn, turn.is_queued(conn.0)),
             Arrival::Received { conn, bytes } => {
                 let has_more = hear(state, conn, &bytes, wall_us);
                 // It may have to be closed when the script is over.

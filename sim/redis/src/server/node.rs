@@ -287,6 +287,10 @@ impl Server {
         for conn in newcomers {
             self.endpoint.borrow_mut().accepted(conn);
         }
+        let leavers = std::mem::take(&mut self.sockets.lock().leavers);
+        for conn in leavers {
+            self.lose(conn);
+        }
         loop {
             let Some(action) = self.endpoint.borrow_mut().poll() else {
                 return;

@@ -60,21 +60,29 @@ impl SocketClients {
     /// Reads from a connection.
     fn read(&self, conn: ConnId, listens: bool) -> Option<Arrival> {
         let mut sockets = self.sockets.lock();
+        if sockets.open.get(&conn)?.is_filled_by_script {
+            sockets.set_full(conn, false);
+        }
         let socket = sockets.open.get(&conn)?;
         let mut bytes = vec![0; READ_BYTES];
-        let read = match listens && !socket.is_full {
-            true => (&socket.stream).read(&mut bytes),
-            false => Ok(0),
-        };
-        let count = match read {
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
-            Err(_) => 0,
-        };
-        // The end of a connection, its errors and what it may not send yet are found again when the script is over.
+        if listens && !socket.is_full {
+            match (&socket.stream).read(&mut bytes) {
+                Ok(count @ 1..) => {
+                    bytes.truncate(count);
+                    // There may be more, or the end of the connection.
+                    sockets.watch(conn);
+                    return Some(Arrival::Received { conn, bytes });
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return None,
+                _ => {
+                    sockets.leavers.push(conn);
+                    return Some(Arrival::Left(conn));
+                }
+            }
+        }
+        // What it may not send yet is found again when the script is over.
         sockets.watch(conn);
-        bytes.truncate(count);
-        (count > 0).then_some(Arrival::Received { conn, bytes })
+        None
     }
 }
 
@@ -127,7 +135,12 @@ impl OtherClients for SocketClients {
                 Err(_) => break,
             }
         }
-        sockets.set_full(conn, !bytes.is_empty());
+        if !socket.is_full && !bytes.is_empty() {
+            sockets.set_full(conn, true);
+            if let Some(socket) = sockets.open.get_mut(&conn) {
+                socket.is_filled_by_script = true;
+            }
+        }
         bytes
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Guarded {
     /// The connections that were accepted while a script ran, of which the endpoint does not know
     /// yet.
     pub(super) newcomers: Vec<ConnId>,
+    /// Those that ended while a script ran, of which the endpoint does not know yet.
+    pub(super) leavers: Vec<ConnId>,
     /// Where the node that runs hears of its sockets.
     registry: Option<Registry>,
 }
@@ -50,6 +52,9 @@ pub(super) struct Socket {
     pub(super) stream: TcpStream,
     /// It has not taken all output, so nothing may be sent past what waits.
     pub(super) is_full: bool,
+    /// What waits is output of a script that runs, which sends it as soon as there is news of this connection. The rest
+    /// of others is the endpoint's.
+    pub(super) is_filled_by_script: bool,
     /// Another thread may take it back.
     is_lent: bool,
 }
@@ -126,11 +131,12 @@ impl Guarded {
 
     /// Says whether a connection takes no more output for now: then there is news of it when it does.
     pub(super) fn set_full(&mut self, conn: ConnId, is_full: bool) {
-        if let Some(socket) = self.open.get_mut(&conn)
-            && socket.is_full != is_full
-        {
-            socket.is_full = is_full;
-            self.watch(conn);
+        if let Some(socket) = self.open.get_mut(&conn) {
+            socket.is_filled_by_script = false;
+            if socket.is_full != is_full {
+                socket.is_full = is_full;
+                self.watch(conn);
+            }
         }
     }
 
@@ -170,6 +176,7 @@ impl Socket {
         Socket {
             stream,
             is_full: false,
+            is_filled_by_script: false,
             is_lent: false,
         }
     }

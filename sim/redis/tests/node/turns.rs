@@ -254,6 +254,26 @@ fn what_a_client_sent_before_it_left_is_executed_after_a_sleep() {
     assert_eq!(list.matches(" addr=").count(), 1, "{list}");
 }
 
+/// For a lock, that is who gets it.
+#[test]
+fn a_sleep_amid_requests_that_waited_costs_their_client_no_turn() {
+    let mut node = node();
+    let [sleeper, first, second] = [(); 3].map(|()| node.accept());
+    let mut effects = Vec::new();
+    let sleep = command(&[b"DEBUG", b"SLEEP", b"0.1"]);
+    node.receive(sleeper, &sleep, 0, &mut effects);
+    let requests = [sleep, command(&[b"SET", b"lock", b"first", b"NX"])].concat();
+    node.receive(first, &requests, 1, &mut effects);
+    let request = command(&[b"SET", b"lock", b"second", b"NX"]);
+    node.receive(second, &request, 2, &mut effects);
+    node.wake(100_000, &mut effects);
+    node.wake(200_000, &mut effects);
+    assert_eq!(
+        say(&mut node, sleeper, &[b"GET", b"lock"]),
+        "$5\r\nfirst\r\n"
+    );
+}
+
 /// A sleep has held back a script. The first part of a request comes when the sleep is over but nobody has woken the
 /// node, and the second while the script runs.
 #[test]

@@ -33,6 +33,9 @@ pub trait OtherClients {
 pub enum Arrival {
     /// A client has connected.
     Connected(Addresses),
+    /// A client has left. The driver reports it again when the script is over
+    /// ([`Node::closed`](crate::Node::closed)).
+    Left(ConnId),
     /// Bytes have arrived.
     Received {
         /// The connection.
