@@ -223,6 +223,7 @@ impl Node {
         if is_queued || self.state.is_asleep(wall_us) {
             if let Some(Some(input)) = self.state.inputs.get_mut(&conn) {
                 input.pending.extend_from_slice(bytes);
+                input.has_grown |= is_queued;
             }
             if !is_queued {
                 self.state.waiting.resumed.push_back(conn.0);
@@ -232,8 +233,9 @@ impl Node {
         turn::begin(&mut self.state, wall_us);
         serve::end_if_over(self.table(), &mut self.state, wall_us);
         replica::note_interaction(&mut self.state, conn.0, wall_us);
+        turn::resume_queued(&mut self.state);
         if !self.state.waiting.resumed.is_empty() {
-            // What came while the node was asleep has its turn before this, if the node has not been woken since.
+            // What waits for a turn, or came while the node was asleep, comes before this.
             if let Some(Some(input)) = self.state.inputs.get_mut(&conn) {
                 input.pending.extend_from_slice(bytes);
             }
@@ -245,7 +247,7 @@ impl Node {
         if self.state.is_asleep(wall_us) {
             self.state.waiting.resumed.push_back(conn.0);
         } else if has_more && turn::is_over(&mut self.state) {
-            self.state.turn.queue(conn.0);
+            turn::queue(&mut self.state, conn);
         }
         self.state.dirty_clients.push(conn.0);
         self.finish(wall_us, effects);
@@ -439,7 +441,7 @@ impl Node {
                 // The process goes on where it fell asleep.
                 self.state.waiting.resumed.push_front(id);
             } else if has_more && turn::is_over(&mut self.state) {
-                self.state.turn.queue(id);
+                turn::queue(&mut self.state, ConnId(id));
             } else if has_left {
                 self.disconnect(ConnId(id));
             }
@@ -457,7 +459,7 @@ impl Node {
     }
 
     fn send(&mut self, conn: ConnId, effects: &mut Vec<Effect>) {
-        if busy::holds_back(&self.state, conn.0) {
+        if busy::holds_back(&self.state, conn.0) || turn::is_amid(&self.state, conn) {
             return;
         }
         let Some(session) = self.state.clients.get_mut(&conn.0) else {

@@ -1,12 +1,14 @@
 //! The limit of work of a node in one call.
 //!
 //! Clients may send many requests together, with much output or, on a served node, with long
-//! execution times. After some of them the call ends: the driver takes the output, and other
-//! clients have their turns. The rest waits for the next [`Node::wake`](super::Node::wake), which
-//! is due immediately.
+//! execution times. After some of them the call ends, and the driver takes the output. The rest waits for the next
+//! [`Node::wake`](super::Node::wake), which is due immediately, and comes first then: as Redis, a node finishes what it
+//! has read before it serves the next client, and answers it together. Of a client that has sent more meanwhile, which may
+//! go on without end, the rest comes after the other clients.
 
 use super::state::State;
 use super::state::busy::INSTRUCTIONS_PER_LOOK;
+use super::state::input::ConnId;
 
 /// The time after which a call handles no further request, in microseconds.
 const LENGTH_US: u64 = 10_000;
@@ -16,6 +18,7 @@ pub(super) fn begin(state: &mut State, wall_us: u64) {
     let ends_us = |_| wall_us.saturating_add(LENGTH_US);
     state.turn.ends_us = state.clock.as_ref().map(ends_us);
     state.turn.work = 0;
+    state.turn.amid = None;
 }
 
 /// Whether the call has reached its limit.
@@ -31,6 +34,24 @@ pub(super) fn is_over(state: &mut State) -> bool {
         }
     }
     state.pending_output.is_enough()
+}
+
+/// Lets the rest of a client's requests wait for another turn.
+pub(super) fn queue(state: &mut State, conn: ConnId) {
+    let input = state.inputs.get_mut(&conn).and_then(Option::as_mut);
+    let has_grown = input.is_some_and(|input| std::mem::take(&mut input.has_grown));
+    match has_grown {
+        true => state.turn.queue(conn.0),
+        false => {
+            state.turn.amid = Some(conn.0);
+            state.waiting.resumed.push_front(conn.0);
+        }
+    }
+}
+
+/// Whether the turn ended amid the requests of this client: it is answered together, unless that is much.
+pub(super) fn is_amid(state: &State, conn: ConnId) -> bool {
+    state.turn.amid == Some(conn.0) && !state.pending_output.is_enough()
 }
 
 /// Resumes the clients that waited for a turn.

@@ -22,8 +22,8 @@ use super::sockets::{Socket, Sockets, connect};
 use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now};
 use crate::engine::{Addresses, ConnId, Node};
 
-/// The most bytes per read; a client that has sent more waits for the other clients' turns.
-const READ_BYTES: usize = 64 << 10;
+/// The most bytes per read, as many as Redis reads; a client that has sent more waits for the other clients.
+const READ_BYTES: usize = 20 << 10;
 
 /// The most connections that are accepted at once: `MAX_ACCEPTS_PER_CALL`.
 const MAX_ACCEPTS: usize = 1000;
