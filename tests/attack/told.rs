@@ -72,15 +72,15 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
     let scenario = |ttl_ms: u32| {
         let script = format!(
             r#"
-            [ "$LOCKLAB_HOST" = c2 ] && sleep 0.8
+            [ "$LOCKLAB_HOST" = c2 ] && sleep 1.2
             tell acquired '"ttl_ms":{ttl_ms}'
-            sleep 1.6
+            sleep 3
             tell releasing
             tell released
             "#
         );
-        let run = run(2, "horizon_ms = 5000", &script)?;
-        Some(judged(2, "horizon_ms = 5000", run))
+        let run = run(2, "horizon_ms = 6000", &script)?;
+        Some(judged(2, "horizon_ms = 6000", run))
     };
     let Some(judged) = scenario(300) else {
         return;
@@ -93,7 +93,7 @@ fn told_grants_are_judged_by_belief_and_by_lease() {
         judged.verdicts[&Property::Lease],
         Verdict::Violated(_)
     ));
-    let judged = scenario(1500).expect("there is a shell");
+    let judged = scenario(3000).expect("there is a shell");
     assert!(matches!(
         judged.verdicts[&Property::Lease],
         Verdict::Violated(_)
