@@ -7,10 +7,9 @@ use anyhow::{anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::problems::chosen_rows;
 use crate::problems::metrics::{Measure, Sample};
 use crate::problems::plan::About;
-use crate::problems::{Metric, Plan, Row, put_in};
+use crate::problems::{Metric, Plan, Row, chosen_rows, put_in};
 use locklab_evidence::{Interval, bootstrap, thousands};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::Stage;

@@ -29,8 +29,7 @@ use anyhow::{anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::problems::chosen_rows;
-use crate::problems::put_in;
+use crate::problems::{self, chosen_rows, put_in};
 use locklab_lab::bug::Bug;
 use locklab_lab::output::status;
 use locklab_lab::parts::{By, Rounds, Stage};
@@ -163,12 +162,12 @@ impl Place {
         seeds: Range<u64>,
         faults: Faults,
     ) -> anyhow::Result<Self> {
-        let setting = crate::problems::Setting {
+        let setting = problems::Setting {
             lease_ms: STANDARD_LEASE_MS,
             parameters: toml::Table::new(),
         };
         let sets = [&standard_sets(), sets].concat();
-        let subject = |row: crate::problems::Row| {
+        let subject = |row: problems::Row| {
             let scenario =
                 put_in(&row, STANDARD, &sets, &setting).map_err(|error| anyhow!(error))?;
             Subject::of(row.label, scenario, &seeds)

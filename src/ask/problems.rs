@@ -1,4 +1,5 @@
-//! What the runs of the matrix and of costs are, as data: locks, problems, metrics, predictions.
+//! What several questions share: the locks in all their forms, and as data the problems, metrics and predictions of the
+//! matrix and of costs.
 //!
 //! A *row* is a lock of the catalogue in one of its forms. A *problem* is a scenario and the
 //! property that it tests; a *metric* is a scenario and the quantity measured in it. [`plan`]

@@ -5,9 +5,9 @@
 //! have had:
 //!
 //! - *Grant.* A node grants a key to a client if the client's request makes the key exist, and the key has a time
-//!   to live then, or the request sets it only if it is absent. So does a `SET` with a time to live, whatever is there,
-//!   if it replaces the value by which another client was granted the key. The client knows when the whole reply has
-//!   arrived.
+//!   to live then, or the request sets it only if it is absent. A request that overwrites the key (`SET` with a time to
+//!   live, `SETEX`) takes it over from another client, unless that was granted it by such a request, too. The client
+//!   knows when the whole reply has arrived.
 //!   A reply that comes after [`PATIENCE_NS`], or to a process that stands still, gives nothing for certain: the
 //!   program may have given up waiting.
 //! - *Lease.* It lasts from the departure of the request, since the program may count from there. A renewal
@@ -40,6 +40,7 @@ mod visits;
 pub use self::grants::{Answer, Doubt, Grant, Release, grants};
 pub use self::keys::{granted_keys, has_several, longest_lease_ns};
 pub use self::records::{At, Possible, events, possible};
+pub use self::visits::takes;
 use locklab_vecmap::VecSet;
 
 use super::{History, KeyChange, Name};

@@ -71,7 +71,7 @@ const CORRECT: [(&str, Under); 19] = [
     ("tasks", Under::Pause),
     ("children", Under::ShortPause),
     ("silent-leader", Under::SlowLink),
-    ("silent-holds-long", Under::Pause),
+    ("silent-renews", Under::Pause),
 ];
 
 /// Locks that do not.

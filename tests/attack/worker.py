@@ -15,7 +15,7 @@ import uuid
 SILENT = sys.argv[1].startswith("silent")
 NAME = sys.argv[1].removeprefix("silent-")
 LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
-WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5, "renews-by-set": 0.2}
+WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5, "renews": 0.2, "renews-by-set": 0.2}
 DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 EXTEND = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
 FIELD = (
@@ -113,10 +113,10 @@ def release(me):
 
 
 def keeps(me):
-    """Spends the time of the work, with the renewals of a lock that has some; whether it has the lock still."""
+    """Waits as long as the work takes, and renews the lock if it does that. Whether it still has the lock."""
     for _ in range(round(10 * WORK_S.get(NAME, 0.1))):
         time.sleep(0.1)
-        if NAME == "holds-long":
+        if NAME in ("holds-long", "renews"):
             if node.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) != 1:
                 tell("lost")
                 return False

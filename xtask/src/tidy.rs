@@ -5,6 +5,7 @@
 
 mod cycles;
 mod dependencies;
+mod guards;
 mod imports;
 mod layout;
 mod select;
@@ -21,6 +22,7 @@ const RULES: &[Rule] = &[
     layout::length,
     layout::trailing_space,
     words::banned,
+    guards::dropped_early,
     select::biased,
     dependencies::unused,
     cycles::none,

@@ -117,9 +117,9 @@ fn script_that_outlives_the_threshold_ends_with_its_answer() {
     check(address, "GET k", "$1\r\nv\r\n");
 }
 
-/// Who takes it piece by piece gets the rest, and who leaves makes room, while the script goes on.
+/// A client that reads slowly gets the whole message, and one that disconnects makes room, while the script goes on.
 #[test]
-fn a_script_does_not_keep_large_messages_nor_clients_that_leave() {
+fn script_delays_neither_large_messages_nor_disconnections() {
     let server = Server::start().expect("it starts");
     let address = server.address();
     check(address, "CONFIG SET busy-reply-threshold 1", "+OK\r\n");
@@ -389,9 +389,9 @@ fn what_comes_while_a_server_stands_still_is_served_in_the_order_of_arrival() {
     }
 }
 
-/// Nothing else happens that would make the server look at its sockets again.
+/// The timer starts the script, since a pause delayed it. Nothing else makes the server look at its sockets again.
 #[test]
-fn what_comes_beside_the_end_of_a_script_that_the_timer_began_is_answered() {
+fn request_that_arrives_with_the_kill_of_a_delayed_script_is_answered() {
     let machine = Machine::default();
     let (server, ..) = on_machine(Server::builder(), &machine);
     let clients = [(); 4].map(|()| TcpStream::connect(server).expect("it accepts"));
@@ -413,16 +413,16 @@ fn what_comes_beside_the_end_of_a_script_that_the_timer_began_is_answered() {
 }
 
 #[test]
-fn who_leaves_while_a_server_sleeps_is_served_first() {
+fn requests_of_a_client_that_disconnects_during_a_sleep_are_executed() {
     let machine = Machine::default();
     let (server, ..) = on_machine(Server::builder(), &machine);
     let [sleeper, leaver] = [(); 2].map(|()| TcpStream::connect(server).expect("it accepts"));
     send(&sleeper, "DEBUG SLEEP 3600");
     send(&leaver, "SET k v");
-    // Nobody is accepted, either.
+    // Nobody is accepted during the sleep.
     let hasty = TcpStream::connect(server).expect("the kernel accepts");
     send(&hasty, "SET l v");
-    // What nobody reads takes no memory of the process, however much it is.
+    // The server has not read it, so it takes no memory of the process.
     if let Some([_, received]) = queued(leaver.peer_addr(), leaver.local_addr()) {
         assert_ne!(received, "00000000");
     }

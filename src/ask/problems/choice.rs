@@ -3,13 +3,12 @@
 use std::ffi::OsStr;
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-
 use locklab_model::scenario::did_you_mean;
 
 use super::{Row, rows};
 
 /// The names of the locks and of their forms; the plain form of a lock that has others is `redlock ()`.
-pub fn lock_names() -> Vec<String> {
+fn lock_names() -> Vec<String> {
     let names = locklab_locks::catalogue()
         .into_iter()
         .map(|entry| entry.name.to_owned());
@@ -25,7 +24,7 @@ pub fn lock_names() -> Vec<String> {
 /// # Errors
 ///
 /// If there is none, with the names that are similar.
-pub fn lock(text: &str) -> Result<String, String> {
+pub(crate) fn lock(text: &str) -> Result<String, String> {
     let names = lock_names();
     let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
     names.iter().find(is_called).cloned().ok_or_else(|| {

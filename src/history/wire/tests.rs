@@ -80,13 +80,17 @@ impl Traffic {
         let before = self.keys.get(&place).cloned();
         let end_ms = |word: &str| word.parse::<u64>().ok().map(|ttl_ms| now_ms + ttl_ms);
         match (words[0], &before) {
-            ("SET" | "EVALSHA", before) if before.is_none() || words[3] == "PX" => {
+            ("SET", _) | ("EVALSHA", None) if before.is_none() || words[3] != "NX" => {
                 let new = (words[2].to_owned(), end_ms(words[words.len() - 1]));
                 self.keys.insert(place.clone(), new);
             }
+            ("PSETEX", _) => {
+                let new = (words[3].to_owned(), end_ms(words[2]));
+                self.keys.insert(place.clone(), new);
+            }
             ("SETNX" | "HSETNX", None) => {
-                let value = words[2..].join(" ");
-                self.keys.insert(place.clone(), (value, None));
+                let new = (words[2..].join(" "), None);
+                self.keys.insert(place.clone(), new);
             }
             ("PEXPIRE", Some((value, _))) => {
                 let new = (value.clone(), end_ms(words[2]));

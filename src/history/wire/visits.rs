@@ -71,9 +71,12 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
         };
         if let Some(executed) = &exchange.executed {
             let replaced = execute(node, &mut visit, executed, place, key);
-            if replaced.is_some_and(|held| takes_over(&visit, &visits[held], key)) {
+            if let (Some(held), Some(now)) = (replaced, node.state)
+                && now.expires.is_some()
+                && takes_over(&visit, &visits[held], key)
+            {
                 (visit.grants, visit.takes_over) = (true, true);
-                visit.set_ttl_ns = node.state.map(|state| ttl_ns(executed, state));
+                visit.set_ttl_ns = Some(ttl_ns(executed, now));
                 node.holder = Some(place);
             }
             visit.holder = node.holder;
@@ -180,40 +183,58 @@ fn ttl_ns(executed: &Executed, state: &KeyState) -> Option<u64> {
 
 /// Whether the request sets this key only if it is absent.
 fn takes_if_absent(exchange: &Exchange, key: &str) -> bool {
-    exchange.commands.iter().any(|words| {
-        let of_key = words.get(1).is_some_and(|word| word == key.as_bytes());
-        of_key && takes(words)
-    })
+    let mut commands = exchange.commands.iter();
+    commands.any(|words| names_key(words, key) && takes(words))
 }
 
-fn takes(words: &[Vec<u8>]) -> bool {
+/// Whether a command with these words sets a key only if it is absent.
+pub fn takes(words: &[impl AsRef<[u8]>]) -> bool {
     match words.first() {
-        Some(command) if is(command, "SETNX") || is(command, "HSETNX") => true,
-        Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
+        Some(command) if is_one_of(command, &["SETNX", "HSETNX"]) => true,
+        Some(command) if is_one_of(command, &["SET"]) => has_option(words, &["NX"]),
         _ => false,
     }
 }
 
-fn is(word: &[u8], wanted: &str) -> bool {
-    word.eq_ignore_ascii_case(wanted.as_bytes())
+/// Whether a command with these words sets a key to a value, whatever it held.
+fn overwrites(words: &[Vec<u8>]) -> bool {
+    match words.first() {
+        Some(command) if is_one_of(command, &["SETEX", "PSETEX"]) => true,
+        Some(command) if is_one_of(command, &["SET"]) => !has_option(words, LOOKS),
+        _ => false,
+    }
 }
 
-/// Whether this request, which replaced the value of the key, took it over from the one that granted it. A plain `SET`
-/// with a time to live does, as if it were a renewal; unless clients set the key by it all the time, as they do with what
-/// they share, such as an entry of a cache.
+/// The options of `SET` with which it takes only what is free, or its sender learns or says what was there. `XX` is none of
+/// them: any value will do.
+const LOOKS: &[&str] = &["NX", "GET", "IFEQ", "IFNE", "IFDEQ", "IFDNE"];
+
+fn has_option(words: &[impl AsRef<[u8]>], options: &[&str]) -> bool {
+    words.iter().skip(3).any(|word| is_one_of(word, options))
+}
+
+fn is_one_of(word: &impl AsRef<[u8]>, wanted: &[&str]) -> bool {
+    let is = |it: &&str| word.as_ref().eq_ignore_ascii_case(it.as_bytes());
+    wanted.iter().any(is)
+}
+
+/// Whether this request, which replaced the value of the key, took it over from the client that had been granted it. One
+/// that overwrites it does, as a careless renewal, if the key then has a time to live. It does not if the key was granted
+/// by such a request, too: then clients share it, like an entry of a cache.
 fn takes_over(visit: &Visit, held: &Visit, key: &str) -> bool {
-    let sets = |exchange: &Exchange| {
-        let mut of_key = exchange
-            .commands
-            .iter()
-            .filter(|words| words.get(1).is_some_and(|word| word == key.as_bytes()));
-        of_key.any(|words| {
-            let always =
-                |word: &Vec<u8>| !["NX", "XX", "GET", "IFEQ"].iter().any(|it| is(word, it));
-            is(&words[0], "SET") && words.len() > 4 && words[3..].iter().all(always)
-        })
+    let overwritten = |exchange: &Exchange| {
+        let commands = exchange.commands.iter();
+        let mut of_key = commands.filter(|words| names_key(words, key));
+        of_key.any(|words| overwrites(words))
     };
-    visit.exchange.client != held.exchange.client && sets(visit.exchange) && !sets(held.exchange)
+    visit.exchange.client != held.exchange.client
+        && overwritten(visit.exchange)
+        && !overwritten(held.exchange)
+}
+
+/// Whether the first argument of a command is the key.
+fn names_key(words: &[Vec<u8>], key: &str) -> bool {
+    words.get(1).is_some_and(|word| word == key.as_bytes())
 }
 
 fn names(exchange: &Exchange, key: &str) -> bool {

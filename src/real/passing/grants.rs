@@ -10,7 +10,7 @@
 
 use locklab_bounds::Bounds;
 use locklab_bounds::resp::Inbound;
-use locklab_history::{ClockKind, Name};
+use locklab_history::{ClockKind, Name, wire};
 use locklab_proxy::Passing;
 use locklab_redis::{ConnId, Node, NodeConfig};
 use locklab_values::units::NS_PER_US;
@@ -84,7 +84,6 @@ impl Copy {
 /// request is removed, too.
 fn takes_if_absent(left: &mut Inbound) -> bool {
     let mut takes = false;
-    let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
     loop {
         let words = match left.next_words() {
             Ok(Some(words)) => words,
@@ -94,11 +93,7 @@ fn takes_if_absent(left: &mut Inbound) -> bool {
                 return takes;
             }
         };
-        takes |= match words.first() {
-            Some(command) if is(command, "SETNX") || is(command, "HSETNX") => true,
-            Some(command) if is(command, "SET") => words.iter().skip(3).any(|word| is(word, "NX")),
-            _ => false,
-        };
+        takes |= wire::takes(&words);
     }
 }
 

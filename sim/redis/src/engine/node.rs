@@ -191,18 +191,17 @@ impl Node {
         self.finish(wall_us, effects);
     }
 
-    /// A client disconnected. Ends its transaction, watches, subscriptions and wait, after the requests that it sent
-    /// before and that wait for the end of a sleep, or for a turn. Does nothing if the node does not know the connection,
-    /// or has already dropped it.
+    /// A client disconnected. Ends its transaction, watches, subscriptions and wait. Requests that it sent before, and
+    /// that wait for the end of a sleep or for a turn, are executed first. Does nothing if the node does not know the
+    /// connection, or has already dropped it.
     pub fn closed(&mut self, conn: ConnId) {
         let is_queued = self.state.turn.is_queued(conn.0);
         requests::leave(&mut self.state, conn, is_queued);
     }
 
-    /// Like [`Node::closed`], without the requests that wait.
+    /// Like [`Node::closed`], but requests that wait are dropped.
     pub fn disconnect(&mut self, conn: ConnId) {
-        self.state.forget(conn.0);
-        self.state.inputs.remove(&conn);
+        requests::disconnect(&mut self.state, conn);
     }
 
     /// Receives bytes from a client, at the node's wall-clock time `wall_us` (microseconds since
@@ -278,7 +277,8 @@ impl Node {
         self.state.config.max_clients()
     }
 
-    /// Until when DEBUG SLEEP suspends the process, by the wall clock in microseconds: until then, it reads nothing.
+    /// The wall-clock time, in microseconds, until which DEBUG SLEEP suspends the process, or a script does in a node
+    /// without [`Node::attend`]. It reads nothing until then.
     pub fn asleep_until_us(&self) -> Option<u64> {
         self.state.asleep_until_us
     }

@@ -49,15 +49,18 @@ pub(super) fn hear(state: &mut State, conn: ConnId, bytes: &[u8], wall_us: u64) 
     has_more
 }
 
-/// Handles the end of a connection, after the requests that came before it, of which some may wait for another turn.
+/// Ends a connection at once.
+pub(super) fn disconnect(state: &mut State, conn: ConnId) {
+    state.forget(conn.0);
+    state.inputs.remove(&conn);
+}
+
+/// Ends a connection that its client has closed, after the requests that still wait: for another turn if it is queued.
 pub(super) fn leave(state: &mut State, conn: ConnId, is_queued: bool) {
     let waits = is_queued || state.waiting.resumed.contains(&conn.0);
     match state.clients.get_mut(&conn.0) {
         Some(session) if waits => session.has_left = true,
-        _ => {
-            state.forget(conn.0);
-            state.inputs.remove(&conn);
-        }
+        _ => disconnect(state, conn),
     }
 }
 
@@ -99,7 +102,7 @@ pub(super) fn attend(state: &mut State, attention: &mut Attention, wall_us: u64)
     state.db.overdue = overdue;
 }
 
-/// Sends what is there for other clients, be it from before the script or from the script itself.
+/// Sends the output for other clients: replies from before the script, and messages from the script itself.
 fn send(state: &mut State, attention: &mut Attention) {
     for &id in &state.dirty_clients {
         let is_held_back = busy::holds_back(state, id);

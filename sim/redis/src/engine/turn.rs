@@ -2,9 +2,9 @@
 //!
 //! Clients may send many requests together, with much output or, on a served node, with long
 //! execution times. After some of them the call ends, and the driver takes the output. The rest waits for the next
-//! [`Node::wake`](super::Node::wake), which is due immediately, and comes first then: as Redis, a node finishes what it
-//! has read before it serves the next client, and answers it together. Of a client that has sent more meanwhile, which may
-//! go on without end, the rest comes after the other clients.
+//! [`Node::wake`](super::Node::wake), which is due immediately, and comes first then. Like Redis, a node finishes the
+//! requests that it has read before it serves the next client, and sends their replies together. A client that has sent
+//! more in the meantime may go on without end, so the rest of its requests comes after the other clients.
 
 use super::state::State;
 use super::state::busy::INSTRUCTIONS_PER_LOOK;
@@ -36,7 +36,7 @@ pub(super) fn is_over(state: &mut State) -> bool {
     state.pending_output.is_enough()
 }
 
-/// Lets the rest of a client's requests wait for another turn.
+/// Postpones the rest of a client's requests to another turn.
 pub(super) fn queue(state: &mut State, conn: ConnId) {
     let input = state.inputs.get_mut(&conn).and_then(Option::as_mut);
     let has_grown = input.is_some_and(|input| std::mem::take(&mut input.has_grown));
@@ -49,7 +49,8 @@ pub(super) fn queue(state: &mut State, conn: ConnId) {
     }
 }
 
-/// Whether the turn ended amid the requests of this client: it is answered together, unless that is much.
+/// Whether the replies to this client wait for the rest of its requests, which the end of the turn interrupted. Much
+/// output does not wait.
 pub(super) fn is_amid(state: &State, conn: ConnId) -> bool {
     state.turn.amid == Some(conn.0) && !state.pending_output.is_enough()
 }

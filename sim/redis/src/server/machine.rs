@@ -153,7 +153,7 @@ impl Machine {
 
     /// Lets the thread stand still as long as the process is paused, unless it is to stop.
     pub(super) fn stand_still(&self, stop: &Stop) {
-        // Not locked while it sleeps: a pause may be ended early.
+        // A guard in the condition would be held during the sleep, and the pause could not be ended early.
         let paused_until = || *lock(&self.0.paused_until);
         while let Some(until) = paused_until()
             && let Some(left) = until.checked_duration_since(Instant::now())

@@ -18,11 +18,11 @@ use tokio::time::sleep;
 use super::Surroundings;
 use super::news::{News, Place};
 use super::other_clients::SocketClients;
-use super::sockets::{Socket, Sockets, connect};
+use super::sockets::{Rest, Socket, Sockets, connect};
 use crate::endpoint::{self, Action, Endpoint, Expiry, Limits, MAX_SLEEP, Now};
 use crate::engine::{Addresses, ConnId, Node};
 
-/// The most bytes per read, as many as Redis reads; a client that has sent more waits for the other clients.
+/// The most bytes per read, about as many as Redis reads. A client that has sent more waits for the other clients.
 const READ_BYTES: usize = 20 << 10;
 
 /// The most connections that are accepted at once: `MAX_ACCEPTS_PER_CALL`.
@@ -131,7 +131,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Handles what has happened, in that order. What happens while the node sleeps is left for its timer.
+    /// Handles what has happened, in that order. News that comes while the node sleeps waits until the timer wakes it.
     fn attend(self: &Rc<Self>) {
         while !self.shut_down.get() && !self.around.stop.is_signalled() && !self.is_asleep() {
             // Not borrowed any more: a script hears of its other clients from there, too.
@@ -253,13 +253,15 @@ impl Server {
         let Some(socket) = sockets.open.get(&conn) else {
             return;
         };
-        let mut is_full = false;
-        while !is_full && let Some(bytes) = endpoint.unwritten(conn) {
+        let mut rest = Rest::None;
+        while rest == Rest::None
+            && let Some(bytes) = endpoint.unwritten(conn)
+        {
             match (&socket.stream).write(bytes) {
                 Ok(count) => endpoint.wrote(conn, count),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     endpoint.wrote(conn, 0);
-                    is_full = true;
+                    rest = Rest::Endpoint;
                 }
                 Err(_) => {
                     drop((endpoint, sockets));
@@ -267,7 +269,7 @@ impl Server {
                 }
             }
         }
-        sockets.set_full(conn, is_full);
+        sockets.keep_rest(conn, rest);
     }
 
     /// Forgets a connection that has ended.
@@ -283,11 +285,10 @@ impl Server {
     }
 
     fn execute_effects(&self) {
-        let newcomers = std::mem::take(&mut self.sockets.lock().newcomers);
+        let [newcomers, leavers] = self.sockets.lock().take_changes();
         for conn in newcomers {
             self.endpoint.borrow_mut().accepted(conn);
         }
-        let leavers = std::mem::take(&mut self.sockets.lock().leavers);
         for conn in leavers {
             self.lose(conn);
         }

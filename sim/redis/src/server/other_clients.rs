@@ -13,7 +13,7 @@ use bytes::{Buf as _, Bytes};
 use super::Surroundings;
 use super::machine::Machine;
 use super::news::{News, Place};
-use super::sockets::Sockets;
+use super::sockets::{Rest, Sockets};
 use super::thread::Stop;
 use crate::engine::{Arrival, ConnId, OtherClients};
 
@@ -60,12 +60,12 @@ impl SocketClients {
     /// Reads from a connection.
     fn read(&self, conn: ConnId, listens: bool) -> Option<Arrival> {
         let mut sockets = self.sockets.lock();
-        if sockets.open.get(&conn)?.is_filled_by_script {
-            sockets.set_full(conn, false);
+        if sockets.open.get(&conn)?.rest == Rest::Script {
+            sockets.keep_rest(conn, Rest::None);
         }
         let socket = sockets.open.get(&conn)?;
         let mut bytes = vec![0; READ_BYTES];
-        if listens && !socket.is_full {
+        if listens && !socket.is_full() {
             match (&socket.stream).read(&mut bytes) {
                 Ok(count @ 1..) => {
                     bytes.truncate(count);
@@ -128,18 +128,15 @@ impl OtherClients for SocketClients {
         let Some(socket) = sockets.open.get(&conn) else {
             return Bytes::new();
         };
-        while !socket.is_full && !bytes.is_empty() {
+        while !socket.is_full() && !bytes.is_empty() {
             match (&socket.stream).write(&bytes) {
                 Ok(count) => bytes.advance(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        if !socket.is_full && !bytes.is_empty() {
-            sockets.set_full(conn, true);
-            if let Some(socket) = sockets.open.get_mut(&conn) {
-                socket.is_filled_by_script = true;
-            }
+        if !socket.is_full() && !bytes.is_empty() {
+            sockets.keep_rest(conn, Rest::Script);
         }
         bytes
     }

@@ -41,7 +41,7 @@ pub(super) struct Guarded {
     /// The connections that were accepted while a script ran, of which the endpoint does not know
     /// yet.
     pub(super) newcomers: Vec<ConnId>,
-    /// Those that ended while a script ran, of which the endpoint does not know yet.
+    /// The connections that ended while a script ran, of which the endpoint does not know yet.
     pub(super) leavers: Vec<ConnId>,
     /// Where the node that runs hears of its sockets.
     registry: Option<Registry>,
@@ -50,13 +50,20 @@ pub(super) struct Guarded {
 /// The socket of a connection.
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
-    /// It has not taken all output, so nothing may be sent past what waits.
-    pub(super) is_full: bool,
-    /// What waits is output of a script that runs, which sends it as soon as there is news of this connection. The rest
-    /// of others is the endpoint's.
-    pub(super) is_filled_by_script: bool,
+    pub(super) rest: Rest,
     /// Another thread may take it back.
     is_lent: bool,
+}
+
+/// Who has the output that a socket has not taken. Nothing may be sent past it.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// There is none.
+    None,
+    /// The endpoint, until the script that runs is over.
+    Endpoint,
+    /// The script that runs, which sends it as soon as the socket takes more.
+    Script,
 }
 
 /// A socket of no event loop.
@@ -129,15 +136,20 @@ impl Guarded {
         self.open.insert(conn, socket);
     }
 
-    /// Says whether a connection takes no more output for now: then there is news of it when it does.
-    pub(super) fn set_full(&mut self, conn: ConnId, is_full: bool) {
+    /// Says who has the output that a connection has not taken: then there is news of it when it takes more.
+    pub(super) fn keep_rest(&mut self, conn: ConnId, rest: Rest) {
         if let Some(socket) = self.open.get_mut(&conn) {
-            socket.is_filled_by_script = false;
-            if socket.is_full != is_full {
-                socket.is_full = is_full;
+            let was_full = socket.is_full();
+            socket.rest = rest;
+            if socket.is_full() != was_full {
                 self.watch(conn);
             }
         }
+    }
+
+    /// The connections that began, and those that ended, while a script ran.
+    pub(super) fn take_changes(&mut self) -> [Vec<ConnId>; 2] {
+        [&mut self.newcomers, &mut self.leavers].map(std::mem::take)
     }
 
     /// What is left to do with a connection is news again, behind that of all others.
@@ -175,8 +187,7 @@ impl Socket {
         set_options(&stream);
         Socket {
             stream,
-            is_full: false,
-            is_filled_by_script: false,
+            rest: Rest::None,
             is_lent: false,
         }
     }
@@ -207,8 +218,13 @@ impl Socket {
     }
 
     /// The news that matters: as in Redis only input, unless output waits.
+    /// Whether it has not taken all output.
+    pub(super) fn is_full(&self) -> bool {
+        self.rest != Rest::None
+    }
+
     fn interest(&self) -> Interest {
-        match self.is_full {
+        match self.is_full() {
             true => Interest::READABLE | Interest::WRITABLE,
             false => Interest::READABLE,
         }

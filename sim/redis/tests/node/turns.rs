@@ -39,9 +39,9 @@ fn numbers(effects: &[Effect], of: ConnId) -> Vec<u32> {
         .collect()
 }
 
-/// One that goes on sending may do so without end.
+/// It may do so without end.
 #[test]
-fn who_sends_more_amid_its_requests_waits_for_the_others() {
+fn client_that_keeps_sending_waits_for_the_others() {
     let mut node = node();
     let (busy, other) = (node.accept(), node.accept());
     let mut effects = Vec::new();
@@ -61,9 +61,9 @@ fn who_sends_more_amid_its_requests_waits_for_the_others() {
     assert_eq!(numbers(&effects, busy), (1..=401).collect::<Vec<_>>());
 }
 
-/// As in Redis: for a lock, that is who gets it. Each is answered together.
+/// As in Redis. For a lock, the order decides who gets it.
 #[test]
-fn requests_that_came_together_are_finished_before_the_next_client() {
+fn requests_sent_together_are_finished_before_the_next_client() {
     let mut node = node();
     let mut effects = Vec::new();
     let clients = [(); 3].map(|()| node.accept());
@@ -184,7 +184,7 @@ fn script_that_is_late_by_the_clock_ends_with_its_answer() {
 }
 
 #[test]
-fn what_a_script_publishes_is_heard_before_it_ends() {
+fn messages_of_a_script_arrive_before_it_ends() {
     let mut node = node();
     let others = Others::default();
     node.attend(others.clone());
@@ -201,7 +201,7 @@ fn what_a_script_publishes_is_heard_before_it_ends() {
     effects.clear();
     node.wake(1_000_000, &mut effects);
     let message = |text| format!("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$1\r\n{text}\r\n");
-    // Also what another client has published in the same turn, and its reply.
+    // So do the message and the reply of a client that came before it in the same turn.
     let heard = [message("m") + &message("n"), ":1\r\n".to_owned()];
     assert_eq!(others.heard(), heard);
     node.wake(1_000_000, &mut effects);
@@ -226,7 +226,7 @@ fn a_request_that_came_in_parts_while_a_script_ran_costs_its_client_no_turn() {
 }
 
 #[test]
-fn what_a_client_sent_before_it_left_is_executed_after_a_sleep() {
+fn requests_of_a_client_that_disconnected_are_executed_after_a_sleep() {
     let mut node = node();
     let [sleeper, leaver, killed] = [(); 3].map(|()| node.accept());
     let mut effects = Vec::new();
@@ -256,9 +256,8 @@ fn what_a_client_sent_before_it_left_is_executed_after_a_sleep() {
     assert_eq!(list.matches(" addr=").count(), 1, "{list}");
 }
 
-/// For a lock, that is who gets it.
 #[test]
-fn a_sleep_amid_requests_that_waited_costs_their_client_no_turn() {
+fn sleep_between_postponed_requests_does_not_cost_the_turn() {
     let mut node = node();
     let [sleeper, first, second] = [(); 3].map(|()| node.accept());
     let mut effects = Vec::new();

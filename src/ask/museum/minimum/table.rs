@@ -6,8 +6,8 @@ use locklab_report::Provenance;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
 
-use super::super::tables::Row;
 use super::Minimum;
+use crate::museum::tables::Row;
 use crate::shrink::change;
 use locklab_lab::section::{Form, Section};
 use locklab_lab::{Store, layout};

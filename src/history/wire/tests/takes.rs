@@ -4,20 +4,28 @@ use super::*;
 
 /// As a holder does that wakes up after its lease and renews it.
 #[test]
-fn a_set_that_replaces_anothers_value_takes_the_lock_over() {
-    let renewed = |way: &'static str| {
+fn overwriting_another_clients_value_takes_the_lock_over() {
+    let renewed = |way: &'static str, renewal: &str| {
         (one_node().calls("c1 n1", 10, "SET lock one NX PX 1000"))
             .calls(way, 1100, "SET lock two NX PX 1000")
-            .calls("c1 n1", 1200, "SET lock one PX 1000")
-            .calls("c1 n1", 1500, "SET lock one PX 1000")
+            .calls("c1 n1", 1200, renewal)
+            .calls("c1 n1", 1500, renewal)
     };
-    let others = ("c2", 1102, 2100);
-    renewed("c2 n1").check(&[("c1", 12, 1010), others, ("c1", 1202, 2500)]);
-    // It does not follow what a client has that replaces its own value.
-    renewed("c1 n1").check(&[("c1", 12, 1010), ("c1", 1102, 1200)]);
+    let (first, other) = (("c1", 12, 1010), ("c2", 1102, 2100));
+    for renewal in [
+        "SET lock one PX 1000",
+        "SET lock one XX PX 1000",
+        "PSETEX lock 1000 one",
+    ] {
+        renewed("c2 n1", renewal).check(&[first, other, ("c1", 1202, 2500)]);
+    }
+    // Whose value it was, this client learns.
+    renewed("c2 n1", "SET lock one GET PX 1000").check(&[first, other]);
+    // What a client that replaces its own value has then is unknown.
+    renewed("c1 n1", "SET lock one PX 1000").check(&[first, ("c1", 1102, 1200)]);
     // An entry of a cache belongs to nobody.
     let cache = one_node().calls("c1 n1", 10, "SET lock one PX 1000");
-    (cache.calls("c2 n1", 500, "SET lock two PX 1000")).check(&[("c1", 12, 1010)]);
+    (cache.calls("c2 n1", 500, "SET lock two PX 1000")).check(&[first]);
 }
 
 #[test]

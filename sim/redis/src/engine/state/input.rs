@@ -25,7 +25,7 @@ pub(in crate::engine) struct Input {
     pub(in crate::engine) parser: Parser,
     /// The query buffer: bytes received but not yet handled.
     pub(in crate::engine) pending: BytesMut,
-    /// Whether some of them came while the client waited for a turn: then it has read no end of its requests.
+    /// Whether the client has sent more while it waited for a turn. It may do so without end.
     pub(in crate::engine) has_grown: bool,
     /// The length of what was before these in the same allocation.
     handled_bytes: usize,

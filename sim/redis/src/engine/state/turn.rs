@@ -12,7 +12,7 @@ pub(in crate::engine) struct Turn {
     pub(in crate::engine) ends_us: Option<u64>,
     /// The work since the clock was read, in instructions of scripts.
     pub(in crate::engine) work: u64,
-    /// The client amid whose requests it has ended.
+    /// The client whose requests the end of the turn interrupted.
     pub(in crate::engine) amid: Option<u64>,
     /// The clients whose requests wait for another turn.
     pub(in crate::engine) queue: VecDeque<u64>,
