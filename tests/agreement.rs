@@ -10,7 +10,7 @@ use locklab_real::comparison::{Comparison, Criteria, Finding, Runs, WITHIN};
 use locklab_real::jitter::Jitter;
 use locklab_real::series::{LONGEST_STALL_NS, Series};
 use locklab_real::simulated::Simulation;
-use locklab_real::{Programs, RealRedis, ZooKeeper};
+use locklab_real::{Programs, RealRedis};
 
 /// A write that the proxy delays.
 #[test]
@@ -82,7 +82,7 @@ fn agrees(name: &str) {
         backend: &RealRedis::new(Programs {
             locklab: env!("CARGO_BIN_EXE_locklab").into(),
             redis_server: locklab_testing::program().into(),
-            zookeeper: ZooKeeper::find(),
+            ..Programs::find().expect("this program has a path")
         }),
         scenarios: &scenarios,
         runs: Runs { least: 2, most: 6 },

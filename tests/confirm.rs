@@ -11,7 +11,7 @@ use locklab_history::{Access, Event, History, Phase, Record};
 use locklab_model::fault::expand;
 use locklab_model::scenario::Scenario;
 use locklab_real::series::run_undisturbed;
-use locklab_real::{ConfirmError, Programs, RealRedis, ZooKeeper, run_with, throughput};
+use locklab_real::{ConfirmError, Programs, RealRedis, run_with, throughput};
 use locklab_runner::run::Run;
 use locklab_runner::simulate::{Keep, simulate};
 use locklab_testing::until;
@@ -180,13 +180,6 @@ fn scenario_that_real_redis_cannot_run_is_rejected_by_name() {
     let error = confirm(&monotonic).unwrap_err();
     assert!(matches!(error, ConfirmError::NodeClock), "{error:?}");
     assert!(error.to_string().contains("--on simulator"));
-    let database = K1.replace(
-        "name = \"set-nx-px\"\n    ttl_ms = 300",
-        "name = \"database-unique\"",
-    );
-    let error =
-        confirm(&database.replace("    retry_delay_ms = 50\n    retry_jitter_ms = 0\n", ""));
-    assert!(matches!(error, Err(ConfirmError::Lock { .. })), "{error:?}");
 }
 
 #[test]
@@ -349,7 +342,7 @@ fn programs() -> Programs {
     Programs {
         locklab: env!("CARGO_BIN_EXE_locklab").into(),
         redis_server: locklab_testing::program().into(),
-        zookeeper: ZooKeeper::find(),
+        ..Programs::find().expect("this program has a path")
     }
 }
 

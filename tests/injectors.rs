@@ -343,6 +343,44 @@ fn a_reset_strikes_every_machine_and_has_no_end() {
     );
 }
 
+#[test]
+fn a_stall_strikes_clients_and_servers() {
+    check(
+        r#"
+        [fault.hangs]
+        kind = "stall"
+        on = ["c2", "n1"]
+        at_ms = 500
+        duration_ms = 100
+        "#,
+        &[
+            ("hangs", "c2", &[Begins, Ends]),
+            ("hangs", "n1", &[Begins, Ends]),
+        ],
+    );
+}
+
+/// c1 stands still for two leases. Its watchdog keeps the lock for it, unless it stands still too.
+#[test]
+fn a_stalled_client_keeps_the_lock_that_another_task_renews() {
+    for (kind, keeps) in [("stall", true), ("pause", false)] {
+        let scenario = format!(
+            "title = 'stands still'
+             horizon_ms = 6000
+             lock = {{ name = 'redisson', watchdog_ms = 900 }}
+             workload = {{ hold_ms = 100, client = {{ c2 = {{ start_ms = 300 }} }} }}
+             fault = {{ hangs = {{ kind = '{kind}', on = 'c1', after = 'c1 read', duration_ms = 1800 }} }}"
+        );
+        for (environment, history) in histories(&scenario) {
+            let records = history.records.iter();
+            let mut ends = records.skip_while(|it| !matches!(it.event, Event::BeliefEnds { .. }));
+            let first = ends.next().expect("a client released the lock");
+            assert_eq!(&*first.host == "c1", keeps, "{kind}, {environment:?}");
+            assert!(!keeps || first.at_ns > 1_800_000_000, "{environment:?}");
+        }
+    }
+}
+
 /// What came of a client's first call of this kind; none if it did not end.
 fn first(history: &History, client: &str, called: Op) -> Option<Outcome> {
     history

@@ -9,9 +9,12 @@ final class LocklabTell {
 
     /** Tells that something happened now: tell("acquired", "\"ttl_ms\":900,\"token\":7"). */
     static void tell(String word, String more) {
+        tell(word, System.nanoTime(), more);
+    }
+
+    /** The same; `ns`: the reading of System.nanoTime(), on Linux CLOCK_MONOTONIC, from which ttl_ms counts. */
+    static void tell(String word, long ns, String more) {
         if (FILE == null) return;
-        // CLOCK_MONOTONIC on Linux.
-        long ns = System.nanoTime();
         String rest = more.isEmpty() ? "" : "," + more;
         String line = "{\"locklab\":\"" + word + "\",\"ns\":" + ns + rest + "}\n";
         try (FileOutputStream out = new FileOutputStream(FILE, true)) {

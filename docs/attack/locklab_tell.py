@@ -8,7 +8,10 @@ _FILE = os.environ.get("LOCKLAB_FILE")
 
 
 def tell(word, **more):
-    """Tells that something happened now: tell("acquired", ttl_ms=900, token=7)."""
+    """Tells that something happened now: tell("acquired", ttl_ms=900, token=7).
+
+    ns: the reading of time.monotonic_ns() from which ttl_ms counts, if it was taken before.
+    """
     if _FILE is not None:
         line = {"locklab": word, "ns": time.monotonic_ns(), "pid": os.getpid(), **more}
         with open(_FILE, "ab", buffering=0) as pipe:

@@ -1,4 +1,4 @@
-//! `locklab calibrate`: the model's constants beside those of this machine's Redis and kernel.
+//! `locklab measure constants`: the model's constants beside those of this machine's Redis and kernel.
 
 use anyhow::Context;
 use clap::Args;
@@ -21,9 +21,9 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab calibrate
-  locklab calibrate --runs 24 --at-once 3   more runs, three at a time
-  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab calibrate
+  locklab measure constants
+  locklab measure constants --runs 24 --at-once 3   more runs, three at a time
+  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab measure constants
 
 Measures the periods of real servers, the steps of a failover by real
 Sentinels, how much of an append-only file is lost in a power failure, and when

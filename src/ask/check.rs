@@ -47,6 +47,8 @@ pub struct Check {
 pub struct Options {
     /// Scenarios, recordings, and folders of both; see [`crate::check::suite::find`].
     pub paths: Vec<String>,
+    /// Every scenario that ships, and no paths.
+    pub all: bool,
     /// Only the cases for which this is true.
     pub filter: Option<Filter>,
     /// Take seeds from this commit, or from any text, instead of 0, 1, 2, …
@@ -66,7 +68,10 @@ impl Check {
     ///
     /// If a path cannot be read, there is no case, no such baseline, or no such commit.
     pub fn plan(options: Options, store: &Store) -> anyhow::Result<Check> {
-        let mut cases = crate::check::suite::find(&options.paths)?;
+        let mut cases = match options.all {
+            true => suite::shipped()?,
+            false => suite::find(&options.paths)?,
+        };
         if let Some(filter) = &options.filter {
             cases.retain(|case| filter.accepts(&case.scenario));
         }

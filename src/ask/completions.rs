@@ -1,4 +1,4 @@
-//! `locklab completions`: shell completion of commands, options and the names of scenarios.
+//! `locklab setup completions`: shell completion of commands, options and the names of scenarios.
 
 use anyhow::Context as _;
 use clap::Args;

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 
+use crate::meaning::Meaning;
 use crate::options::{Ask, number};
+use locklab_check::Property;
 use locklab_judge::{Criterion, Given, KeyReport, ModelName, Pairs, Verdict, jepsen};
 use locklab_lab::output::{self, Stdout};
 use locklab_lab::{Exit, data};
+use serde_json::json;
 
 mod read;
 mod tell;
@@ -103,6 +106,7 @@ impl Ask for Options {
             output::print_exactly(&jepsen::write(&input.into_log(self.model)))?;
             return Ok(Exit::AsPredicted);
         }
+        let recorded = input.meaning();
         let judged = input.judge(&name, self.model, self.budget)?;
         let stdout = Stdout::of(self.json);
         stdout.tell(&tell::heading(&judged, &name))?;
@@ -111,12 +115,55 @@ impl Ask for Options {
         if let Some(picture) = &picture {
             stdout.tell(&format!("  picture  {}", picture.display()))?;
         }
+        let meaning = recorded.or_else(|| meaning(&judged.reports));
+        if let Some(meaning) = &meaning {
+            stdout.tell(meaning.paragraph().trim_start_matches('\n'))?;
+        }
         if self.json {
-            let document = tell::document(&judged, &name, picture.as_deref());
+            let mut document = tell::document(&judged, &name, picture.as_deref());
+            document["meaning"] = json!(meaning);
             output::print_json(&data::document("judge", document))?;
         }
         Ok(exit(&judged.reports))
     }
+}
+
+/// What the first violation means that counts.
+fn meaning(reports: &[KeyReport]) -> Option<Meaning> {
+    let is_violated = |verdict: &Verdict| matches!(verdict, Verdict::Violated(_));
+    reports.iter().find_map(|report| {
+        let mut counted = report.verdicts.iter().filter(|(it, _)| report.counts(*it));
+        let (criterion, _) = counted.find(|(_, verdict)| is_violated(verdict))?;
+        let tokens = report.verdict(Criterion::Checked(Property::TokenRegression));
+        let is_shown = |verdict: &Verdict| !matches!(verdict, Verdict::Inconclusive { .. });
+        let (property, happened) = match criterion {
+            // Of a lock that tells no deadline it is what it promises.
+            Criterion::Checked(Property::Belief) => (Property::Lease, None),
+            Criterion::Checked(property) => (*property, None),
+            Criterion::Permits => (
+                Property::Lease,
+                Some("more clients had the lock at once than it has permits"),
+            ),
+            Criterion::GrantTokens => (
+                Property::TokenRegression,
+                Some("a later grant had no higher token"),
+            ),
+            Criterion::UnheldRelease => (
+                Property::ForeignRelease,
+                Some("a client released a lock that it did not have"),
+            ),
+            Criterion::Linearizable => (
+                Property::Lease,
+                Some("no order of the calls explains what they returned"),
+            ),
+        };
+        let meaning = Meaning::of(property, tokens.is_some_and(is_shown));
+        Some(Meaning {
+            violated: criterion.name().to_owned(),
+            happened: happened.map_or(meaning.happened, str::to_owned),
+            ..meaning
+        })
+    })
 }
 
 fn exit(reports: &[KeyReport]) -> Exit {

@@ -18,33 +18,38 @@ use clap::{CommandFactory, Parser};
 use clap_complete::env::CompleteEnv;
 use nix::sys::resource::{Resource, getrlimit};
 
+mod advise;
 mod attack;
 #[cfg(target_os = "linux")]
 mod calibrate;
 mod campaign;
 pub mod check;
 mod commands;
-mod compare;
 mod completions;
 mod confirm;
 mod cost;
 mod demo;
+mod doctor;
 mod judge;
 mod list;
 mod man;
 pub mod matrix;
+mod meaning;
 mod merge;
 mod museum;
 mod new;
 mod options;
 mod place;
 pub mod problems;
+mod published;
 pub mod rare;
 mod record;
 mod replay;
 mod reproduce;
 pub mod risk;
 mod run;
+#[cfg(target_os = "linux")]
+mod score;
 mod serve;
 pub mod shrink;
 mod status;
@@ -69,6 +74,8 @@ pub use locklab_lab::{Exit, Program};
 #[command(
     name = "locklab",
     version,
+    help_template = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",
+    before_help = commands::list(),
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true
 )]

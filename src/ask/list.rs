@@ -4,8 +4,9 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
+use self::sheet::Sheet;
 use crate::options::Ask;
-use crate::problems::{Row, rows};
+use crate::problems::{Row, lock, lock_completer, rows};
 use crate::run::options::On;
 use locklab_check::Property;
 use locklab_history::{Failpoint, FaultKind};
@@ -15,13 +16,18 @@ use locklab_lab::output::{self, print_json};
 use locklab_locks::{LockSpec, catalogue};
 use locklab_model::fault;
 use locklab_model::scenario::{self, SHIPPED};
-use locklab_real::ZooKeeper;
+use locklab_real::{Postgres, ZooKeeper};
+
+mod sheet;
 
 #[derive(Args)]
 pub(crate) struct Options {
     /// What to list
     #[arg(value_enum)]
     what: What,
+    /// Of locks: the data sheet of this one, with what was published of it
+    #[arg(value_name = "LOCK", add = lock_completer())]
+    lock: Option<String>,
     /// Only scenarios that run there
     #[arg(long, value_enum, value_name = "WHERE")]
     on: Option<On>,
@@ -50,8 +56,15 @@ impl Ask for Options {
             self.on.is_none() || matches!(self.what, What::Scenarios),
             "--on is for scenarios: locklab list scenarios --on redis"
         );
+        ensure!(
+            self.lock.is_none() || matches!(self.what, What::Locks),
+            "a name is for locks: locklab list locks redlock"
+        );
         let (text, data) = match self.what {
-            What::Locks => locks(),
+            What::Locks => match &self.lock {
+                Some(name) => sheet(name)?,
+                None => locks(),
+            },
             What::Faults => faults(),
             What::Properties => properties(),
             What::Scenarios => scenarios(self.on)?,
@@ -64,6 +77,16 @@ impl Ask for Options {
         }
         Ok(Exit::AsPredicted)
     }
+}
+
+/// The data sheet of a lock; that of one of its forms is the lock's.
+fn sheet(name: &str) -> anyhow::Result<(String, Value)> {
+    let name = lock(name).map_err(anyhow::Error::msg)?;
+    let forms = rows();
+    let form = forms.iter().find(|row| row.is_called(&name));
+    let form = form.context("each name is that of a form")?;
+    let sheet = Sheet::of(form.entry).map_err(anyhow::Error::msg)?;
+    Ok((sheet.text(), sheet.json()))
 }
 
 fn locks() -> (String, Value) {
@@ -140,11 +163,11 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
         if on == Some(On::Redis) && !on_redis {
             continue;
         }
-        let on_zookeeper = on_redis && locklab_real::is_on_zookeeper(&scenario);
-        let mark = match (on_redis, on_zookeeper) {
-            (_, true) => "+",
-            (true, false) => "*",
-            (false, false) => " ",
+        let others = locklab_real::other_servers(&scenario);
+        let mark = match (on_redis, others) {
+            (true, Some(_)) => "+",
+            (true, None) => "*",
+            (false, _) => " ",
         };
         shown.push([name, claim, mark, &scenario.title].map(String::from));
         data.push(json!({
@@ -155,18 +178,20 @@ fn scenarios(on: Option<On>) -> anyhow::Result<(String, Value)> {
             "about": scenario.about,
             "expect": scenario.expect,
             "on_redis": on_redis,
-            "on_zookeeper": on_zookeeper,
+            "servers": others.unwrap_or("Redis"),
         }));
     }
     let mut text = layout::list(&shown);
     text += "\n\n* also on real Redis: locklab run NAME --on redis\
-             \n+ also on real ZooKeeper, with the same option\n";
+             \n+ also on real ZooKeeper or PostgreSQL, with the same option\n";
     if on == Some(On::Redis) {
         // Said only here, since the list of scenarios does not depend on the machine.
-        text += &match ZooKeeper::find().version() {
-            Ok(version) => format!("  ({version} is installed)\n"),
-            Err(missing) => format!("  (here Locklab {missing})\n"),
-        };
+        for version in [ZooKeeper::find().version(), Postgres::find().version()] {
+            text += &match version {
+                Ok(version) => format!("  ({version} is installed)\n"),
+                Err(missing) => format!("  (here Locklab {missing})\n"),
+            };
+        }
     }
     Ok((text, json!(data)))
 }

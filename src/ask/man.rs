@@ -1,4 +1,4 @@
-//! `locklab man`: the manual, as man reads it.
+//! `locklab setup man`: the manual, as man reads it.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use locklab_lab::{Exit, output};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab man | man -l -                      the page of the program
-  locklab man check | man -l -                that of a command
-  locklab man --into ~/.local/share/man/man1  every page: man locklab-check";
+  locklab setup man | man -l -                      the page of the program
+  locklab setup man check | man -l -                that of a command
+  locklab setup man --into ~/.local/share/man/man1  every page: man locklab-check";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -1,4 +1,4 @@
-//! `locklab merge`: the shards of a command that ran on several machines, as one result.
+//! `locklab shards merge`: the shards of a command that ran on several machines, as one result.
 
 use std::path::PathBuf;
 
@@ -14,8 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   locklab sweep kleppmann/k1 --shard 1/2 --out one
   locklab sweep kleppmann/k1 --shard 2/2 --out two
-  locklab merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
-  locklab merge one two                   every ledger of a shard in these folders
+  locklab shards merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
+  locklab shards merge one two                   every ledger of a shard in these folders
 
 The result is that of the same command without --shard: of simulated runs byte
 for byte, but for the time on the page of `reproduce`. Nothing is run again but

@@ -8,7 +8,7 @@
 //! run with the seeds of that scenario instead. One of the runs that show an exhibit is shrunk, while the mended
 //! lock goes on holding.
 
-mod exhibits;
+pub(crate) mod exhibits;
 mod minimum;
 pub(crate) mod options;
 mod tables;

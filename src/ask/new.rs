@@ -1,4 +1,4 @@
-//! `locklab new`: a crate with a lock of one's own, to begin with.
+//! `locklab new`: a crate with a lock of one's own, a drill that examines one, a scenario, or claims, to begin with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 
+mod drill;
+
+use self::drill::Language;
 use crate::options::Ask;
 use locklab_lab::{Exit, output};
 use locklab_locks::catalogue;
@@ -15,23 +18,45 @@ Examples:
   locklab new my-lock            in the folder my-lock
   cd my-lock && cargo test       its scenarios, as tests
   cargo run -- list locks        every command of Locklab, with your lock
+  locklab new my-drill --drill python
+                                 a program that examines a lock library
+  locklab new my-scenario --scenario
+                                 a scenario: locklab run my-scenario.toml
+  locklab new ours --claims      claims of your own, for locklab reproduce
 
 The crate has a lock on one Redis node, one with a watchdog and a fencing
-token, scenarios for both, and tests. The chapter docs/own-crate.md explains it.
+token, scenarios for both, and tests. The chapter docs/own-crate.md explains it. A
+drill examines the lock of a library, for `locklab score` (docs/score.md).
 
 Exit codes: 0 written; 1 the name or the folder cannot be used.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The name of the crate, of its lock and of the folder
+    /// The name of the crate, of its lock and of the folder; of a drill and of claims that of the folder, of a
+    /// scenario that of the file
     #[arg(value_name = "NAME")]
     name: String,
     /// The folder of Locklab's sources that the crate depends on; by default the
     /// one that this program was built from
     #[arg(long, value_name = "DIR")]
     locklab: Option<PathBuf>,
+    /// Write a drill in this language, not a crate
+    #[arg(long, value_name = "LANGUAGE", value_enum, conflicts_with = "locklab")]
+    drill: Option<Language>,
+    /// Write a scenario, NAME.toml, not a crate
+    #[arg(long, conflicts_with_all = ["locklab", "drill"])]
+    scenario: bool,
+    /// Write claims, and a scenario that shows one, not a crate
+    #[arg(long, conflicts_with_all = ["locklab", "drill", "scenario"])]
+    claims: bool,
 }
+
+/// A scenario to begin with.
+const SCENARIO: &str = include_str!("new/scenario.toml");
+
+/// A file of claims to begin with; its scenario is the one above, as `paused.toml`.
+const CLAIMS: &str = include_str!("new/claims.toml");
 
 /// A file of the crate in `docs/own-lock`.
 macro_rules! file {
@@ -54,32 +79,69 @@ const FILES: [(&str, &str); 10] = [
     file!("tests/lock.rs"),
 ];
 
-/// The folder that this program was built from.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// The folder that this program was built from. One for other machines is built with `LOCKLAB_SOURCES`, and names none of
+/// its maker's.
+const SOURCES: &str = match option_env!("LOCKLAB_SOURCES") {
+    Some(folder) => folder,
+    None => concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
+};
 
 impl Ask for Options {
     fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
         let name = &self.name;
         check(name)?;
-        let sources = sources(self.locklab.as_deref())?;
-        let folder = Path::new(name);
+        if self.drill.is_none() && !self.scenario && !self.claims {
+            check_new(name)?;
+        }
+        let scenario = format!("{name}.toml");
+        let written = if self.scenario { &scenario } else { name };
+        let folder = Path::new(written);
         ensure!(
             !folder.exists(),
-            "{name} exists already; choose another name"
+            "{written} exists already; choose another name"
         );
+        if self.scenario {
+            write(folder, SCENARIO)?;
+            output::print(&format!("\nNow: locklab run {scenario}"))?;
+            return Ok(Exit::AsPredicted);
+        }
+        if self.claims {
+            write(&folder.join("claims.toml"), CLAIMS)?;
+            write(&folder.join("paused.toml"), SCENARIO)?;
+            output::print(&format!(
+                "\nNow: locklab reproduce --claims {name}/claims.toml"
+            ))?;
+            return Ok(Exit::AsPredicted);
+        }
+        if let Some(language) = self.drill {
+            let drill = language.drill();
+            for (path, text) in drill.files {
+                write(&folder.join(path), text)?;
+            }
+            output::print(&format!(
+                "\nNow: cd {name} && {}\nThen: locklab score -- {}",
+                drill.install, drill.run
+            ))?;
+            return Ok(Exit::AsPredicted);
+        }
+        let sources = sources(self.locklab.as_deref())?;
         for (path, text) in FILES {
-            let file = folder.join(path);
-            let written = file.parent().map_or(Ok(()), fs::create_dir_all);
-            let written = written.and_then(|()| fs::write(&file, named(text, name, &sources)));
-            written.with_context(|| format!("cannot write {}", file.display()))?;
-            output::print(&format!("  {}", file.display()))?;
+            write(&folder.join(path), &named(text, name, &sources))?;
         }
         output::print(&format!("\nNow: cd {name} && cargo test"))?;
         Ok(Exit::AsPredicted)
     }
 }
 
-/// Refuses what cannot be the name of a crate and of a lock.
+/// Writes a file, and says so.
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let written = file.parent().map_or(Ok(()), fs::create_dir_all);
+    let written = written.and_then(|()| fs::write(file, text));
+    written.with_context(|| format!("cannot write {}", file.display()))?;
+    output::print(&format!("  {}", file.display()))
+}
+
+/// Refuses what cannot be the name of a crate or a folder.
 fn check(name: &str) -> anyhow::Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -87,6 +149,11 @@ fn check(name: &str) -> anyhow::Result<()> {
         begins && name.chars().all(is_plain) && !name.ends_with('-'),
         "`{name}` cannot be the name of a crate; write small letters, digits and -, such as my-lock"
     );
+    Ok(())
+}
+
+/// Refuses the names of Locklab's own crates and locks.
+fn check_new(name: &str) -> anyhow::Result<()> {
     let is_locklab = name == "locklab" || name.starts_with("locklab-");
     let is_taken = catalogue().iter().any(|lock| lock.name == name);
     ensure!(

@@ -11,7 +11,7 @@ pub mod metrics;
 pub mod plan;
 mod row;
 
-pub(crate) use choice::{chosen_rows, lock, lock_completer};
+pub(crate) use choice::{chosen_rows, lock, lock_completer, meant};
 pub use plan::{Expectation, Metric, Plan, Problem};
 pub use row::{Row, Setting, rows};
 

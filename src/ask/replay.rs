@@ -6,10 +6,11 @@ use anyhow::Context;
 use clap::Args;
 use serde_json::json;
 
+use crate::meaning;
 use crate::options::{Ask, Out};
 use locklab_check::Property;
 use locklab_lab::output::{self, Stdout};
-use locklab_lab::{Exit, data, describe, recordings};
+use locklab_lab::{Exit, data, describe, layout, recordings};
 use locklab_model::scenario::Scenario;
 use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::simulate::Keep;
@@ -18,13 +19,17 @@ use locklab_runner::{RunError, judged, recorded};
 const EXAMPLES: &str = "\
 Examples:
   locklab replay target/locklab/kleppmann-k1/seed-0.jsonl
+  locklab why target/locklab/kleppmann-k1/seed-0.jsonl
+
+It says what happened in the run, and of each violation what would have
+prevented it.
 
 A run recorded on real Redis cannot be repeated; its history is judged again.
 
 Exit codes: 0 identical; 1 the recording cannot be read or run; 2 different.";
 
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, visible_alias = "why")]
 pub(crate) struct Options {
     /// The recording: a .jsonl file that `locklab run` wrote
     #[arg(value_name = "FILE")]
@@ -55,6 +60,10 @@ impl Ask for Options {
             "" => stdout.tell("  every property holds")?,
             sentences => stdout.tell(sentences)?,
         }
+        let means = meaning::of_run(&again, &scenario);
+        for meaning in &means {
+            stdout.tell(&layout::fold(&format!("  {meaning}")))?;
+        }
         let stem = format!("replay-seed-{}", again.header.seed);
         let kept = recordings::keep(&store, &stem, &scenario, &again, scenario.headline())?;
         stdout.tell(&format!("  picture  {}", kept.picture.display()))?;
@@ -69,6 +78,7 @@ impl Ask for Options {
                 "identical": difference.is_none(),
                 "first_different_line": difference,
                 "verdicts": again.footer.verdicts,
+                "meanings": means,
             });
             output::print_json(&data::document("replay", result))?;
         }

@@ -1,9 +1,11 @@
 //! The debate on Redis locks, claim by claim, executed and published.
 
+mod counts;
 mod debate;
 mod every_step;
 mod machine;
 pub(crate) mod options;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod views;
@@ -24,6 +26,7 @@ use super::place::{self, Faults, Place};
 use super::run::On;
 use super::sweep;
 use crate::reproduce::debate::{Claim, Critique};
+use crate::reproduce::standing::Standing;
 use locklab_evidence::Judgement;
 use locklab_lab::bug::Bug;
 use locklab_lab::made_by::made_by;
@@ -35,19 +38,22 @@ use locklab_lab::{Exit, Experiment, Reports, Session, Store, data, describe, lay
 use locklab_model::scenario::grid::overrides;
 use locklab_model::scenario::{self, Scenario, Source};
 use locklab_real::Programs;
-use locklab_real::comparison::{Comparison as Compared, Confirmed, Criteria, Runs};
+use locklab_real::comparison::{Comparison as Compared, Confirmed, Criteria, Runs, WITHIN};
 use locklab_real::series::LONGEST_STALL_NS;
 use locklab_results::{Cell, Detail, Sweep};
 use locklab_runner::batch::Job;
 use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare, worst};
 
-/// Runs of each scenario on real Redis, and of one that they do not decide.
-/// After 32 a difference can be found among the rates of all claims; a test says so.
-const REAL_RUNS: Runs = Runs { least: 8, most: 32 };
+/// Runs of each scenario on real Redis, and of one that they do not decide. Sixteen pairs that all agree show that
+/// rates are equivalent, by the one definition of that. After 48 a difference can be found among the rates of all claims; a test says so.
+const REAL_RUNS: Runs = Runs {
+    least: 16,
+    most: 48,
+};
 
-/// Rates are equivalent within this: eight pairs that all agree show no more.
-const WITHIN: f64 = 0.35;
+/// The page to play with, as it stands beside the published page. Where it does, each claim links to its place in it.
+const PLAY: &str = "../play/index.html";
 
 /// What to reproduce.
 pub struct Options {
@@ -57,6 +63,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Leave out the sweeps, and the locks compared.
     pub quick: bool,
+    /// The runs of each scenario; by default as many as its predictions need.
+    pub seeds: Option<u64>,
     /// Where to run: in the simulator, or also on real Redis.
     pub on: On,
 }
@@ -87,6 +95,8 @@ pub struct Reproduce {
 pub struct Shown {
     scenario: Scenario,
     world: Cell,
+    /// How many runs in the simulator there are.
+    runs: u64,
     comparisons: Vec<Comparison>,
     /// On real Redis, if it ran there; or why it cannot.
     real: Option<Result<Real, String>>,
@@ -140,10 +150,15 @@ impl Reproduce {
                 names.push(name);
             }
         }
-        let scenarios: Vec<Scenario> = names
-            .iter()
-            .map(|name| scenario::load(name, &[]))
-            .collect::<Result<_, _>>()?;
+        let load = |name: &&str| {
+            scenario::load(name, &[]).with_context(|| {
+                let claims =
+                    { chosen.iter() }.filter(|it| it.scenarios.iter().any(|it| it == name));
+                let claims: Vec<&str> = claims.map(|claim| &*claim.id).collect();
+                format!("a scenario of {}", claims.join(", "))
+            })
+        };
+        let scenarios: Vec<Scenario> = names.iter().map(load).collect::<Result<_, _>>()?;
         for (place, scenario) in scenarios.iter().enumerate() {
             let other = scenarios[..place]
                 .iter()
@@ -155,7 +170,9 @@ impl Reproduce {
         }
         let names = names.into_iter().map(str::to_owned).collect();
         let jobs = scenarios.iter();
-        let mut jobs: Vec<Job> = jobs.map(|s| Job::of(s, 0..s.usual_seeds())).collect();
+        let mut jobs: Vec<Job> = jobs
+            .map(|s| Job::of(s, 0..options.seeds.unwrap_or(s.usual_seeds())))
+            .collect();
         let swept = match options.quick {
             true => vec![],
             false => sweeps(&chosen, &mut jobs)?,
@@ -252,7 +269,11 @@ impl Experiment for Reproduce {
         let stage = Stage {
             doing: "reproducing",
             by: By::Job,
-            rounds: Rounds::One,
+            // What comes after them has no time of its own.
+            rounds: match self.swept.is_empty() && self.redis.is_none() && self.place.is_none() {
+                true => Rounds::WhileThereIsTime,
+                false => Rounds::One,
+            },
             ..Stage::SIMULATED
         };
         let program = &work.session().program;
@@ -276,14 +297,18 @@ impl Experiment for Reproduce {
         }
         let placed = self.place.as_ref().map(|place| place.run(work));
         let placed = placed.transpose()?;
-        let cells = made.into_iter().map(|made| made.result);
-        let worlds = self.scenarios.iter().cloned().zip(cells);
+        let worlds = self.scenarios.iter().cloned().zip(made);
         // Also after an interruption, so that these runs are counted among those to be made.
         let mut real = match &self.redis {
             Some((programs, _)) => self.on_redis(work, programs)?,
             None => VecMap::new(),
         };
-        let show = |(place, (scenario, world)): (usize, (Scenario, Cell))| {
+        let show = |(place, (scenario, made)): (usize, (Scenario, Made<Cell>))| {
+            let Made {
+                result: world,
+                runs,
+                ..
+            } = made;
             let real = self.redis.as_ref().map(|(programs, _)| {
                 match locklab_real::why_left_out(programs, &scenario) {
                     Some(why) => Err(why),
@@ -293,6 +318,7 @@ impl Experiment for Reproduce {
             let shown = Shown {
                 comparisons: compare(&scenario, &world),
                 world,
+                runs,
                 real,
                 scenario,
             };
@@ -318,7 +344,9 @@ impl Experiment for Reproduce {
             observed.redis.as_deref(),
             self.begun.elapsed(),
         );
-        let mut page = views::page(&self.critique, &claims, &verdicts, &observed, how)?;
+        let is_there = folder.path(PLAY).is_file() && self.critique == Critique::shipped();
+        let play = is_there.then_some(PLAY);
+        let mut page = views::page(&self.critique, &claims, &verdicts, &observed, play, how)?;
         text += &format!("\n{}", page.summary);
         let of_claim = |(claim, verdict): (&&Claim, &_)| data_of(claim, *verdict, &observed);
         let of_claims: Vec<_> = claims.iter().zip(&verdicts).map(of_claim).collect();
@@ -337,6 +365,7 @@ impl Experiment for Reproduce {
                     name: "index.html".into(),
                     text: page.html(),
                 },
+                Form::List(counts::list(&claims, &verdicts, &observed)),
                 Form::Data(document.clone()),
             ],
             ..Section::of(text, folder, "claims")
@@ -356,7 +385,7 @@ fn read(file: &Path) -> anyhow::Result<Critique> {
     let text = fs::read_to_string(file).with_context(|| format!("read {}", file.display()))?;
     let shown = file.display();
     let critique = Critique::parse(&text);
-    let mut critique = critique.map_err(|error| anyhow!("{shown}: {error}"))?;
+    let mut critique = critique.map_err(|error| anyhow!("{shown}:{error}"))?;
     ensure!(!critique.claims.is_empty(), "{shown}: no [[claim]]");
     let folder = file.parent().unwrap_or(Path::new(""));
     for claim in &mut critique.claims {
@@ -424,13 +453,16 @@ fn judge(claim: &Claim, observed: &Observed) -> Option<Judgement> {
     shown.map(|shown| worst(&shown.comparisons)).max()
 }
 
+/// Where a claim stands; if its runs were too few or differ from the prediction, that.
 fn line(claim: &Claim, verdict: Option<Judgement>) -> String {
     let word = |text: &str| style(format!("{text:<14}"));
-    let word = match verdict {
-        None => word("see the page"),
-        Some(Judgement::AsPredicted | Judgement::Unpredicted) => word("as predicted").green(),
-        Some(Judgement::Inconclusive) => word("too few runs").yellow(),
-        Some(Judgement::Differs) => word("DIFFERS").red().bold(),
+    let word = match (Standing::of(claim, verdict), verdict) {
+        (None, _) => word("see the page"),
+        (_, Some(Judgement::Inconclusive)) => word("too few runs").yellow(),
+        (_, Some(Judgement::Differs)) => word("DIFFERS").red().bold(),
+        (Some(Standing::SupportedWithConditions), _) => word("on a condition").cyan(),
+        (Some(standing @ Standing::NotReproduced), _) => word(standing.name()).red(),
+        (Some(standing), _) => word(standing.name()).green(),
     };
     layout::fold(&format!("  {:<5}{word}  {}", claim.id, claim.says))
 }
@@ -439,11 +471,10 @@ fn line(claim: &Claim, verdict: Option<Judgement>) -> String {
 fn data_of(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> serde_json::Value {
     let scenario = |name: &String| {
         let shown = &observed.shown[name];
-        let runs = shown.scenario.usual_seeds();
         let mut value = describe::json(
             &shown.scenario,
             "world",
-            runs,
+            shown.runs,
             &shown.world,
             &shown.comparisons,
         );
@@ -467,11 +498,14 @@ fn data_of(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> se
         }
         value
     };
+    let standing = Standing::of(claim, verdict);
     json!({
         "claim": claim.id,
         "source": claim.source,
         "says": claim.says,
         "prediction": claim.prediction,
+        "standing": standing,
+        "because": standing.and_then(|standing| standing.because(claim)),
         "judgement": verdict,
         "scenarios": claim.scenarios.iter().map(scenario).collect::<Vec<_>>(),
     })

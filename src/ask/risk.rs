@@ -7,13 +7,13 @@ mod leases;
 pub mod model;
 mod one;
 pub(crate) mod options;
-mod sources;
-mod words;
+pub(crate) mod sources;
+pub(crate) mod words;
 
 pub use self::leases::Leases;
 pub use self::one::{Depth, One};
 
-use crate::risk::model::{Environment, Runs, Series};
+use crate::risk::model::{Cost, Costs, Environment, Runs, Series};
 use locklab_runner::pool::Broken;
 
 use locklab_lab::bug::Bug;
@@ -32,13 +32,29 @@ const STAGE: Stage = Stage {
 };
 
 /// Makes the runs of some series, in their order.
-fn made(work: &Work<'_>, series: &[&Series]) -> anyhow::Result<Vec<Made<Runs>>> {
+pub(crate) fn made(work: &Work<'_>, series: &[&Series]) -> anyhow::Result<Vec<Made<Runs>>> {
     let numbers: Vec<_> = series.iter().map(|series| series.numbers()).collect();
     let run = |place: usize, number: u64, runs: &mut Runs| series[place].add(number, runs);
     let session = work.session();
     work.runs(&STAGE, &numbers, session.threads, run, &|broken| {
         let title = series[broken.job].title();
         bug(broken, &title, session)
+    })
+}
+
+/// Measures what leases cost.
+pub(crate) fn costs(work: &Work<'_>, all: &[&Cost]) -> anyhow::Result<Vec<Made<Costs>>> {
+    let stage = Stage {
+        name: "costs",
+        doing: "measuring what leases cost",
+        rounds: Rounds::One,
+        ..STAGE
+    };
+    let numbers: Vec<_> = all.iter().map(|cost| cost.numbers()).collect();
+    let run = |place: usize, number: u64, costs: &mut Costs| all[place].add(number, costs);
+    let session = work.session();
+    work.runs(&stage, &numbers, session.threads, run, &|broken| {
+        bug(broken, "the cost of a lease", session)
     })
 }
 
@@ -56,7 +72,7 @@ fn folder(store: &Store, environment: &Environment, overrides: &[String]) -> any
 }
 
 /// The results of some series.
-fn results(made: &[Made<Runs>]) -> Vec<Runs> {
+pub(crate) fn results(made: &[Made<Runs>]) -> Vec<Runs> {
     made.iter().map(|made| made.result.clone()).collect()
 }
 

@@ -6,10 +6,10 @@ use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use self::foreign::advice::{advice, of_several};
-use self::foreign::excuse::{badness, excuses};
 use self::foreign::gate::Gate;
-use self::foreign::{again, is_told, unshown};
+use self::foreign::{again, is_told, of_several, unshown};
+use crate::meaning::excuse::{badness, excuses};
+use crate::meaning::{self, Meaning, meanings};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_lab::bug::Bug;
@@ -20,6 +20,7 @@ use locklab_lab::scenarios::Scenarios;
 use locklab_lab::section::{Form, Section};
 use locklab_lab::work::{Made, Work};
 use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout};
+use locklab_locks::Need;
 use locklab_model::scenario::{Drawn, Scenario};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_real::{Clients, Programs, RealRedis};
@@ -55,6 +56,16 @@ pub struct Run {
     at_once: usize,
     /// Of real Redis: results of one version are not mixed with those of another.
     version: Option<String>,
+}
+
+/// What is said of a lock by a majority on one node.
+const MAJORITY_OF_ONE: &str = "the majority of one node is that node, so this lock survives no failure of it; \
+                               topology.nodes says how many there are";
+
+/// Whether the lock needs a majority of its nodes, and has one node.
+fn is_majority_of_one(scenario: &Scenario) -> bool {
+    let held = scenario.lock.facts().held;
+    scenario.topology.nodes == 1 && held.is_ok_and(|held| held.need == Need::Majority)
 }
 
 /// Runs of a scenario, with the recordings of those that cannot be repeated.
@@ -123,7 +134,7 @@ impl Runs {
 
     /// Sorts the violations of a program of somebody else.
     fn sort(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
-        for (property, excuse) in excuses(run, scenario) {
+        for (property, excuse) in excuses(run.into(), scenario) {
             match excuse {
                 Some(why) => {
                     let excused = self.excused.entry(why.to_string()).or_default();
@@ -228,6 +239,9 @@ impl Experiment for Run {
             if without_resource.is_some() {
                 result.notes.insert(unshown::NO_RESOURCE.to_owned());
             }
+            if self.clients == Clients::Own && is_majority_of_one(scenario) {
+                result.notes.insert(MAJORITY_OF_ONE.to_owned());
+            }
             let scenario = without_resource.as_ref().unwrap_or(scenario);
             let mut comparisons = compare(scenario, &result.cell);
             if self.clients != Clients::Own {
@@ -241,9 +255,12 @@ impl Experiment for Run {
                     (comparison.predicted, comparison.judgement) = (None, Judgement::Unpredicted);
                 }
             }
-            let evidence = self.gather(scenario, place, &result, &comparisons, folder)?;
+            let (evidence, means) = self.gather(scenario, place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));
             let mut found = self.json(place, scenario, runs, &result, &comparisons, &evidence);
+            if !means.is_empty() {
+                found["meanings"] = json!(means);
+            }
             if let Some(reactions) = &result.reactions {
                 found["reactions"] = reactions.json();
             }
@@ -255,7 +272,8 @@ impl Experiment for Run {
             }
             results.push(found);
             let program = &session.program;
-            let text = self.text(place, scenario, &result, &comparisons, &evidence, program);
+            let mut text = self.text(place, scenario, &result, &comparisons, &evidence, program);
+            text.extend(means.iter().map(Meaning::paragraph));
             report.sections.push(self.section(
                 text,
                 scenario,
@@ -386,9 +404,6 @@ impl Run {
             lines.push(String::new());
             let sentences = describe::sentences(&evidence.verdicts, &evidence.properties);
             lines.extend(Some(sentences).filter(|it| !it.is_empty()));
-            let blamed = { evidence.properties.iter().copied() }
-                .filter(|property| runs.blamed.contains_key(property));
-            lines.extend(advice(blamed, scenario).iter().map(|it| layout::fold(it)));
             lines.push(evidence.describe(program));
             if let Some(words) = self.again(place, evidence) {
                 lines.push(format!("    again    {}", program.line(&words)));
@@ -492,7 +507,7 @@ impl Run {
 
     /// Writes the run with the earliest violation of each violated property, and the first run if
     /// no run could be judged; the headline's comes first. Properties violated by the same run
-    /// share it.
+    /// share it. With what they mean: of a lock of ours the worst, of a program's all that is held against it.
     fn gather(
         &self,
         scenario: &Scenario,
@@ -500,7 +515,7 @@ impl Run {
         runs: &Runs,
         comparisons: &[Comparison],
         folder: &Store,
-    ) -> anyhow::Result<Vec<Evidence>> {
+    ) -> anyhow::Result<(Vec<Evidence>, Vec<Meaning>)> {
         let (cell, first) = (&runs.cell, self.scenarios.seeds[place].start);
         let store = folder.of_scenario(&scenario.name, &scenario.overrides)?;
         let mut shown: VecMap<u64, Vec<Property>> = VecMap::new();
@@ -516,7 +531,7 @@ impl Run {
         let headline = scenario.headline();
         let mut shown: Vec<(u64, Vec<Property>)> = shown.into_iter().collect();
         shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
-        let mut evidence = Vec::new();
+        let (mut evidence, mut means) = (Vec::new(), Vec::new());
         for (seed, properties) in shown {
             let (run, stem) = match self.on {
                 On::World => (judged::record(scenario, seed)?, format!("seed-{seed}")),
@@ -526,6 +541,7 @@ impl Run {
                     None => continue,
                 },
             };
+            means.extend(meanings(&run, &properties));
             let drawn = recordings::drawn(&properties, scenario, &run.footer.verdicts);
             let mut kept = recordings::keep(&store, &stem, scenario, &run, drawn)?;
             kept.properties = properties;
@@ -534,7 +550,11 @@ impl Run {
             }
             evidence.push(kept);
         }
-        Ok(evidence)
+        let means = match self.clients {
+            Clients::Own => meaning::worst(means, headline).into_iter().collect(),
+            Clients::Foreign(_) => meaning::blamed(means),
+        };
+        Ok((evidence, means))
     }
 
     /// The results of a scenario, for programs.

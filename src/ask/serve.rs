@@ -1,6 +1,6 @@
 //! `locklab serve`: Redis nodes for any client.
 
-use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 use std::sync::mpsc;
@@ -13,10 +13,14 @@ use crate::options::Ask;
 use crate::options::number::{bytes, whole};
 use locklab_lab::Exit;
 use locklab_lab::output::{self, status};
-use locklab_redis::{Fsync, Imitated, Persistence};
+use locklab_redis::{Fsync, Imitated, Persistence, server};
 use locklab_serve::servers::{self, Event, Settings};
 use locklab_serve::topology::{self, Place, Topology};
-use locklab_serve::{Bench, Record, Scheduled, Served, control, schedule};
+use locklab_serve::witness::Witness;
+use locklab_serve::{Bench, Judging, Record, Scheduled, Served, control, schedule};
+
+mod lines;
+mod verdict;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,10 +45,17 @@ Examples:
   redis-cli -p 7000 LAB.KILL n1
   locklab serve --fault 'LAB.CRASH n1 at 5s' --fault 'LAB.RESTART n1 at 7s'
                               takes them at these times
+  locklab serve --port 0 --control - --judge
+                              takes them as lines on standard input, for a test
+                              framework, and judges locks: LAB.VERDICT lock
 
 Standard output has a line for each server: its address and its initial role.
 With --control the last line is that port's. Faults need Linux; servers are then
 called n1, n2, a replica of n1 is n1r1, and sentinels are s1, s2.
+
+With --control - the line OK follows, and after each order what it asked for, a
+line each, and then OK, or ERR and what is wrong. The program ends with its
+standard input.
 
 Data is kept in memory and is lost when the node ends. A client may lift
 --maxmemory with CONFIG SET, as with a Redis without a password. A client may
@@ -88,9 +99,10 @@ pub(crate) struct Options {
     /// Server to imitate: redis-7.0, redis-8.4 (adds DELEX) or valkey-9.0 (adds DELIFEQ)
     #[arg(long, value_name = "SERVER", default_value = "redis-7.0")]
     imitate: Imitated,
-    /// Port that takes faults while servers run, as commands LAB.… of Redis; 0: a free port
-    #[arg(long, value_name = "P", value_parser = whole::<u16>(0..=65535))]
-    control: Option<u16>,
+    /// Port that takes faults while servers run, as commands LAB.… of Redis; 0: a free port; -:
+    /// standard input
+    #[arg(long, value_name = "P", value_parser = control, allow_hyphen_values = true)]
+    control: Option<Control>,
     /// Nodes take these commands too, about themselves: LAB.PAUSE 500
     #[arg(long)]
     faults: bool,
@@ -100,6 +112,12 @@ pub(crate) struct Options {
     /// File for a line of JSON about each fault
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    /// Look on at what clients do, so that LAB.VERDICT can judge their locks
+    #[arg(long)]
+    judge: bool,
+    /// Folder for the picture of a violation that LAB.VERDICT finds
+    #[arg(long, value_name = "DIR", default_value = "target/locklab")]
+    out: PathBuf,
     /// What nodes keep over a crash: nothing, or an append-only file as it was last synced,
     /// before each reply or each second
     #[arg(long, value_name = "KIND", default_value = "none")]
@@ -124,6 +142,23 @@ impl From<Kept> for Persistence {
     }
 }
 
+/// Where faults are ordered.
+#[derive(Clone, Copy)]
+enum Control {
+    /// At a port.
+    Port(u16),
+    /// On standard input.
+    Lines,
+}
+
+fn control(text: &str) -> Result<Control, String> {
+    if text == "-" {
+        return Ok(Control::Lines);
+    }
+    let port = text.parse().map(Control::Port);
+    port.map_err(|_| "a port from 0 to 65535 is needed, or - for standard input".to_owned())
+}
+
 impl Options {
     fn takes_faults(&self) -> bool {
         self.control.is_some() || self.faults || !self.fault.is_empty()
@@ -139,6 +174,7 @@ impl Options {
         let only_with_faults = [
             ("--record", self.record.is_some()),
             ("--persistence", keeps),
+            ("--judge", self.judge),
         ];
         for (option, is_given) in only_with_faults {
             ensure!(
@@ -146,6 +182,11 @@ impl Options {
                 "{option} is of use only with faults; add --control 0, --faults or --fault"
             );
         }
+        ensure!(
+            !self.judge || self.replicas == 0,
+            "locks are judged on one node, or on several without replicas; leave out --replicas {} or --judge",
+            self.replicas
+        );
         ensure!(
             !self.takes_faults() || self.bind == Ipv4Addr::LOCALHOST,
             "faults need the address 127.0.0.1; leave out --bind {}",
@@ -180,32 +221,47 @@ impl Ask for Options {
             let _ = interrupts.send(Event::Interrupted);
         })
         .context("cannot listen for Ctrl-C")?;
-        let mut places = topology::listen(&Topology {
+        let topology = Topology {
             ip: self.bind,
             port: self.port,
             nodes: self.nodes,
             replicas: self.replicas,
             sentinels: self.sentinels,
-        })?;
+        };
+        let asked = NonZeroU32::new(self.maxclients).context("--maxclients is above 0")?;
+        let max_clients = servers::allow_clients(asked, topology.count(), self.takes_faults())?;
+        if max_clients < asked {
+            status!(
+                "A node accepts at most {max_clients} clients, not {asked}; for more, raise `ulimit -n`."
+            );
+        }
+        let mut places = topology::listen(&topology)?;
         let lines = places
             .iter()
             .map(|Place { address, role, .. }| format!("{address} {role}\n"));
         let lines = lines.collect::<String>();
+        let witness = self.judge.then(Witness::default);
         let (served, benches) = match self.takes_faults() {
-            true => take_faults(self, &mut places, lines)?,
+            true => self.take_faults(&mut places, lines, witness.clone())?,
             false => {
                 output::print(&lines)?;
                 (None, Vec::new())
             }
         };
-        status!("Serving until Ctrl-C, or SHUTDOWN.");
+        match (self.control, &served) {
+            (Some(Control::Lines), Some(served)) => {
+                lines::take(served.clone(), sender.clone()).context("cannot start a thread")?;
+            }
+            _ => status!("Serving until Ctrl-C, or SHUTDOWN."),
+        }
         let settings = Settings {
-            max_clients: NonZeroU32::new(self.maxclients).context("--maxclients is above 0")?,
+            max_clients,
             max_memory: NonZeroU64::new(self.maxmemory),
             imitated: self.imitate,
             persistence: self.persistence.into(),
             down_after: Duration::from_millis(self.down_after_ms.into()),
             served: served.filter(|_| self.faults),
+            witness,
         };
         servers::serve(places, &settings, benches, (sender, events))?;
         // Either way the command succeeded, as with `redis-server`.
@@ -213,21 +269,45 @@ impl Ask for Options {
     }
 }
 
-/// Puts the servers behind a proxy, prints the addresses, and takes faults from now on.
-fn take_faults(
-    options: &Options,
-    places: &mut [Place],
-    mut lines: String,
-) -> anyhow::Result<(Option<Served>, Vec<Bench>)> {
-    let record = Record::new(options.record.as_deref(), |line| status!("{line}"))?;
-    let (served, benches) = Served::new(places, record)?;
-    if let Some(port) = options.control {
-        let listener = TcpListener::bind((options.bind, port))
-            .with_context(|| format!("cannot listen on {}:{port}", options.bind))?;
-        lines.push_str(&format!("{} control\n", listener.local_addr()?));
-        control::listen(listener, served.clone()).context("cannot start a thread")?;
+impl Options {
+    /// Puts the servers behind a proxy, prints the addresses, and takes faults from now on.
+    fn take_faults(
+        &self,
+        places: &mut [Place],
+        mut lines: String,
+        witness: Option<Witness>,
+    ) -> anyhow::Result<(Option<Served>, Vec<Bench>)> {
+        // Who writes an order on standard input knows it.
+        let say = match self.control {
+            Some(Control::Lines) => |_: &str| (),
+            _ => |line: &str| status!("{line}"),
+        };
+        let record = Record::new(self.record.as_deref(), say)?;
+        let judging = witness.map(|witness| self.judging(witness)).transpose()?;
+        let (served, benches) = Served::new(places, record, judging)?;
+        if let Some(Control::Port(port)) = self.control {
+            let address = SocketAddr::new(self.bind, port);
+            let listener =
+                server::bind(address).with_context(|| topology::cannot_listen(address))?;
+            lines.push_str(&format!("{} control\n", listener.local_addr()?));
+            control::listen(listener, served.clone()).context("cannot start a thread")?;
+        }
+        output::print(&lines)?;
+        schedule::run(self.fault.clone(), served.clone()).context("cannot start a thread")?;
+        Ok((Some(served), benches))
     }
-    output::print(&lines)?;
-    schedule::run(options.fault.clone(), served.clone()).context("cannot start a thread")?;
-    Ok((Some(served), benches))
+
+    fn judging(&self, witness: Witness) -> anyhow::Result<Judging> {
+        let nodes = usize::from(self.nodes);
+        let out = std::path::absolute(&self.out).context("cannot find the current folder")?;
+        let pictures = std::sync::atomic::AtomicU32::new(1);
+        Ok(Judging {
+            witness,
+            judge: Box::new(move |witness, key| {
+                let number = pictures.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let name = format!("serve-{}-{number}.svg", std::process::id());
+                verdict::judge(&witness.seen(key)?, nodes, &out, &name)
+            }),
+        })
+    }
 }

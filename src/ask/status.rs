@@ -1,4 +1,4 @@
-//! `locklab status`: how far the shards of a command are.
+//! `locklab shards status`: how far the shards of a command are.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use locklab_lab::{Exit, data, layout};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab status jobs/k1                  the shards that locklab submit started
-  locklab status one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
-  locklab status --unfinished jobs/k1     2,5: for sbatch --array
+  locklab shards status jobs/k1                  the shards that locklab shards submit started
+  locklab shards status one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
+  locklab shards status --unfinished jobs/k1     2,5: for sbatch --array
 
 It reads the ledgers alone, also while shards run. A shard that is complete says
-so itself; `locklab merge` checks that.
+so itself; `locklab shards merge` checks that.
 
 Exit codes: 0 all shards are complete; 1 usage, or none has begun; 3 something
 is left to do.";

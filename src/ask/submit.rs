@@ -1,4 +1,4 @@
-//! `locklab submit`: the shards of a command, and their merge, as jobs of a cluster's scheduler.
+//! `locklab shards submit`: the shards of a command, and their merge, as jobs of a cluster's scheduler.
 
 mod slurm;
 
@@ -17,10 +17,10 @@ use locklab_lab::output::{self, status};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab submit --slurm --shards 8 --folder jobs/k1 --time 1:00:00 --mem 1G -- \\
+  locklab shards submit --slurm --shards 8 --folder jobs/k1 --time 1:00:00 --mem 1G -- \\
       sweep kleppmann/k1 --seeds 10000000
-  locklab submit --slurm --shards 8 --folder jobs/k1 --dry-run -- sweep kleppmann/k1
-  locklab status jobs/k1
+  locklab shards submit --slurm --shards 8 --folder jobs/k1 --dry-run -- sweep kleppmann/k1
+  locklab shards status jobs/k1
 
 The folder has to be one that all machines share. It gets this program, which
 all shards run, three scripts, a folder and a log for each shard, and at last
@@ -131,7 +131,7 @@ impl Ask for Options {
         );
         output::print(&told(&submitted.stdout))?;
         let folder = self.folder.display().to_string();
-        status!("{}", context.program.line(&["status", &folder]));
+        status!("{}", context.program.line(&["shards", "status", &folder]));
         Ok(Exit::AsPredicted)
     }
 }

@@ -1,4 +1,4 @@
-//! `locklab throughput`: how many locks a second real servers grant, by what they keep on disk.
+//! `locklab measure throughput`: how many locks a second real servers grant, by what they keep on disk.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -26,9 +26,9 @@ use locklab_results::table::{Field, Look, Table, TableRow};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab throughput
-  locklab throughput --clients 50 --times 20
-  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab throughput
+  locklab measure throughput
+  locklab measure throughput --clients 50 --times 20
+  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab measure throughput
 
 Clients of one process, each with a key of its own, take and release a lock as
 fast as they can, on one node, and on a majority of five (claim A12). Servers

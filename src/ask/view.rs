@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 
 use crate::options::number::whole;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, scenario_completer, seeds};
 use crate::shrink::shrinker::{self as shrink, Estimate, Subject, needed};
 use locklab_check::Property;
@@ -48,7 +49,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = seeds::one)]
     seed: Option<u64>,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// What to write
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Html)]

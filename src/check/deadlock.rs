@@ -21,8 +21,8 @@
 //! - Such a link may also only delay packets: a slow link adds its extra delay to every
 //!   round trip in the bound, once for each slow direction. A lossy one adds the delay of one
 //!   transmission in a million, [`retransmission_ns`]. The bound is extended by that for every
-//!   stretch that such a fault touches. If the delay exceeds the client's timeout for a reply,
-//!   the link counts as cut.
+//!   stretch that such a fault touches before the bound is exceeded. If the delay exceeds the
+//!   client's timeout for a reply, the link counts as cut.
 //! - Where connections are reset, of the client or of a server, a request that was not answered never
 //!   is: the client waits for its timeouts.
 //! - Faults of other clients excuse nothing; the lock must survive those. Nor do faults of
@@ -51,6 +51,8 @@
 //! links to the servers. Servers that do not answer cost it timeouts, which its bound covers.
 
 mod excuse;
+
+use std::mem;
 
 pub(super) use self::excuse::Excuse;
 pub use self::excuse::retransmission_ns;
@@ -169,8 +171,16 @@ impl Wait<'_> {
 struct RequestPeriod<'h> {
     client: &'h Name,
     stretch: Interval,
-    /// How long it may last without a grant.
-    bound_ns: u64,
+    /// Each larger than those before.
+    delays: Vec<Delay>,
+}
+
+/// A delay that faults add to a client's wait.
+#[derive(Clone, Copy)]
+struct Delay {
+    /// Since when.
+    at_ns: u64,
+    by_ns: u64,
 }
 
 struct RequestTracker<'h> {
@@ -204,8 +214,23 @@ struct Requester<'h> {
     silence: Silence,
     /// The delay that the faults in effect add to its wait.
     delay_ns: u64,
-    /// The largest such delay since `since_ns`.
-    longest_delay_ns: u64,
+    /// Such delays since `since_ns`, each larger than those before.
+    delays: Vec<Delay>,
+}
+
+impl Requester<'_> {
+    /// Faults in effect add so much more to its wait from now on.
+    fn delay(&mut self, at_ns: u64, by_ns: u64) {
+        self.delay_ns = self.delay_ns.saturating_add(by_ns);
+        self.note_delay(at_ns);
+    }
+
+    fn note_delay(&mut self, at_ns: u64) {
+        let by_ns = self.delay_ns;
+        if by_ns > self.delays.last().map_or(0, |delay| delay.by_ns) {
+            self.delays.push(Delay { at_ns, by_ns });
+        }
+    }
 }
 
 impl<'h> RequestTracker<'h> {
@@ -290,7 +315,8 @@ impl<'h> RequestTracker<'h> {
         let wanting = &mut self.wanting[host];
         if wanting.hindered == 0 && wanting.since_ns.is_none() {
             wanting.since_ns = Some(now_ns.max(wanting.hindered_until_ns));
-            wanting.longest_delay_ns = wanting.delay_ns;
+            wanting.delays.clear();
+            wanting.note_delay(now_ns);
         }
     }
 
@@ -304,7 +330,7 @@ impl<'h> RequestTracker<'h> {
             self.wanted.push(RequestPeriod {
                 client,
                 stretch: Interval { from_ns, to_ns },
-                bound_ns: (self.bounds.deadlock_ns).saturating_add(wanting.longest_delay_ns),
+                delays: mem::take(&mut wanting.delays),
             });
         }
     }
@@ -334,6 +360,17 @@ impl<'h> RequestTracker<'h> {
         })
     }
 
+    /// When a wait exceeds its bound. What begins to delay it later is no excuse.
+    fn exceeds_ns(&self, from_ns: u64, delays: &[Delay]) -> u64 {
+        let bound_ns = from_ns.saturating_add(self.bounds.deadlock_ns);
+        delays.iter().fold(bound_ns, |exceeds_ns, delay| {
+            match delay.at_ns <= exceeds_ns {
+                true => bound_ns.saturating_add(delay.by_ns),
+                false => exceeds_ns,
+            }
+        })
+    }
+
     /// Every wait for the free lock, however short. The time before `since_ns` does not count.
     fn waits(&self, since_ns: u64) -> impl Iterator<Item = Wait<'h>> {
         let (free, end_ns) = (&self.free[..], self.end_ns);
@@ -349,7 +386,7 @@ impl<'h> RequestTracker<'h> {
                 (both.from_ns < both.to_ns).then(|| Wait {
                     client: wanted.client,
                     stretch: both,
-                    exceeds_ns: both.from_ns.saturating_add(wanted.bound_ns),
+                    exceeds_ns: self.exceeds_ns(both.from_ns, &wanted.delays),
                     is_ended_by_grant: free.to_ns <= to_ns && free.to_ns < end_ns,
                 })
             })

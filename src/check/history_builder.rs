@@ -1,7 +1,7 @@
 //! Histories for tests, told event by event: who did what, at which millisecond.
 
 mod bounds;
-mod expect;
+mod told;
 
 pub use locklab_values::units::NS_PER_MS as MS;
 use locklab_values::units::NS_PER_S;
@@ -17,7 +17,7 @@ use locklab_history::{
 const EPOCH_NS: u64 = 1_767_225_600 * NS_PER_S;
 
 /// Two hosts with a link between them.
-pub type Sides = [&'static str; 2];
+pub type Sides<'a> = [&'a str; 2];
 
 /// A history under construction. Events are added in the order in which they happen; by default
 /// the run ends a nanosecond after the last.
@@ -25,7 +25,7 @@ pub type Sides = [&'static str; 2];
 pub struct HistoryBuilder {
     history: History,
     bounds: Bounds,
-    hosts: VecMap<&'static str, Host>,
+    hosts: VecMap<Name, Host>,
     /// The resource's version.
     version: u64,
 }
@@ -90,29 +90,29 @@ impl Default for HistoryBuilder {
 
 impl HistoryBuilder {
     /// Records that the client calls `acquire`.
-    pub fn tries(self, ms: u64, client: &'static str) -> Self {
+    pub fn tries(self, ms: u64, client: &str) -> Self {
         self.invokes(ms, client, Op::Acquire)
     }
 
     /// Records that the client's `acquire` is refused.
-    pub fn fails(self, ms: u64, client: &'static str) -> Self {
+    pub fn fails(self, ms: u64, client: &str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
     /// Records that the client is granted the lock after having tried.
-    pub fn granted(self, ms: u64, client: &'static str) -> Self {
+    pub fn granted(self, ms: u64, client: &str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, None)
     }
 
     /// Records that the client is granted the lock in shared mode after having tried.
-    pub fn granted_to_read(self, ms: u64, client: &'static str) -> Self {
+    pub fn granted_to_read(self, ms: u64, client: &str) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins_in(ms, client, None, None, true)
     }
 
     /// Records that the client asks for a longer lease of a lock that cannot give one.
-    pub fn cannot_extend(self, ms: u64, client: &'static str) -> Self {
+    pub fn cannot_extend(self, ms: u64, client: &str) -> Self {
         let refused = Event::Complete {
             call: 0,
             op: Op::Extend,
@@ -124,39 +124,33 @@ impl HistoryBuilder {
     }
 
     /// Records that the client waits for its turn.
-    pub fn waits(self, ms: u64, client: &'static str) -> Self {
+    pub fn waits(self, ms: u64, client: &str) -> Self {
         self.record(ms, client, Event::reached(Failpoint::Waiting))
     }
 
     /// Records that the client gives up.
-    pub fn gives_up(self, ms: u64, client: &'static str) -> Self {
+    pub fn gives_up(self, ms: u64, client: &str) -> Self {
         self.record(ms, client, Event::reached(Failpoint::GivingUp))
     }
 
     /// Records that the client has looked at its clock and found its deadline ahead.
-    pub fn looks(self, ms: u64, client: &'static str) -> Self {
+    pub fn looks(self, ms: u64, client: &str) -> Self {
         self.record(ms, client, Event::reached(Failpoint::Checked))
     }
 
     /// Records that the client does not write, because its lease is over.
-    pub fn stops(self, ms: u64, client: &'static str) -> Self {
+    pub fn stops(self, ms: u64, client: &str) -> Self {
         self.record(ms, client, Event::reached(Failpoint::Stopped))
     }
 
     /// The same as [`HistoryBuilder::granted`], with a fencing token.
-    pub fn granted_with_token(self, ms: u64, client: &'static str, token: u64) -> Self {
+    pub fn granted_with_token(self, ms: u64, client: &str, token: u64) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok)
             .begins(ms, client, None, Some(token))
     }
 
     /// The same as [`HistoryBuilder::granted`], for `lease_ms` by one of its clocks.
-    pub fn granted_for(
-        self,
-        ms: u64,
-        client: &'static str,
-        clock: ClockKind,
-        lease_ms: u64,
-    ) -> Self {
+    pub fn granted_for(self, ms: u64, client: &str, clock: ClockKind, lease_ms: u64) -> Self {
         self.completes(ms, client, Op::Acquire, Outcome::Ok).begins(
             ms,
             client,
@@ -167,23 +161,17 @@ impl HistoryBuilder {
 
     /// Records that the client begins to believe that it holds the lock, without a call of
     /// `acquire`.
-    pub fn holds(self, ms: u64, client: &'static str) -> Self {
+    pub fn holds(self, ms: u64, client: &str) -> Self {
         self.begins(ms, client, None, None)
     }
 
     /// The same, for `lease_ms` by one of its clocks.
-    pub fn holds_for(self, ms: u64, client: &'static str, clock: ClockKind, lease_ms: u64) -> Self {
+    pub fn holds_for(self, ms: u64, client: &str, clock: ClockKind, lease_ms: u64) -> Self {
         self.begins(ms, client, Some((clock, lease_ms)), None)
     }
 
     /// Records that the client extends its last grant by `lease_ms` from now.
-    pub fn prolongs(
-        mut self,
-        ms: u64,
-        client: &'static str,
-        clock: ClockKind,
-        lease_ms: u64,
-    ) -> Self {
+    pub fn prolongs(mut self, ms: u64, client: &str, clock: ClockKind, lease_ms: u64) -> Self {
         let event = Event::BeliefBegins {
             grant: self.last_grant(client),
             deadline: Some(self.deadline(ms, client, clock, lease_ms)),
@@ -194,30 +182,30 @@ impl HistoryBuilder {
     }
 
     /// Records that the client calls `release` for its last grant.
-    pub fn releases(mut self, ms: u64, client: &'static str) -> Self {
+    pub fn releases(mut self, ms: u64, client: &str) -> Self {
         let grant = self.last_grant(client);
         self.releases_grant(ms, client, grant)
     }
 
     /// Records that the client calls `release` for the grant of this number.
-    pub fn releases_grant(self, ms: u64, client: &'static str, grant: u32) -> Self {
+    pub fn releases_grant(self, ms: u64, client: &str, grant: u32) -> Self {
         self.invokes(ms, client, Op::Release)
             .record(ms, client, Event::BeliefEnds { grant })
     }
 
     /// Records that the client is about to send the command that deletes its lock.
-    pub fn deletes(self, ms: u64, client: &'static str) -> Self {
+    pub fn deletes(self, ms: u64, client: &str) -> Self {
         self.record(ms, client, Event::reached(Failpoint::Deleting))
     }
 
     /// Records that the release of the client's last grant returns.
-    pub fn released(mut self, ms: u64, client: &'static str, removed: u32) -> Self {
+    pub fn released(mut self, ms: u64, client: &str, removed: u32) -> Self {
         let grant = self.last_grant(client);
         self.released_grant(ms, client, grant, removed)
     }
 
     /// Records that the release of the grant of this number returns.
-    pub fn released_grant(self, ms: u64, client: &'static str, grant: u32, removed: u32) -> Self {
+    pub fn released_grant(self, ms: u64, client: &str, grant: u32, removed: u32) -> Self {
         self.completes(ms, client, Op::Release, Outcome::Ok).record(
             ms,
             client,
@@ -226,45 +214,33 @@ impl HistoryBuilder {
     }
 
     /// Records that the client's read of this version, under its last grant, is served.
-    pub fn reads(mut self, ms: u64, client: &'static str, version: u64) -> Self {
+    pub fn reads(mut self, ms: u64, client: &str, version: u64) -> Self {
         let grant = self.last_grant(client);
         self.accesses(ms, client, grant, Access::Read { version }, true)
     }
 
     /// Records that the client's write, under its last grant, is accepted and makes the next
     /// version.
-    pub fn writes(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
+    pub fn writes(mut self, ms: u64, client: &str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.writes_under(ms, client, grant, based_on)
     }
 
     /// Records that the client writes under the grant of this number.
-    pub fn writes_under(
-        mut self,
-        ms: u64,
-        client: &'static str,
-        grant: u32,
-        based_on: u64,
-    ) -> Self {
+    pub fn writes_under(mut self, ms: u64, client: &str, grant: u32, based_on: u64) -> Self {
         self.version += 1;
         let version = self.version;
         self.accesses(ms, client, grant, Access::Write { based_on, version }, true)
     }
 
     /// Records that the client's write is refused.
-    pub fn refused_writing(mut self, ms: u64, client: &'static str, based_on: u64) -> Self {
+    pub fn refused_writing(mut self, ms: u64, client: &str, based_on: u64) -> Self {
         let grant = self.last_grant(client);
         self.refused_writing_under(ms, client, grant, based_on)
     }
 
     /// Records that the client's write under the grant of this number is refused.
-    pub fn refused_writing_under(
-        self,
-        ms: u64,
-        client: &'static str,
-        grant: u32,
-        based_on: u64,
-    ) -> Self {
+    pub fn refused_writing_under(self, ms: u64, client: &str, grant: u32, based_on: u64) -> Self {
         let version = self.version;
         self.accesses(
             ms,
@@ -276,13 +252,13 @@ impl HistoryBuilder {
     }
 
     /// Records that the client adds an element to the set, and gets this outcome immediately.
-    pub fn adds(self, ms: u64, client: &'static str, outcome: Outcome) -> Self {
+    pub fn adds(self, ms: u64, client: &str, outcome: Outcome) -> Self {
         self.invokes(ms, client, Op::Add)
             .completes(ms, client, Op::Add, outcome)
     }
 
     /// Records that the client reads the set: these elements, by client and call, in that order.
-    pub fn members(self, ms: u64, client: &'static str, found: &[(&str, u32)]) -> Self {
+    pub fn members(self, ms: u64, client: &str, found: &[(&str, u32)]) -> Self {
         let mut members: VecMap<Name, Vec<u32>> = VecMap::new();
         for (client, call) in found {
             members.entry((*client).into()).or_default().push(*call);
@@ -291,32 +267,27 @@ impl HistoryBuilder {
     }
 
     /// Records that a fault of this name, and of the kind that the name says, takes effect.
-    pub fn fault_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
+    pub fn fault_begins(self, ms: u64, host: &str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Begins)
     }
 
-    /// Records that one of a fault's instances takes effect: a pause of this name.
-    pub fn fault_named_begins(self, ms: u64, host: &'static str, name: &str) -> Self {
-        self.fault_named(ms, host, (name.into(), FaultKind::Pause), Phase::Begins)
-    }
-
     /// Records that the fault of this name ends on the host.
-    pub fn fault_ends(self, ms: u64, host: &'static str, name: &str) -> Self {
+    pub fn fault_ends(self, ms: u64, host: &str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Ends)
     }
 
     /// Records that the fault of this name never took effect.
-    pub fn fault_missed(self, ms: u64, host: &'static str, name: &str) -> Self {
+    pub fn fault_missed(self, ms: u64, host: &str, name: &str) -> Self {
         self.fault_named(ms, host, (name.into(), fault_kind(name)), Phase::Missed)
     }
 
     /// Records that a fault of this name affects the links between two hosts.
-    pub fn links_fail(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
+    pub fn links_fail(self, ms: u64, name: &str, on: Sides<'_>, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Begins)
     }
 
     /// Records that a fault of this name affects the packets from the first host to the second.
-    pub fn one_way_fails(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
+    pub fn one_way_fails(self, ms: u64, name: &str, on: Sides<'_>, packets: PacketFault) -> Self {
         let links = FaultyLinks {
             both_ways: false,
             ..links(on, packets)
@@ -325,7 +296,7 @@ impl HistoryBuilder {
     }
 
     /// Records that the fault of the links ends.
-    pub fn links_heal(self, ms: u64, name: &str, on: Sides, packets: PacketFault) -> Self {
+    pub fn links_heal(self, ms: u64, name: &str, on: Sides<'_>, packets: PacketFault) -> Self {
         self.links_change(ms, name, on, links(on, packets), Phase::Ends)
     }
 
@@ -333,7 +304,7 @@ impl HistoryBuilder {
         mut self,
         ms: u64,
         name: &str,
-        sides: Sides,
+        sides: Sides<'_>,
         links: FaultyLinks,
         phase: Phase,
     ) -> Self {
@@ -355,14 +326,14 @@ impl HistoryBuilder {
     }
 
     /// Records that the host's wall clock is stepped.
-    pub fn steps(self, ms: u64, host: &'static str, by_ms: i64) -> Self {
+    pub fn steps(self, ms: u64, host: &str, by_ms: i64) -> Self {
         self.turns(ms, host, FaultKind::ClockStep, Phase::Begins, |host| {
             host.wall_ns = host.wall_ns.wrapping_add_signed(by_ms * MS as i64);
         })
     }
 
     /// Records that both clocks of the host drift from now on, or stop drifting at 0.
-    pub fn drifts(self, ms: u64, host: &'static str, drift_ppm: i64) -> Self {
+    pub fn drifts(self, ms: u64, host: &str, drift_ppm: i64) -> Self {
         let phase = if drift_ppm == 0 {
             Phase::Ends
         } else {
@@ -374,14 +345,14 @@ impl HistoryBuilder {
     }
 
     /// Records that the host is suspended, its monotonic clock too.
-    pub fn suspends(self, ms: u64, host: &'static str) -> Self {
+    pub fn suspends(self, ms: u64, host: &str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Begins, |host| {
             host.suspended = true
         })
     }
 
     /// Records that the suspended host resumes.
-    pub fn resumes(self, ms: u64, host: &'static str) -> Self {
+    pub fn resumes(self, ms: u64, host: &str) -> Self {
         self.turns(ms, host, FaultKind::Suspend, Phase::Ends, |host| {
             host.suspended = false
         })
@@ -398,14 +369,14 @@ impl HistoryBuilder {
         self.history
     }
 
-    fn invokes(mut self, ms: u64, client: &'static str, op: Op) -> Self {
+    fn invokes(mut self, ms: u64, client: &str, op: Op) -> Self {
         let host = self.host(client);
         host.calls += 1;
         let call = host.calls;
         self.record(ms, client, Event::Invoke { call, op })
     }
 
-    fn completes(mut self, ms: u64, client: &'static str, op: Op, outcome: Outcome) -> Self {
+    fn completes(mut self, ms: u64, client: &str, op: Op, outcome: Outcome) -> Self {
         let call = self.host(client).calls;
         let detail = String::new();
         let event = Event::Complete {
@@ -420,7 +391,7 @@ impl HistoryBuilder {
     fn begins(
         self,
         ms: u64,
-        client: &'static str,
+        client: &str,
         lease: Option<(ClockKind, u64)>,
         token: Option<u64>,
     ) -> Self {
@@ -430,7 +401,7 @@ impl HistoryBuilder {
     fn begins_in(
         mut self,
         ms: u64,
-        client: &'static str,
+        client: &str,
         lease: Option<(ClockKind, u64)>,
         token: Option<u64>,
         shared: bool,
@@ -450,13 +421,7 @@ impl HistoryBuilder {
         )
     }
 
-    fn deadline(
-        &mut self,
-        ms: u64,
-        client: &'static str,
-        clock: ClockKind,
-        lease_ms: u64,
-    ) -> Deadline {
+    fn deadline(&mut self, ms: u64, client: &str, clock: ClockKind, lease_ms: u64) -> Deadline {
         let (wall_ns, mono_ns) = self.host(client).clocks(ms * MS);
         let now_ns = match clock {
             ClockKind::Wall => wall_ns,
@@ -471,7 +436,7 @@ impl HistoryBuilder {
     fn accesses(
         mut self,
         ms: u64,
-        client: &'static str,
+        client: &str,
         grant: u32,
         access: Access,
         accepted: bool,
@@ -491,14 +456,14 @@ impl HistoryBuilder {
         self.record(ms, "resource", event)
     }
 
-    fn fault(self, ms: u64, host: &'static str, kind: FaultKind, phase: Phase) -> Self {
+    fn fault(self, ms: u64, host: &str, kind: FaultKind, phase: Phase) -> Self {
         self.fault_named(ms, host, (kind.name().into(), kind), phase)
     }
 
     fn fault_named(
         self,
         ms: u64,
-        host: &'static str,
+        host: &str,
         (fault, kind): (Name, FaultKind),
         phase: Phase,
     ) -> Self {
@@ -516,7 +481,7 @@ impl HistoryBuilder {
     fn turns(
         self,
         ms: u64,
-        host: &'static str,
+        host: &str,
         kind: FaultKind,
         phase: Phase,
         change: impl FnOnce(&mut Host),
@@ -529,15 +494,15 @@ impl HistoryBuilder {
         builder.fault(ms, host, kind, phase)
     }
 
-    fn host(&mut self, name: &'static str) -> &mut Host {
-        self.hosts.entry(name).or_insert_with(Host::new)
+    fn host(&mut self, name: &str) -> &mut Host {
+        self.hosts.entry(name.into()).or_insert_with(Host::new)
     }
 
-    fn last_grant(&mut self, client: &'static str) -> u32 {
+    fn last_grant(&mut self, client: &str) -> u32 {
         self.host(client).tokens.len() as u32
     }
 
-    fn record(mut self, ms: u64, host: &'static str, event: Event) -> Self {
+    fn record(mut self, ms: u64, host: &str, event: Event) -> Self {
         let at_ns = ms * MS;
         let last_ns = self.history.records.last().map_or(0, |last| last.at_ns);
         assert!(last_ns <= at_ns, "told out of order: {ms} ms");
@@ -561,7 +526,7 @@ fn fault_kind(name: &str) -> FaultKind {
 }
 
 /// The links between two hosts, in both directions.
-fn links(on: Sides, packets: PacketFault) -> FaultyLinks {
+fn links(on: Sides<'_>, packets: PacketFault) -> FaultyLinks {
     let [from, to] = on.map(|host| vec![Name::from(host)]);
     FaultyLinks {
         from,

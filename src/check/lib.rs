@@ -19,6 +19,8 @@ mod deadlock;
 mod effects;
 mod fifo;
 mod foreign_release;
+#[cfg(test)]
+mod histories;
 mod lease;
 mod lost_update;
 mod opportunity;

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::situation::Situation::{self, *};
 
-/// Turns each entry into a variant of [`Property`] with its name, its promise, its source, its title
-/// in charts, whether a violation is a surprise where none was predicted, and the situations that put it
+/// Turns each entry into a variant of [`Property`] with its name, its promise, its source, what its
+/// violation is called in charts, whether a violation is a surprise where none was predicted, and the situations that put it
 /// to the test. Reports list them in this order.
 macro_rules! properties {
     ($($Property:ident = $name:literal {
         promises: $promises:literal,
         source: $source:literal,
-        title: $title:literal,
+        violated: $violated:literal,
         surprises: $surprises:literal,
         needs: $needs:expr,
     })*) => {
@@ -49,10 +49,10 @@ macro_rules! properties {
                 }
             }
 
-            /// The name in charts.
-            pub fn title(self) -> &'static str {
+            /// What happened where it is violated, in a few words: what a curve of violations shows.
+            pub fn violated(self) -> &'static str {
                 match self {
-                    $(Property::$Property => $title,)*
+                    $(Property::$Property => $violated,)*
                 }
             }
 
@@ -83,7 +83,7 @@ properties! {
                    return of acquire to its call of release.",
         source: "antirez, \"Is Redlock safe?\" (2016): once the TTL is over, exclusion is gone \
                  for every lock that releases itself",
-        title: "belief (one believer)",
+        violated: "two believers (belief)",
         // Every lock with a lease violates it as soon as a holder outlives the lease.
         surprises: false,
         // Whoever outlives its lease goes on believing.
@@ -94,7 +94,7 @@ properties! {
                    clock and the algorithm's validity rule give it.",
         source: "redis.io, \"Distributed locks with Redis\": mutual exclusion within the \
                  validity time",
-        title: "lease (one holder within its lease)",
+        violated: "two holders within their leases (lease)",
         surprises: true,
         // The promise rests on clocks, on what servers remember, and on a majority.
         needs: &[ClockStepped, ForgottenGrant, FailedOver, SplitNodes],
@@ -104,7 +104,7 @@ properties! {
                    lost-update and token-regression together.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",
-        title: "resource (intact)",
+        violated: "resource corrupted",
         surprises: true,
         // A late writer, and tokens whose counter may have been set back.
         needs: &[LapsedWhileStopped, TokenAfterRestart],
@@ -113,7 +113,7 @@ properties! {
         promises: "The resource accepted no write of an older holder after a newer holder's.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the paused client that \
                  wakes and writes",
-        title: "no stale write",
+        violated: "stale write accepted",
         surprises: true,
         needs: &[LapsedWhileStopped],
     }
@@ -121,7 +121,7 @@ properties! {
         promises: "The resource accepted no write over a version that its writer had not seen.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the read-modify-write \
                  that the lock is for; Jepsen, etcd 3.4.3 (2020)",
-        title: "no lost update",
+        violated: "update lost",
         surprises: true,
         needs: &[LapsedWhileStopped],
     }
@@ -130,7 +130,7 @@ properties! {
                    before.",
         source: "Kleppmann, \"How to do distributed locking\" (2016): the storage server \
                  remembers the highest token and rejects a lower one",
-        title: "no token regression",
+        violated: "token regression accepted",
         surprises: true,
         needs: &[TokenAfterRestart],
     }
@@ -138,7 +138,7 @@ properties! {
         promises: "The resource refused no rightful holder, and accepted at least one access.",
         source: "antirez, \"Is Redlock safe?\" (2016): the order of tokens need not be the \
                  order in which the clients work",
-        title: "progress",
+        violated: "no progress",
         surprises: true,
         needs: &[TokenAfterRestart],
     }
@@ -146,7 +146,7 @@ properties! {
         promises: "No release deleted another client's lock.",
         source: "redis.io, \"Distributed locks with Redis\": a client must not remove a lock \
                  that another client created",
-        title: "no foreign release",
+        violated: "another client's lock released",
         surprises: true,
         needs: &[ForeignKeyMet],
     }
@@ -155,7 +155,7 @@ properties! {
                    only other clients stand in the way.",
         source: "redis.io, \"Distributed locks with Redis\": liveness property A, \
                  deadlock-free",
-        title: "no deadlock",
+        violated: "deadlock",
         surprises: true,
         // Nobody releases the lock, or those who wait are not woken.
         needs: &[HolderDied, UntoldGrant, WaiterWoke],
@@ -165,7 +165,7 @@ properties! {
                    excuse.",
         source: "redis.io, \"Distributed locks with Redis\": liveness property B, fault \
                  tolerance",
-        title: "available",
+        violated: "unavailable",
         // Every lock violates it if all its nodes are unreachable.
         surprises: false,
         needs: &[HolderDied, UntoldGrant, WaiterWoke],
@@ -175,7 +175,7 @@ properties! {
                    within its bound, without any excuse; for a campaign.",
         source: "Kingsbury, Jepsen: faults are healed before a test's last phase, in which the \
                  system has to work again",
-        title: "recovers after faults",
+        violated: "no recovery after faults",
         surprises: true,
         needs: &[HolderDied, UntoldGrant, WaiterWoke],
     }
@@ -183,7 +183,7 @@ properties! {
         promises: "No acknowledged add is missing from the set at the end; for the workload \
                    `adds`.",
         source: "Kingsbury, \"Jepsen: Redis\" (2013): the set test",
-        title: "no acknowledged add lost",
+        violated: "acknowledged add lost",
         surprises: true,
         // Clients add without a lock.
         needs: &[],
@@ -193,7 +193,7 @@ properties! {
                    waits.",
         source: "Redisson, RFairLock: threads get the lock in the order in which they asked \
                  for it",
-        title: "first in, first out",
+        violated: "overtaken (fifo)",
         // Few locks guarantee an order.
         surprises: false,
         needs: &[WaiterWoke],

@@ -29,7 +29,7 @@
 //! Scenarios, recordings, campaigns, `list faults`, validation, checks and pictures then know the kind.
 //! The compiler points out the rest: arms in the same file, and where each injector begins and ends faults
 //! (`src/runner/injector.rs` for the simulator, `src/real/conductor.rs` for real processes). What it does not point
-//! out: whether `place` places it (`src/ask/place/kinds.rs`), whether it excuses a lock (`src/ask/run/foreign/excuse.rs`),
+//! out: whether `place` places it (`src/ask/place/kinds.rs`), whether it excuses a lock (`src/ask/meaning/excuse.rs`),
 //! and its section in `docs/faults.md`. An amount is a
 //! field, as in `ClockStep { step: Step }`, and `convert` turns it from the form of a scenario or a file
 //! into that of a schedule; a new form of amount is one more type parameter, and an argument of
@@ -52,6 +52,9 @@ pub enum HostFault<Step = i64, Rate = i64, Line = String> {
     /// The host's process stops; its kernel and both its clocks continue, as under SIGSTOP or a
     /// stop-the-world garbage collection.
     Pause,
+    /// One thread of the process stops, the one that uses the lock; its others continue, such as one that renews
+    /// the lock. Of a server, which has one thread, the process.
+    Stall,
     /// The whole machine stops, with its monotonic clock; the wall clock has advanced when it
     /// resumes, as with a suspended virtual machine.
     Suspend,
@@ -110,6 +113,7 @@ impl<Step, Rate, Line> HostFault<Step, Rate, Line> {
     pub fn kind(&self) -> FaultKind {
         match self {
             HostFault::Pause => FaultKind::Pause,
+            HostFault::Stall => FaultKind::Stall,
             HostFault::Suspend => FaultKind::Suspend,
             HostFault::Kill => FaultKind::Kill,
             HostFault::Crash => FaultKind::Crash,
@@ -134,6 +138,7 @@ impl<Step, Rate, Line> HostFault<Step, Rate, Line> {
     ) -> Result<HostFault<S, R, L>, E> {
         Ok(match self {
             HostFault::Pause => HostFault::Pause,
+            HostFault::Stall => HostFault::Stall,
             HostFault::Suspend => HostFault::Suspend,
             HostFault::Kill => HostFault::Kill,
             HostFault::Crash => HostFault::Crash,
@@ -323,6 +328,19 @@ fault_kinds! {
         persists: false,
         bends_clocks: false,
         is_usual: true,
+    },
+    Stall = "stall" => Traits {
+        noun: "stall",
+        story: "one thread of {where} stands still{lasts}, and the others run",
+        meaning: "one thread of the process stands still, the others run (a blocked event loop)",
+        aim: Aim::Processes(HostFault::Stall),
+        family: Family::Process,
+        span: Span::Lasting,
+        symptom: Symptom::Silence,
+        stands_still: true,
+        persists: false,
+        bends_clocks: false,
+        is_usual: false,
     },
     Suspend = "suspend" => Traits {
         noun: "suspension",
@@ -527,6 +545,11 @@ impl FaultKind {
     /// Whether the fault changes the course of a clock when it begins and when it ends.
     pub fn bends_clocks(&self) -> bool {
         self.traits().bends_clocks
+    }
+
+    /// Whether a program of others suffers it only with the preloaded library.
+    pub fn is_preloaded(&self) -> bool {
+        self.bends_clocks() || *self == FaultKind::Stall
     }
 
     /// Whether a campaign draws faults of this kind unless it names its kinds.

@@ -17,6 +17,7 @@ pub mod wire;
 
 use std::sync::Arc;
 
+use locklab_values::units::NS_PER_MS;
 use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
@@ -259,6 +260,18 @@ pub struct Deadline {
     pub clock: ClockKind,
     /// The reading at which the deadline has passed, in nanoseconds of that clock.
     pub at_ns: u64,
+}
+
+impl Deadline {
+    /// The first reading of a node's wall clock at which a key has expired: for `keyIsExpired` this is one
+    /// millisecond after the key's expiry time.
+    pub fn of_key(expires_at_ms: i64) -> Deadline {
+        let over_ms = u64::try_from(expires_at_ms).unwrap_or(0).saturating_add(1);
+        Deadline {
+            clock: ClockKind::Wall,
+            at_ns: over_ms.saturating_mul(NS_PER_MS),
+        }
+    }
 }
 
 /// The two clocks of a host.

@@ -2,7 +2,8 @@
 
 mod pairing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use locklab_history::{Name, Told};
 use locklab_values::units::ns_from_ms;
@@ -11,7 +12,7 @@ use self::pairing::Pairing;
 use crate::amount::{Amount, Unit};
 use crate::history::{Clock, Deadline, LockHistory, Shown};
 use crate::models::ModelName;
-use crate::raw::{Bad, F, Header, RawEvent, Type};
+use crate::raw::{Bad, F, Header, RawEvent, Type, permits_without_semaphore};
 
 /// The bytes of a short event: `{:process 0 :type :ok :f :lost}`.
 const SHORTEST: usize = 32;
@@ -26,6 +27,8 @@ pub(crate) struct Builder {
     clocks: Vec<[bool; 3]>,
     pub(crate) skipped: usize,
     pub(crate) notes: Vec<String>,
+    /// How many lines have a field that says nothing of their operation.
+    idle: BTreeMap<(&'static str, &'static str), u64>,
 }
 
 /// A line with its names numbered.
@@ -39,7 +42,8 @@ struct Line {
     at_ns: u64,
     deadline: Option<Deadline>,
     shared: bool,
-    rank: Rank,
+    /// Its place among the lines of its instant.
+    nth: u32,
     /// Boxed, since a history may have a million lines.
     rare: Option<Box<Rare>>,
 }
@@ -103,6 +107,7 @@ impl Builder {
             clocks: Vec::new(),
             skipped: 0,
             notes: Vec::new(),
+            idle: BTreeMap::new(),
         }
     }
 
@@ -163,6 +168,10 @@ impl Builder {
             let what = "the model \"lease\" has no extend; use \"renewal\"";
             return Err(Bad::at(line, what));
         }
+        fits(raw, self.header.model).map_err(|what| Bad::at(line, what))?;
+        for field in idle_fields(raw) {
+            *self.idle.entry((field, raw.f.name())).or_default() += 1;
+        }
         let process = self.names.of(&raw.process.0);
         if let Some(deadline) = deadline {
             self.clocks.resize(self.names.names.len(), [false; 3]);
@@ -190,7 +199,7 @@ impl Builder {
             at_ns: time_ns.unwrap_or(UNTIMED),
             deadline,
             shared: raw.shared,
-            rank: Rank::default(),
+            nth: 0,
             rare: (rare != Rare::default()).then(|| Box::new(rare)),
         };
         self.lines.push(line);
@@ -203,6 +212,13 @@ impl Builder {
         let mut pairing = Pairing::new(self.names.names, self.keys, self.lines.len());
         for line in &self.lines {
             pairing.take(line)?;
+        }
+        let idle = self.idle.iter().map(|((field, f), lines)| {
+            format!("{field} of {f} ({})", locklab_values::count::times(*lines))
+        });
+        let idle = idle.collect::<Vec<_>>().join(", ");
+        if !idle.is_empty() {
+            self.notes.push(format!("passed over: {idle}"));
         }
         Ok(LockHistory {
             header: self.header,
@@ -247,60 +263,129 @@ impl Builder {
     }
 }
 
-/// Nobody knows the order of lines at one instant but of those of one process: calls come first, so that
-/// nothing returned before a call that may have been earlier. For the same reason a return after which its process
-/// calls comes before other returns. Where neither decides, names do, since lines of two processes may stand anywhere
-/// in the file; but accesses keep their order, which is that of the resource.
+/// Whether a line says nothing that only other models know.
+///
+/// # Errors
+///
+/// What it says, and which models know it.
+fn fits(raw: &RawEvent, model: ModelName) -> Result<(), String> {
+    if raw.shared && !model.has_readers() {
+        return Err(format!(
+            "\"shared\" is a reader's, and the model {model} has none; use read-write or reentrant-read-write"
+        ));
+    }
+    match raw.permits {
+        Some(0) => Err("\"permits\" are at least 1".into()),
+        Some(2..) if model != ModelName::Semaphore => Err(permits_without_semaphore(model)),
+        _ => Ok(()),
+    }
+}
+
+/// The fields of a line that say nothing of its operation.
+fn idle_fields(raw: &RawEvent) -> impl Iterator<Item = &'static str> {
+    let grants = matches!(raw.f, F::Acquire | F::Extend);
+    let accesses = matches!(raw.f, F::Read | F::Write);
+    let fields = [
+        ("validity", raw.validity.is_some() && !grants),
+        ("deadline", raw.deadline.is_some() && !grants),
+        ("clock", raw.clock.is_some() && raw.deadline.is_none()),
+        (
+            "token",
+            raw.token.is_some() && !accesses && raw.f != F::Acquire,
+        ),
+        ("version", raw.version.is_some() && !accesses),
+        ("based_on", raw.based_on.is_some() && raw.f != F::Write),
+    ];
+    fields
+        .into_iter()
+        .filter_map(|(name, is_idle)| is_idle.then_some(name))
+}
+
+/// Nobody knows the order of lines at one instant but of those of one process. So they come in the order that is best
+/// for the lock: again and again the line that harms it least, of those before which no other line has to come. Where
+/// that does not decide names do, since lines of two processes may stand anywhere in the file; but accesses keep their
+/// order, which is that of the resource.
 fn calls_first(tied: &mut [Line], names: &[Name]) {
-    // Per process, from its last line on: whether none of its lines after this one is a call.
-    let mut calls_after: BTreeSet<u32> = BTreeSet::new();
-    for line in tied.iter_mut().rev() {
-        line.rank.is_last = !calls_after.contains(&line.process);
-        if line.kind == Type::Invoke {
-            calls_after.insert(line.process);
+    let harms = harms(tied);
+    // Per line: how many have to come before it and have not, and those before which it has to come.
+    let mut before = vec![0_u8; tied.len()];
+    let mut after = vec![[None; 2]; tied.len()];
+    let mut of_process: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut access = None;
+    for (place, line) in tied.iter().enumerate() {
+        let of_resource = is_access(line).then(|| access.replace(place)).flatten();
+        let earlier = [of_process.insert(line.process, place), of_resource];
+        for (earlier, nth) in earlier.into_iter().zip(0..) {
+            if let Some(earlier) = earlier {
+                after[earlier][nth] = Some(place);
+                before[place] += 1;
+            }
         }
     }
-    let mut last: BTreeMap<u32, Rank> = BTreeMap::new();
-    for line in tied.iter_mut() {
-        let kind = match (line.kind, line.f) {
-            (Type::Invoke, _) => LineKind::Call,
-            (_, F::Read | F::Write) => LineKind::Access,
-            _ => LineKind::Return,
-        };
-        let last = last.entry(line.process).or_default();
-        last.round += u32::from(kind < last.kind);
-        last.kind = kind;
-        line.rank = Rank {
-            is_last: line.rank.is_last && kind != LineKind::Call,
-            ..*last
-        };
-    }
-    tied.sort_by(|one, other| {
-        let name = |line: &Line| &names[line.process as usize];
-        let by_rank = one.rank.cmp(&other.rank);
-        match one.rank.kind {
-            LineKind::Access => by_rank,
-            _ => by_rank.then_with(|| name(one).cmp(name(other))),
+    let entry = |place: usize| Reverse((harms[place], &names[tied[place].process as usize], place));
+    let free = (0..tied.len()).filter(|&place| before[place] == 0);
+    let mut free: BinaryHeap<_> = free.map(entry).collect();
+    let mut order = Vec::with_capacity(tied.len());
+    while let Some(Reverse((.., place))) = free.pop() {
+        order.push(place);
+        for later in after[place].into_iter().flatten() {
+            before[later] -= 1;
+            if before[later] == 0 {
+                free.push(entry(later));
+            }
         }
-    });
+    }
+    drop(free);
+    for (nth, place) in (0..).zip(order) {
+        tied[place].nth = nth;
+    }
+    tied.sort_unstable_by_key(|line| line.nth);
 }
 
-/// The place of a line among those of its instant.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
-    /// Whether its process calls nothing more at this instant, and this is no call.
-    is_last: bool,
-    /// How often its process has begun again with a call, or with a return after an access.
-    round: u32,
-    kind: LineKind,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum LineKind {
-    #[default]
+/// What a line does to the lock if it comes before the others of its instant, from the least harm on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Harm {
+    /// A call: nothing returned before it.
     Call,
-    Return,
-    Access,
+    /// A return without a grant, or the end of one.
+    Ends,
+    /// A grant that its holder releases at this instant.
+    Passes,
+    /// A grant or an access, after which its process calls something else.
+    Leads,
+    /// A grant that stays.
+    Grants,
+    /// An access, which is served when all have what they have.
+    Accesses,
+}
+
+fn harms(tied: &[Line]) -> Vec<Harm> {
+    // Per process: what it calls next, of the lines behind this one.
+    let mut next_call: BTreeMap<u32, F> = BTreeMap::new();
+    let harm = |line: &Line| match (line.kind, line.f) {
+        (_, F::Lost | F::Crash) => Harm::Ends,
+        (Type::Invoke, _) => {
+            next_call.insert(line.process, line.f);
+            Harm::Call
+        }
+        (Type::Ok, F::Acquire | F::Extend) | (_, F::Read | F::Write) => {
+            match next_call.get(&line.process) {
+                Some(F::Release) if !is_access(line) => Harm::Passes,
+                Some(_) => Harm::Leads,
+                None if is_access(line) => Harm::Accesses,
+                None => Harm::Grants,
+            }
+        }
+        _ => Harm::Ends,
+    };
+    let mut harms: Vec<Harm> = tied.iter().rev().map(harm).collect();
+    harms.reverse();
+    harms
+}
+
+/// Whether it is an access when it was served.
+fn is_access(line: &Line) -> bool {
+    line.kind != Type::Invoke && matches!(line.f, F::Read | F::Write)
 }
 
 /// The time of a line without one, until the order of lines gives it one.

@@ -120,6 +120,8 @@ struct Pass<'k> {
     releases: VecMap<usize, u32>,
     /// Until when a release is under way that may release anybody's grant.
     loose_until_ns: Option<u64>,
+    /// Until when the releases so far were under way.
+    released_ns: Option<u64>,
     /// The version of the resource.
     version: u64,
 }
@@ -158,6 +160,7 @@ impl<'k> Pass<'k> {
             holders: vec![Holder::default(); key.names.len()],
             releases: VecMap::new(),
             loose_until_ns: None,
+            released_ns: None,
             version: 0,
         }
     }
@@ -190,6 +193,10 @@ impl<'k> Pass<'k> {
     fn invoke(&mut self, point: &Point, clocks: (u64, u64), index: usize) {
         let call = &self.key.calls[index];
         let holder = point.holder as usize;
+        if call.act == Act::Release && call.outcome != Outcome::Failed {
+            let until_ns = call.returned.map_or(u64::MAX, |(at_ns, _)| at_ns);
+            self.released_ns = self.released_ns.max(Some(until_ns));
+        }
         match call.act {
             Act::Acquire => {
                 let is_over = |open: &Open| {
@@ -205,9 +212,9 @@ impl<'k> Pass<'k> {
                     self.record(point, clocks, Event::BeliefEnds { grant });
                 }
             }
-            Act::Release if self.is_loose(call) => {
-                let until_ns = call.returned.map_or(u64::MAX, |(at_ns, _)| at_ns);
-                self.loose_until_ns = self.loose_until_ns.max(Some(until_ns));
+            Act::Release if self.is_loose(point, clocks, call) => {
+                // It may release what another release that is under way was for, which then releases a later grant.
+                self.loose_until_ns = self.loose_until_ns.max(self.released_ns);
                 self.end_all(point, clocks);
             }
             Act::Release => {
@@ -238,10 +245,18 @@ impl<'k> Pass<'k> {
         }
     }
 
-    /// Whether it may release the grant of anybody.
-    fn is_loose(&self, call: &Call) -> bool {
-        let holder = &self.holders[call.holder as usize];
-        !self.model.knows_owners() && holder.open.is_empty() && call.outcome != Outcome::Failed
+    /// Whether it may release the grant of anybody: its holder has none, or one that may be over when it takes effect.
+    fn is_loose(&self, point: &Point, clocks: (u64, u64), call: &Call) -> bool {
+        let returned_ns = call.returned.map_or(u64::MAX, |(at_ns, _)| at_ns);
+        let may_be_over = |open: &Open| {
+            let left_ns = |deadline: Deadline| {
+                let now_ns = shown(deadline.clock, point.at_ns, clocks);
+                deadline.at_ns.saturating_sub(now_ns)
+            };
+            { open.deadline }.is_some_and(|it| left_ns(it) <= returned_ns - point.at_ns)
+        };
+        let mut open = self.holders[call.holder as usize].open.iter();
+        !self.model.knows_owners() && call.outcome != Outcome::Failed && open.all(may_be_over)
     }
 
     /// Ends the grants of all, of which one may have been released by somebody else.

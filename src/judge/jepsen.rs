@@ -65,7 +65,7 @@ fn events(file: &[u8], given: &Given) -> Result<Builder, Bad> {
         Some(header) => json_lines::header(1, header.as_bytes())?,
         None => Header::of(MODEL),
     };
-    let header = given.over(header);
+    let header = given.over(header).map_err(|what| Bad::at(1, what))?;
     let mut reader = Reader {
         model: header.model,
         pairs: given.pairs,
@@ -88,6 +88,7 @@ fn events(file: &[u8], given: &Given) -> Result<Builder, Bad> {
 /// Reads operations, and remembers what it did not use.
 struct Reader {
     model: ModelName,
+    /// What the first of a pair in a `:value` is; as soon as one has no second, it is the lock.
     pairs: Option<Pairs>,
     /// How many operations returned `false`.
     refused: u64,
@@ -195,20 +196,25 @@ impl<'v> Operation<'v> {
                 "an operation is a map: {:process 0, :type :invoke, :f :acquire, …}".into(),
             );
         }
+        if map.get("lock-history").is_some() {
+            return Err("a header begins JSON lines, an event on each; of an array --model says what it says".into());
+        }
         let pair = match map.get("value") {
-            Some(Value::Sequence(pair)) if pair.len() == 2 => Some((&pair[0], &pair[1])),
+            Some(Value::Sequence(pair)) if pair.len() == 2 && map.get("key").is_none() => {
+                Some((&pair[0], &pair[1]))
+            }
             _ => None,
         };
         let pair = match (pair, pairs) {
-            (Some((Value::Text(_), Value::Text(_))), None) if map.get("key").is_none() => {
+            (_, Some(Pairs::Value)) => None,
+            (Some((first, second)), None) if !first.is_collection() && may_be_name(second) => {
                 return Err(
-                    "of the two texts in :value the first may be the lock, as jepsen.independent writes it, or \
-                     a client of the only lock; say which with --pairs lock or --pairs value"
+                    "of the two in :value the first may be the lock, as jepsen.independent writes it, or something \
+                     of the only lock, a client with an id, say; say which with --pairs lock or --pairs value"
                         .into(),
                 );
             }
-            (_, Some(Pairs::Value)) => None,
-            (pair, _) => pair.filter(|_| map.get("key").is_none()),
+            (pair, _) => pair,
         };
         Ok(Operation {
             map,
@@ -253,7 +259,10 @@ impl<'v> Operation<'v> {
     fn number(&self, keyword: &str) -> Result<Option<u64>, String> {
         match self.get(keyword) {
             None => Ok(None),
-            Some(Value::Integer(number)) if *number >= 0 => Ok(Some(*number as u64)),
+            Some(Value::Integer(number)) if *number >= 0 => match u64::try_from(*number) {
+                Ok(number) => Ok(Some(number)),
+                Err(_) => Err(format!(":{keyword} is too large")),
+            },
             Some(_) => Err(format!(":{keyword} is a whole number that is not negative")),
         }
     }
@@ -269,6 +278,19 @@ impl<'v> Operation<'v> {
     }
 }
 
+/// Whether a value may be a name: of jepsen.independent's two the second is what the operation itself has as its value,
+/// nothing, a map, or whether it was granted the lock.
+fn may_be_name(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::Text(_)
+            | Value::Keyword(_)
+            | Value::Symbol(_)
+            | Value::Integer(_)
+            | Value::Fraction(_)
+    )
+}
+
 fn name<'v>(keyword: &str, value: &'v Value<'v>) -> Result<Text<'v>, String> {
     match value {
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => {
@@ -282,11 +304,18 @@ fn name<'v>(keyword: &str, value: &'v Value<'v>) -> Result<Text<'v>, String> {
 impl Reader {
     /// The line of an operation; `None` if it is the nemesis's, or logs something.
     fn event<'v>(&mut self, map: &'v Value<'v>) -> Result<Option<RawEvent<'v>>, String> {
-        let operation = Operation::of(map, self.pairs)?;
-        let process = match operation.own("process") {
+        match map.get("process") {
             Some(Value::Keyword(_)) => return Ok(None),
             // As JSON has it.
             Some(Value::Text(name)) if name == "nemesis" => return Ok(None),
+            _ => {}
+        }
+        let operation = Operation::of(map, self.pairs)?;
+        // A call without a value of its own is jepsen.independent's, and its grant may have a number.
+        if operation.pair.is_some() {
+            self.pairs = Some(Pairs::Lock);
+        }
+        let process = match operation.own("process") {
             Some(process) => name("process", process)?,
             None => return Err("this operation has no :process".into()),
         };
@@ -331,7 +360,7 @@ impl Reader {
             Some(Value::Integer(token @ 0..))
                 if self.model == ModelName::Fenced && kind == Type::Ok =>
             {
-                Some(*token as u64)
+                Some(u64::try_from(*token).map_err(|_| "the token in :value is too large")?)
             }
             _ => None,
         };
@@ -360,7 +389,11 @@ impl Reader {
             deadline: operation.amount("deadline")?,
             clock,
             validity: operation.amount("validity")?,
-            shared: operation.get("shared") == Some(&Value::Bool(true)),
+            shared: match operation.get("shared") {
+                None => false,
+                Some(Value::Bool(is_shared)) => *is_shared,
+                Some(_) => return Err(":shared is true or false".into()),
+            },
             permits: permits.map_err(|_| ":permits is too large")?,
             wall: operation.amount("wall")?,
             mono: operation.amount("mono")?,
@@ -370,188 +403,5 @@ impl Reader {
         };
         self.note_unused(&operation);
         Ok(Some(event))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::history::Outcome;
-
-    fn history(text: &str, model: ModelName) -> Result<LockHistory, String> {
-        let path = Path::new("history.edn");
-        let given = Given {
-            model: Some(model),
-            ..Given::default()
-        };
-        read(text.into(), path, &given).map_err(|error| error.to_string())
-    }
-
-    const TWO: &str = "\
-        {:process 0, :type :invoke, :f :acquire, :value [\"a\" nil], :time 5, :index 0}\n\
-        {:process :nemesis, :type :info, :f :kill, :value nil, :time 6}\n\
-        {:process 1, :type :invoke, :f :lock, :value [\"b\" nil], :time 7}\n\
-        {:process 0, :type :ok, :f :acquire, :value [\"a\" {:fence 3}], :time 8}\n\
-        {:process 1, :type :info, :f :lock, :value [\"b\" nil], :time 9, :error :timeout}\n";
-
-    #[test]
-    fn operations_of_jepsen_are_read_line_by_line_and_as_a_vector() {
-        let lines = history(TWO, MODEL).unwrap();
-        let vector = history(&format!("[{TWO}]"), MODEL).unwrap();
-        for history in [lines, vector] {
-            assert_eq!(history.skipped, 1);
-            let [a, b] = [&history.keys[0], &history.keys[1]];
-            assert_eq!((a.key.as_str(), b.key.as_str()), ("a", "b"));
-            assert_eq!(a.calls[0].token, Some(3));
-            assert_eq!(a.calls[0].returned, Some((3, 4)));
-            assert_eq!(b.calls[0].outcome, Outcome::Unknown);
-        }
-    }
-
-    #[test]
-    fn a_number_is_a_token_in_the_fenced_model_only() {
-        let text = "{:process 0, :type :invoke, :f :acquire}\n\
-                    {:process 0, :type :ok, :f :acquire, :value 12}";
-        let token = |model| history(text, model).unwrap().keys[0].calls[0].token;
-        assert_eq!(token(ModelName::Fenced), Some(12));
-        assert_eq!(token(ModelName::Mutex), None);
-    }
-
-    fn of(text: &str, given: &Given) -> Result<LockHistory, String> {
-        let read = read(text.into(), Path::new("history.edn"), given);
-        read.map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn false_is_a_refusal_and_said() {
-        let text = "{:process 0, :type :invoke, :f :acquire, :value 7, :index 0}\n\
-                    {:process 0, :type :ok, :f :acquire, :value false, :index 1}\n\
-                    {:process 0, :type :invoke, :f :acquire, :value 7}\n\
-                    {:process 0, :type :ok, :f :acquire, :value true}";
-        let history = history(text, MODEL).unwrap();
-        let outcomes = history.keys[0].calls.iter().map(|call| call.outcome);
-        assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Failed, Outcome::Ok]);
-        assert_eq!(
-            history.notes,
-            [
-                "read as refused, since :ok came with the value false: once",
-                "passed over: :index (2 times), :value (2 times)"
-            ]
-        );
-    }
-
-    #[test]
-    fn what_two_texts_are_has_to_be_said() {
-        let text = "{:process 0, :type :invoke, :f :acquire, :value [\"n1\" \"uid-1\"]}\n\
-                    {:process 1, :type :invoke, :f :acquire, :value [\"n2\" \"uid-2\"]}";
-        let keys = |pairs| {
-            let given = Given {
-                pairs,
-                ..Given::default()
-            };
-            let history = of(text, &given)?;
-            let keys = history.keys.into_iter().map(|key| key.key);
-            Ok::<_, String>(keys.collect::<Vec<_>>())
-        };
-        let refused = keys(None).unwrap_err();
-        assert!(
-            refused.starts_with("history.edn:1: of the two texts in :value"),
-            "{refused}"
-        );
-        assert_eq!(keys(Some(Pairs::Lock)).unwrap(), ["n1", "n2"]);
-        assert_eq!(keys(Some(Pairs::Value)).unwrap(), ["lock"]);
-    }
-
-    #[test]
-    fn a_fence_of_0_is_no_token() {
-        let token = |fence: u64| {
-            let text = format!(
-                "{{:process 0, :type :invoke, :f :acquire}}\n\
-                 {{:process 0, :type :ok, :f :acquire, :value {{:client \"c\", :fence {fence}}}}}"
-            );
-            let history = history(&text, MODEL).unwrap();
-            assert_eq!(history.notes, ["passed over: :client in :value (once)"]);
-            history.keys[0].calls[0].token
-        };
-        assert_eq!([token(0), token(1)], [None, Some(1)]);
-    }
-
-    #[test]
-    fn an_array_of_objects_is_the_same_as_a_vector_of_maps() {
-        let json = "[{\"type\": \"invoke\", \"f\": \"acquire\", \"process\": 1, \"value\": null, \"time\": 5},\n\
-                    {\"type\":\"info\",\"f\":\"kill\",\"process\":\"nemesis\",\"value\":[\"a\\/b\",true]},\n\
-                    {\"process\": 1, \"type\": \"ok\", \"f\": \"acquire\", \"time\": 9, \"value\": {\"fence\": 3}}]";
-        let history = history(json, MODEL).unwrap();
-        assert_eq!(history.skipped, 1);
-        let call = &history.keys[0].calls[0];
-        assert_eq!((call.token, call.returned), (Some(3), Some((4, 3))));
-        let wrong = self::history("[{\"type\" \"invoke\"}]", MODEL).unwrap_err();
-        assert_eq!(wrong, "history.edn:1: a name without `:` and a value");
-    }
-
-    #[test]
-    fn model_and_permits_are_written_and_read_again_unless_others_are_given() {
-        let given = |model, permits| Given {
-            model,
-            permits,
-            pairs: None,
-        };
-        let first = of(TWO, &given(Some(ModelName::Semaphore), Some(2))).unwrap();
-        let header = |given: &Given| {
-            let Header { model, permits, .. } = of(&write(&first), given).unwrap().header;
-            (model, permits)
-        };
-        assert_eq!(header(&Given::default()), (ModelName::Semaphore, 2));
-        let other = given(Some(ModelName::Owner), Some(3));
-        assert_eq!(header(&other), (ModelName::Owner, 3));
-    }
-
-    #[test]
-    fn what_is_written_is_read_as_the_same() {
-        let first = history(TWO, MODEL).unwrap();
-        let written = write(&first);
-        let again = history(&written, MODEL).unwrap();
-        assert_eq!(write(&again), written);
-        assert_eq!(again.keys.len(), first.keys.len());
-        for (one, other) in first.keys.iter().zip(&again.keys) {
-            let outline = |key: &crate::KeyHistory| -> Vec<_> {
-                let calls = key.calls.iter();
-                calls
-                    .map(|call| {
-                        let returned = call.returned.map(|(at_ns, _)| at_ns);
-                        (call.invoked_ns, returned, call.outcome, call.token)
-                    })
-                    .collect()
-            };
-            assert_eq!(outline(one), outline(other));
-        }
-    }
-
-    #[test]
-    fn what_is_no_operation_is_told_with_its_line() {
-        let check = |text: &str, expected: &str| {
-            assert_eq!(history(text, MODEL).unwrap_err(), expected);
-        };
-        check(
-            "\n{:type :ok}",
-            "history.edn:2: this operation has no :process",
-        );
-        check(
-            "{:process 0 :type :done :f :acquire}",
-            "history.edn:1: unknown :type :done; there are :invoke, :ok, :fail, :info",
-        );
-        check(
-            "{:process 0 :type :ok :f :cas}",
-            "history.edn:1: unknown :f :cas; there are :acquire, :release, :extend, :read, :write, \
-             :lost, :crash",
-        );
-        check(
-            "{:process 0",
-            "history.edn:1: this has no end: `}` is missing; is the file truncated?",
-        );
-        check(
-            "[7]",
-            "history.edn:1: an operation is a map: {:process 0, :type :invoke, :f :acquire, …}",
-        );
     }
 }

@@ -33,6 +33,8 @@ pub mod jepsen;
 pub mod json_lines;
 pub mod models;
 mod raw;
+#[cfg(test)]
+mod readings;
 pub mod recorded;
 pub mod search;
 mod verdict;
@@ -44,4 +46,4 @@ pub use self::history::{
 pub use self::intervals::Intervals;
 pub use self::models::{Act, ModelName};
 pub use self::raw::{Given, Header, InputError, Pairs};
-pub use self::verdict::{Criterion, KeyReport, Verdict, by_search, judge_key};
+pub use self::verdict::{Criterion, KeyReport, Verdict, by_search, judge_key, unbounded};

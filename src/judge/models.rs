@@ -159,6 +159,11 @@ impl ModelName {
         self != ModelName::Mutex
     }
 
+    /// Whether several can hold the lock at once, to read.
+    pub fn has_readers(self) -> bool {
+        matches!(self, ModelName::ReadWrite | ModelName::ReentrantReadWrite)
+    }
+
     /// Whether a holder can be granted the lock, for reading or not, while it holds it.
     pub fn is_held_again(self, shared: bool) -> bool {
         match self {

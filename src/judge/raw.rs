@@ -67,14 +67,36 @@ pub struct Given {
 }
 
 impl Given {
-    /// The header with what is given in the place of what it says.
-    pub(crate) fn over(&self, header: Header) -> Header {
-        Header {
-            model: self.model.unwrap_or(header.model),
-            permits: self.permits.unwrap_or(header.permits),
-            ..header
+    /// The header with what is given in the place of what it says. A model that is given knows nothing of the header's
+    /// permits.
+    ///
+    /// # Errors
+    ///
+    /// If there are permits, and no semaphore.
+    pub(crate) fn over(&self, header: Header) -> Result<Header, String> {
+        let model = self.model.unwrap_or(header.model);
+        let permits = match self
+            .model
+            .is_none_or(|given| given == header.model || given == ModelName::Semaphore)
+        {
+            true => header.permits,
+            false => 1,
+        };
+        let permits = self.permits.unwrap_or(permits);
+        if permits != 1 && model != ModelName::Semaphore {
+            return Err(permits_without_semaphore(model));
         }
+        Ok(Header {
+            model,
+            permits,
+            ..header
+        })
     }
+}
+
+/// Why permits are refused.
+pub(crate) fn permits_without_semaphore(model: ModelName) -> String {
+    format!("\"permits\" are a semaphore's, and the model is {model}; use semaphore")
 }
 
 /// What the first of two texts in a `:value` is.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::checks::{grant_tokens, permits, unheld_release};
 use crate::clocks::true_deadlines;
 use crate::evidence::Evidence;
-use crate::history::{Call, KeyHistory, LockHistory, Outcome};
+use crate::history::{Call, KeyHistory, LockHistory, Outcome, What};
 use crate::intervals::Intervals;
 use crate::models::{
     Act, Fenced, Lease, ModelName, Mutex, Owner, ReadWrite, Reentrant, ReentrantFenced,
@@ -243,7 +243,8 @@ fn by_intervals(
         );
         verdicts.push((Criterion::Permits, verdict));
     }
-    for (property, verdict) in judge_by(&timeline, &bounds(history.header.servers), &properties) {
+    for (property, verdict) in judge_by(&timeline, &unbounded(history.header.servers), &properties)
+    {
         let of_resource = Property::PARTS_OF_RESOURCE.contains(&property);
         let verdict = match &key.accesses_doubt {
             Some(why) if of_resource => Verdict::Inconclusive { why: why.clone() },
@@ -286,7 +287,7 @@ fn properties(history: &LockHistory, key: &KeyHistory, exclusion: Criterion) -> 
 }
 
 /// No bound: a history from elsewhere does not say how soon a free lock has to be taken.
-fn bounds(servers: u32) -> Bounds {
+pub fn unbounded(servers: u32) -> Bounds {
     Bounds {
         deadlock_ns: u64::MAX,
         time_outs_ns: 0,
@@ -308,23 +309,31 @@ fn bounds(servers: u32) -> Bounds {
 /// Why no order was searched for, if the model does not fit the history.
 pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result<Verdict, String> {
     let header = &history.header;
-    let is_leased = is_leased(key);
-    let calls = searched(key, is_leased, header.servers);
+    let anybody_releases = !header.model.knows_owners();
+    let ends = is_leased(key) || key.points.iter().any(|point| point.what == What::Lost);
+    let calls = searched(key, ends, header.servers);
     let found = match header.model {
         ModelName::Reentrant
         | ModelName::ReentrantFenced
         | ModelName::ReentrantReadWrite
         | ModelName::Semaphore
         | ModelName::ReadWrite
-            if is_leased =>
+            if ends =>
         {
-            let model = header.model;
+            let (model, has) = (
+                header.model,
+                if is_leased(key) {
+                    "deadlines"
+                } else {
+                    "holders that lose it"
+                },
+            );
             return Err(format!(
-                "the model {model} has no deadlines, and this history has"
+                "the model {model} has no {has}, and this history has"
             ));
         }
-        ModelName::Mutex | ModelName::Owner | ModelName::Fenced if is_leased => {
-            search(&Lease, &calls, budget)
+        ModelName::Mutex | ModelName::Owner | ModelName::Fenced if ends => {
+            search(&Lease { anybody_releases }, &calls, budget)
         }
         ModelName::Mutex => search(&Mutex, &calls, budget),
         ModelName::Owner => search(&Owner, &calls, budget),
@@ -333,7 +342,9 @@ pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result
         ModelName::ReentrantFenced => search(&ReentrantFenced, &calls, budget),
         ModelName::ReentrantReadWrite => search(&ReentrantReadWrite, &calls, budget),
         ModelName::ReadWrite => search(&ReadWrite, &calls, budget),
-        ModelName::Lease | ModelName::Renewal => search(&Lease, &calls, budget),
+        ModelName::Lease | ModelName::Renewal => {
+            search(&Lease { anybody_releases }, &calls, budget)
+        }
         ModelName::Semaphore => {
             let permits = header.permits;
             search(&Semaphore { permits }, &calls, budget)
@@ -356,8 +367,8 @@ pub fn by_search(history: &LockHistory, key: &KeyHistory, budget: u64) -> Result
 }
 
 /// The calls that the search puts in order.
-fn searched(key: &KeyHistory, is_leased: bool, servers: u32) -> Vec<Searched> {
-    let deadlines = match is_leased {
+fn searched(key: &KeyHistory, ends: bool, servers: u32) -> Vec<Searched> {
+    let deadlines = match ends {
         true => true_deadlines(key),
         false => vec![None; key.calls.len()],
     };

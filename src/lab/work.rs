@@ -413,7 +413,7 @@ impl<'s> Work<'s> {
                 .with_context(|| format!("cannot write {}", self.path.display()))?;
             let (path, program) = (self.path.display(), self.session.program.name());
             return Ok(Ended::Shard(format!(
-                "shard {shard} is complete: {path}\njoin all shards with `{program} merge FILE…`"
+                "shard {shard} is complete: {path}\njoin all shards with `{program} shards merge FILE…`"
             )));
         }
         if !keep {

@@ -166,7 +166,7 @@ pub(super) const EXPIRY_MS: u64 = 1;
 pub enum Servers {
     /// Redis servers.
     Redis,
-    /// One relational database, in the simulator only.
+    /// One relational database; on real servers PostgreSQL.
     Database,
     /// The members of a replicated coordination service; on real servers ZooKeeper.
     Consensus,

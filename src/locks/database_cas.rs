@@ -8,7 +8,7 @@
 //! - Release: the same, with no owner.
 //!
 //! Only the database's clock matters, and the version increases with every grant, so it serves
-//! as a fencing token. Runs in the simulator only, on the in-tree database.
+//! as a fencing token. Runs on the simulator's database, and on PostgreSQL.
 
 use std::rc::Rc;
 

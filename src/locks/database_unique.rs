@@ -4,8 +4,8 @@
 //!   succeed.
 //! - Release: delete the row, if this client still owns it.
 //!
-//! There is no lease: a holder that dies leaves its row behind for ever. Runs in the simulator
-//! only, on the in-tree database.
+//! There is no lease: a holder that dies leaves its row behind for ever. Runs on the simulator's
+//! database, and on PostgreSQL.
 
 use std::rc::Rc;
 

@@ -39,7 +39,9 @@ mod type_errors;
 mod validate;
 
 pub use campaign::{Campaign, Drawn};
-pub use environment::{Clocks, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence};
+pub use environment::{
+    Clocks, Commit, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence,
+};
 pub use error::{Place, ScenarioError, did_you_mean, nearest};
 pub use load::{
     check, check_for_programs, load, load_for_programs, parse, parse_for_programs, read,

@@ -1,4 +1,4 @@
-//! Compares the model's constants with measurements: `locklab calibrate`.
+//! Compares the model's constants with measurements: `locklab measure constants`.
 //!
 //! If a scenario's rates agree in the simulator and on real Redis, the times behind them may still
 //! differ. So they are measured: the periodic actions of servers, the steps of a failover, the data

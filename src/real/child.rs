@@ -20,7 +20,7 @@ use super::foreign::deaths::Deaths;
 use super::foreign::leftovers::Own;
 use super::foreign::told::{self, News, OutputEnd, Told};
 use super::kept::Kept;
-use super::{redis_server, zookeeper_server};
+use super::{postgres, redis_server, zookeeper_server};
 use crate::real_env::read_clock;
 use locklab_history::{Access, ClockKind, Event, Failpoint, Name, Record};
 use locklab_runner::nemesis::trigger::DueFault;
@@ -90,7 +90,7 @@ impl Child {
                     listen(stdout, &who, format, &collector)
                 })]
             }
-            Role::Client(_) | Role::Resource(_) | Role::Janitor { .. } => {
+            Role::Client(_) | Role::Resource(_) | Role::Drill(_) | Role::Janitor { .. } => {
                 let format = OutputFormat::Json;
                 vec![thread::spawn(move || {
                     listen(stdout, &who, format, &collector)
@@ -127,8 +127,7 @@ impl Child {
 
     /// Waits until the process has stopped or is dead.
     pub(super) fn await_stop(&self) {
-        // Any other error means that the process is dead, so there is nothing to wait for.
-        while waitid(Id::Pid(self.pid()), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
+        await_stop(self.pid());
     }
 
     /// Continues it (SIGCONT).
@@ -170,6 +169,12 @@ impl Child {
     fn pid(&self) -> Pid {
         Pid::from_raw(self.process.id().cast_signed())
     }
+}
+
+/// Waits until a child of this process has stopped or is dead.
+pub(super) fn await_stop(process: Pid) {
+    // Any other error means that it is dead, so there is nothing to wait for.
+    while waitid(Id::Pid(process), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
 }
 
 impl Drop for Child {
@@ -479,6 +484,7 @@ fn event_of(kind: ServerKind, line: &str) -> Option<ChildEvent> {
             zookeeper_server::LogLine::Joined => Some(ChildEvent::Synchronised),
             zookeeper_server::LogLine::Other => None,
         },
+        ServerKind::Postgres => postgres::is_ready(line).then_some(ChildEvent::Ready),
     }
 }
 

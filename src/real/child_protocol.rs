@@ -9,6 +9,7 @@ use std::time::Duration;
 use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 
+use super::account::Account;
 use locklab_env::redis::ClientOptions;
 use locklab_history::{Failpoint, Name, Record};
 use locklab_locks::{LockSpec, Servers};
@@ -32,6 +33,8 @@ pub(super) enum Role {
     Client(Box<ClientJob>),
     /// A client that is a program of somebody else.
     Foreign(ForeignJob),
+    /// A program, or a lock of the catalogue, that follows orders.
+    Drill(Box<DrillJob>),
     /// The protected resource.
     Resource(ResourceJob),
     /// Another program, which must end with the testbed.
@@ -63,6 +66,8 @@ pub(super) struct ClientJob {
     pub(super) options: ClientOptions,
     /// How late its timers fire, beside the machine's own lateness.
     pub(super) timers_late: Duration,
+    /// What the servers are.
+    pub(super) kind: ServerKind,
     /// The sentinels that know which node is the master, if any.
     pub(super) sentinels: Vec<Name>,
     /// The addresses of all servers, and of the resource.
@@ -103,6 +108,50 @@ pub(super) struct ForeignJob {
     pub(super) environment: Vec<(OsString, OsString)>,
 }
 
+/// The job of a process that follows orders; see [`score`](super::score).
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct DrillJob {
+    /// Additional environment variables.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// What follows them.
+    pub(super) is: Drilled,
+}
+
+/// What follows orders.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Drilled {
+    /// A program of somebody else.
+    Program {
+        /// Its name or path.
+        name: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+    },
+    /// A lock of the catalogue.
+    Lock {
+        /// The lock.
+        lock: Box<Forms>,
+        /// The addresses of its nodes.
+        nodes: VecMap<Name, SocketAddr>,
+        /// The name of the process.
+        name: Name,
+        /// The file that sets its clocks, if they may be wrong.
+        clock: Option<PathBuf>,
+    },
+}
+
+/// A lock in the forms in which it can be ordered.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Forms {
+    /// With the lease that is asked for.
+    pub(super) lock: LockSpec,
+    /// With the lease that it has when none is asked for, if it has one.
+    pub(super) plain: Option<LockSpec>,
+    /// With the lease that is asked for, which it renews by itself, if it can.
+    pub(super) keep: Option<LockSpec>,
+}
+
 /// The job of a process that becomes another program.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct GuardJob {
@@ -112,6 +161,8 @@ pub(super) struct GuardJob {
     pub(super) arguments: Vec<String>,
     /// The server that the program is, which says what its output means.
     pub(super) kind: ServerKind,
+    /// The user that it runs as, if it is not that of this process.
+    pub(super) account: Option<Account>,
     /// Additional environment variables.
     pub(super) environment: Vec<(OsString, OsString)>,
     /// The reading of the host's wall clock at which the program begins, in nanoseconds; 0:
@@ -130,13 +181,16 @@ pub(super) enum ServerKind {
     Redis,
     /// A member of a ZooKeeper service.
     ZooKeeper,
+    /// A PostgreSQL server.
+    Postgres,
 }
 
 impl ServerKind {
     /// The servers of this lock.
     pub(super) fn of(lock: &LockSpec) -> Self {
         match lock.servers() {
-            Servers::Redis | Servers::Database => ServerKind::Redis,
+            Servers::Redis => ServerKind::Redis,
+            Servers::Database => ServerKind::Postgres,
             Servers::Consensus => ServerKind::ZooKeeper,
         }
     }

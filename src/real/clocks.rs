@@ -35,6 +35,8 @@ struct HostClock {
     /// As the testbed reads them.
     clocks: Clocks,
     rates: Rates,
+    /// The stalls in force.
+    stalls: u32,
 }
 
 impl HostClocks {
@@ -42,7 +44,7 @@ impl HostClocks {
     /// exact, and no fault of `schedule` changes that.
     pub(super) fn new(scenario: &Scenario, schedule: &Schedule, folder: &Path) -> io::Result<Self> {
         let wrong = scenario.clocks.host.keys().map(|host| Name::from(&**host));
-        let struck = (schedule.faults.iter()).filter(|fault| fault.kind().bends_clocks());
+        let struck = (schedule.faults.iter()).filter(|fault| fault.kind().is_preloaded());
         let struck = struck.flat_map(|fault| fault.effect.hosts().cloned());
         let hosts: VecSet<Name> = wrong.chain(struck).collect();
         let clock = |host: Name| {
@@ -58,6 +60,7 @@ impl HostClocks {
                 past: vec![file.record()],
                 file,
                 rates: Rates::new(own.drift_ppm),
+                stalls: 0,
             };
             Ok((host, clock))
         };
@@ -126,6 +129,28 @@ impl HostClocks {
     /// Resumes them.
     pub(super) fn thaw(&mut self, hosts: &[Name]) -> io::Result<()> {
         self.change(hosts, |clock| clock.file.thaw())
+    }
+
+    /// Begins a stall of one thread on each of these hosts.
+    pub(super) fn begin_stall(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.stalls += 1;
+            match clock.stalls {
+                1 => clock.file.turn_stall(),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Ends such a stall.
+    pub(super) fn end_stall(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.stalls = clock.stalls.saturating_sub(1);
+            match clock.stalls {
+                0 => clock.file.turn_stall(),
+                _ => Ok(()),
+            }
+        })
     }
 
     fn change(

@@ -26,7 +26,7 @@
 //! measurement before the runs understates it, since the runs are what makes the machine late.
 //!
 //! The proxy and the simulator go by one model of a link (`sim/link/`, with the timeouts of
-//! `src/values/tcp.rs`), so their agreement says nothing about that model. `locklab calibrate` compares
+//! `src/values/tcp.rs`), so their agreement says nothing about that model. `locklab measure constants` compares
 //! it with the machine's own kernel: a socket filter makes a receiver drop what arrives. It also
 //! compares the times of Sentinels, of replication and of the append-only file in histories of the world
 //! and of real runs; `reports/calibrate/` has them.
@@ -64,6 +64,14 @@ use super::simulated::{Simulated, Simulation};
 
 /// Two rates are equivalent if they are less than this apart, unless asked otherwise.
 pub const WITHIN: f64 = 0.2;
+
+/// When two rates are equivalent within this, from 0 to 1, as a sentence without its full stop.
+pub fn equivalent(within: f64) -> String {
+    format!(
+        "the 95 % interval of the difference of the rates lies within ±{:.0} points",
+        100.0 * within
+    )
+}
 
 /// The probability that a comparison of everything finds a duration that differs where there is none.
 const FALSE_ALARM: f64 = 0.01;

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::clocks::HostClocks;
 use super::folder::Folder;
+use super::{ConfirmError, Programs};
 use locklab_history::Name;
 
 /// The preloaded library through which a server's clocks and syncs go, and its files.
@@ -29,7 +31,7 @@ impl Disks {
         clocks: &HostClocks,
     ) -> Vec<(OsString, OsString)> {
         let clock = clocks.file(server);
-        let log = log(folder, server);
+        let log = self.log(server, folder);
         locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
     }
 
@@ -58,16 +60,37 @@ impl Disks {
     /// Declares everything durable that this server has written so far.
     pub(super) fn settle(&self, server: &Name, folder: &Folder) -> io::Result<()> {
         let files: &Path = &folder.of_host(server)?;
-        locklab_shim::power::settle(files, &log(folder, server))
+        locklab_shim::power::settle(files, &self.log(server, folder))
     }
 
     /// Discards the unsynced data of this server, whose process has ended.
     pub(super) fn lose_power(&self, server: &Name, folder: &Folder) -> io::Result<()> {
         let files: &Path = &folder.of_host(server)?;
-        locklab_shim::power::lose_unsynced(files, &log(folder, server)).map(|_| ())
+        locklab_shim::power::lose_unsynced(files, &self.log(server, folder)).map(|_| ())
+    }
+
+    /// The file that says what this server has synced.
+    pub(super) fn log(&self, server: &Name, folder: &Folder) -> PathBuf {
+        folder.path().join(format!("{server}.synced"))
     }
 }
 
-fn log(folder: &Folder, server: &Name) -> PathBuf {
-    folder.path().join(format!("{server}.synced"))
+/// See [`crate::preloads`]. The library ends a process whose clock it cannot read.
+pub(super) fn preloads(programs: &Programs) -> Result<bool, ConfirmError> {
+    const ENDED: i32 = 127;
+    let folder = Folder::new(programs)?;
+    let library = locklab_shim::install(folder.path()).map_err(ConfirmError::Folder)?;
+    let absent = folder.path().join("absent.clock");
+    let status = Command::new(&programs.redis_server)
+        .arg("--version")
+        .envs(locklab_shim::environment(&library, Some(&absent), None))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    let status = status.map_err(|source| ConfirmError::NoRedis {
+        program: programs.redis_server.clone(),
+        source,
+    })?;
+    Ok(status.code() == Some(ENDED))
 }

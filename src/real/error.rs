@@ -56,6 +56,12 @@ pub enum ConfirmError {
         /// The installed one.
         version: String,
     },
+    /// A drill ended before it was ready.
+    #[error(
+        "the drill of {0} ended before it wrote its first line, `{{\"event\":\"ready\",\"can\":[…]}}`: what it wrote \
+         to standard error is above"
+    )]
+    Drill(Name),
     /// The Redis server cannot be executed.
     #[error(
         "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \
@@ -74,6 +80,12 @@ pub enum ConfirmError {
          path, with a logger that writes to standard output, in LOCKLAB_ZOOKEEPER"
     )]
     NoZooKeeper,
+    /// PostgreSQL is missing.
+    #[error(
+        "cannot run PostgreSQL: install it (`apt-get install postgresql`), or name the folder of its programs in \
+         LOCKLAB_POSTGRES"
+    )]
+    NoPostgres,
     /// The Redis server does not even print its version.
     #[error("`{} --version` did not answer within {seconds} s; name a Redis server in LOCKLAB_REDIS_SERVER", program.display())]
     Silent {
@@ -104,12 +116,6 @@ pub enum ConfirmError {
     /// The proxy does not work.
     #[error("cannot listen where the connections of a run should go through")]
     Proxy(#[source] io::Error),
-    /// The lock is on a server of which no real one is run.
-    #[error("`{lock}` is a lock on a database, for comparison only: use `--on simulator`")]
-    Lock {
-        /// The lock.
-        lock: &'static str,
-    },
     /// The scenario has no Redis servers for programs of others.
     #[error(
         "a program of your own needs Redis servers, and this scenario has none: choose another one"
@@ -125,8 +131,8 @@ pub enum ConfirmError {
     },
     /// The clock of a program cannot be made wrong.
     #[error(
-        "{bends} cannot bend the clock of `{host}`: {program} {why}; choose faults that leave the \
-         clocks of clients alone, such as{}; docs/attack.md, Clocks, says which programs are reached",
+        "{bends} cannot reach `{host}`: {program} {why}; choose faults that leave the clocks and threads of \
+         clients alone, such as{}; docs/attack.md, Clocks, says which programs are reached",
         other_faults()
     )]
     Untranslated {
@@ -187,7 +193,7 @@ pub enum ConfirmError {
     /// A process did not become ready.
     #[error(
         "the process of `{host}` was not ready within {seconds} s; is the machine very busy, or is \
-         its program no Redis server or ZooKeeper? LOCKLAB_REDIS_SERVER and LOCKLAB_ZOOKEEPER name others"
+         its program not the one that is meant? LOCKLAB_REDIS_SERVER, LOCKLAB_ZOOKEEPER and LOCKLAB_POSTGRES name others"
     )]
     NotReady {
         /// The host of the process.
@@ -224,7 +230,7 @@ fn in_ticks(keys: &[String]) -> String {
 /// Options of `attack` for the usual faults that bend no clock.
 fn other_faults() -> String {
     let kinds = FaultKind::ALL.iter();
-    let others = kinds.filter(|kind| kind.is_usual() && !kind.bends_clocks());
+    let others = kinds.filter(|kind| kind.is_usual() && !kind.is_preloaded());
     others
         .map(|kind| format!(" --fault {}", kind.name()))
         .collect()

@@ -257,6 +257,7 @@ mod tests {
             locklab: "true".into(),
             redis_server: "true".into(),
             zookeeper: crate::ZooKeeper::find(),
+            postgres: crate::Postgres::find(),
         };
         let jitter = Jitter::measure(&programs, 2).expect("the loopback interface works");
         assert!(jitter.message_ns > 0 && jitter.start_ns > 0);

@@ -70,6 +70,8 @@ use locklab_runner::run::Run;
 use locklab_runner::simulate::Keep;
 
 #[cfg(target_os = "linux")]
+mod account;
+#[cfg(target_os = "linux")]
 mod addresses;
 #[cfg(target_os = "linux")]
 pub mod calibrate;
@@ -108,6 +110,9 @@ mod orphans;
 mod passing;
 #[cfg(target_os = "linux")]
 mod plan;
+mod postgres;
+#[cfg(target_os = "linux")]
+mod postgres_server;
 mod probe;
 #[cfg(target_os = "linux")]
 pub mod process;
@@ -116,7 +121,11 @@ pub mod real_env;
 mod redis_server;
 #[cfg(target_os = "linux")]
 mod replay;
+#[cfg(target_os = "linux")]
+pub mod score;
 pub mod series;
+#[cfg(target_os = "linux")]
+mod servers;
 pub mod simulated;
 #[cfg(target_os = "linux")]
 mod stamp;
@@ -134,6 +143,7 @@ use self::foreign::untranslated;
 pub use self::replay::why_not_repeated;
 pub use clients::{Clients, Program};
 pub use error::ConfirmError;
+pub use postgres::Postgres;
 pub use zookeeper::ZooKeeper;
 
 /// The programs that a real run starts.
@@ -145,11 +155,13 @@ pub struct Programs {
     pub redis_server: PathBuf,
     /// ZooKeeper, for locks on a coordination service.
     pub zookeeper: ZooKeeper,
+    /// PostgreSQL, for locks on a database.
+    pub postgres: Postgres,
 }
 
 impl Programs {
-    /// The running program, `redis-server` or the value of `LOCKLAB_REDIS_SERVER`, and
-    /// [`ZooKeeper::find`].
+    /// The running program, `redis-server` or the value of `LOCKLAB_REDIS_SERVER`, [`ZooKeeper::find`]
+    /// and [`Postgres::find`].
     ///
     /// # Errors
     ///
@@ -163,6 +175,7 @@ impl Programs {
             locklab,
             redis_server: redis_server.into(),
             zookeeper: ZooKeeper::find(),
+            postgres: Postgres::find(),
         })
     }
 }
@@ -212,19 +225,24 @@ pub fn adopt_orphans() {
 #[cfg(not(target_os = "linux"))]
 pub fn adopt_orphans() {}
 
-/// Whether a real run of this scenario is on ZooKeeper.
-pub fn is_on_zookeeper(scenario: &Scenario) -> bool {
-    scenario.lock.servers() == Servers::Consensus
+/// The servers on which a real run of this scenario is, if they are not Redis.
+pub fn other_servers(scenario: &Scenario) -> Option<&'static str> {
+    match scenario.lock.servers() {
+        Servers::Redis => None,
+        Servers::Consensus => Some("ZooKeeper"),
+        Servers::Database => Some("PostgreSQL"),
+    }
 }
 
-/// Why a command that is to run all scenarios on real servers leaves this one out. Those on ZooKeeper have to be
-/// named: it need not be installed, and its starts burden the machine, which delays the runs beside it.
+/// Why a command that is to run all scenarios on real servers leaves this one out. Those on other servers than Redis
+/// have to be named: these need not be installed, and their starts burden the machine, which delays the runs beside
+/// them.
 pub fn why_left_out(programs: &Programs, scenario: &Scenario) -> Option<String> {
-    match why_not_with(programs, scenario) {
-        None if is_on_zookeeper(scenario) => {
-            Some("it runs on real ZooKeeper servers: name it to run it there".into())
-        }
-        why_not => why_not.map(|why| why.to_string()),
+    match (why_not_with(programs, scenario), other_servers(scenario)) {
+        (None, Some(others)) => Some(format!(
+            "it runs on real {others} servers: name it to run it there"
+        )),
+        (why_not, _) => why_not.map(|why| why.to_string()),
     }
 }
 
@@ -238,7 +256,19 @@ pub fn version(programs: &Programs) -> Result<String, ConfirmError> {
     redis_server::version(&programs.redis_server)
 }
 
-/// The product and version of the servers of this scenario, as results have it: `7.0.15`, `ZooKeeper 3.8.0`.
+/// Whether the Redis server loads the preloaded library, without which its clocks are right and its power losses harmless.
+/// One that is linked statically does not, nor one whose C library is another or too old.
+///
+/// # Errors
+///
+/// If it cannot be run, or this is not Linux.
+#[cfg(target_os = "linux")]
+pub fn preloads(programs: &Programs) -> Result<bool, ConfirmError> {
+    disks::preloads(programs)
+}
+
+/// The product and version of the servers of this scenario, as results have it: `7.0.15`, `ZooKeeper 3.8.0`,
+/// `PostgreSQL 15.18`.
 ///
 /// # Errors
 ///
@@ -246,7 +276,8 @@ pub fn version(programs: &Programs) -> Result<String, ConfirmError> {
 pub fn server_version(programs: &Programs, scenario: &Scenario) -> Result<String, ConfirmError> {
     match scenario.lock.servers() {
         Servers::Consensus => programs.zookeeper.version(),
-        Servers::Redis | Servers::Database => version(programs),
+        Servers::Database => programs.postgres.version(),
+        Servers::Redis => version(programs),
     }
 }
 
@@ -278,6 +309,14 @@ pub fn server_versions<'s>(
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn version(_: &Programs) -> Result<String, ConfirmError> {
+    Err(ConfirmError::NotLinux)
+}
+
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn preloads(_: &Programs) -> Result<bool, ConfirmError> {
     Err(ConfirmError::NotLinux)
 }
 
@@ -390,11 +429,9 @@ pub fn run_with(
 /// The hidden subcommand `process`, which has a function only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub mod process {
-    use std::process::ExitCode;
-
-    /// Refuses.
-    pub fn main() -> ExitCode {
+    /// Refuses; returns that this is a wrong use.
+    pub fn main() -> bool {
         eprintln!("{}", super::ConfirmError::NotLinux);
-        ExitCode::FAILURE
+        false
     }
 }

@@ -1,7 +1,9 @@
 //! Features of a scenario that real Redis does not support.
 
 use super::ConfirmError;
-use locklab_history::{Fault, Leg, RESOURCE, Schedule, Start, Step};
+#[cfg(target_os = "linux")]
+use locklab_history::{Fault, RESOURCE};
+use locklab_history::{Leg, Schedule, Start, Step};
 use locklab_locks::Servers;
 use locklab_model::scenario::{NodeClock, Scenario};
 use locklab_redis::Imitated;
@@ -28,11 +30,6 @@ pub(super) fn check(scenario: &Scenario, schedule: &Schedule) -> Result<(), Conf
             }
         }
     }
-    if scenario.lock.servers() == Servers::Database {
-        return Err(ConfirmError::Lock {
-            lock: scenario.lock.entry().name,
-        });
-    }
     if scenario.node.clock == NodeClock::Monotonic {
         return Err(ConfirmError::NodeClock);
     }
@@ -54,6 +51,7 @@ fn is_seen(step: &Step) -> bool {
 
 /// Refuses a scenario that programs of others cannot execute: their resource does not survive the end of its
 /// process, and they speak Redis.
+#[cfg(target_os = "linux")]
 pub(super) fn check_foreign(scenario: &Scenario, schedule: &Schedule) -> Result<(), ConfirmError> {
     if scenario.lock.servers() != Servers::Redis {
         return Err(ConfirmError::NoServersOfRedis);

@@ -23,7 +23,7 @@ pub(super) fn start(
         let host = locklab_proxy::Host {
             ip: plan.addresses.ip(name),
             greeting: match (plan.servers.contains_key(name), plan.kind) {
-                (true, ServerKind::Redis) => Greeting::None,
+                (true, ServerKind::Redis | ServerKind::Postgres) => Greeting::None,
                 (false, _) if plan.gates().any(|(_, client)| client == name) => Greeting::None,
                 // The preloaded library of ZooKeeper waits for it.
                 (true, ServerKind::ZooKeeper) | (false, _) => Greeting::Waits,

@@ -5,7 +5,7 @@
 //! `c1 SET #1 reply arrives from n1`, `c1 holds`. What arrives waits in the proxy, and its receiver sends and gets nothing, until the
 //! faults have struck that are placed there.
 
-mod grants;
+pub(super) mod grants;
 #[cfg(test)]
 mod tests;
 

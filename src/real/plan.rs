@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use locklab_values::units::ns_from_ms;
 use locklab_vecmap::{VecMap, VecSet};
 
+use super::account::Account;
 use super::addresses::Addresses;
 use super::child_protocol::{ClientJob, ForeignJob, GuardJob, ResourceJob, Role, ServerKind};
 use super::clients::{Clients, Program};
@@ -13,7 +14,7 @@ use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
 use super::foreign::environment::{Surroundings, environment};
-use super::{ConfirmError, Programs, RealRedis, redis_server, zookeeper_server};
+use super::{ConfirmError, Programs, RealRedis, postgres_server, redis_server, zookeeper_server};
 use locklab_env::redis::MASTER;
 use locklab_history::{
     self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
@@ -140,7 +141,7 @@ impl<'a> Plan<'a> {
             ServerKind::Redis => {
                 let arguments =
                     redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
-                (&self.programs.redis_server, arguments)
+                (self.programs.redis_server.clone(), arguments)
             }
             ServerKind::ZooKeeper => {
                 environment.extend(zookeeper_server::behind_proxy(name, &self.addresses));
@@ -150,9 +151,19 @@ impl<'a> Plan<'a> {
                     zookeeper_server::configure(lock, name, &members, &self.addresses, &folder)?;
                 let zookeeper = &self.programs.zookeeper;
                 (
-                    &zookeeper.java,
+                    zookeeper.java.clone(),
                     zookeeper_server::arguments(zookeeper, &file),
                 )
+            }
+            ServerKind::Postgres => {
+                let postgres = &self.programs.postgres;
+                if earlier_starts == 0 {
+                    let log = self.disks.log(name, &self.folder);
+                    postgres_server::create(self.programs, &folder, &log)?;
+                }
+                environment.push(postgres_server::environment());
+                let commit = self.scenario.node.commit;
+                postgres_server::program(postgres, name, &self.addresses, commit, &folder)
             }
         };
         let delay_ns = ns_from_ms(self.scenario.node.restart_delay_ms);
@@ -161,9 +172,13 @@ impl<'a> Plan<'a> {
             _ => self.clocks.of(name).now_ns(ClockKind::Wall) + delay_ns,
         };
         Ok(Role::Guard(GuardJob {
-            program: program.clone().into(),
+            program: program.into(),
             arguments,
             kind: self.kind,
+            account: match self.kind {
+                ServerKind::Postgres => Account::unprivileged(),
+                ServerKind::Redis | ServerKind::ZooKeeper => None,
+            },
             environment,
             until_ns,
             clock: self.clocks.file(name),
@@ -182,7 +197,7 @@ impl<'a> Plan<'a> {
             host: name,
             nodes: at(|role| *role == locklab_history::Role::Node),
             sentinels: at(|role| *role == locklab_history::Role::Sentinel),
-            resource: gate(&RESOURCE.into()),
+            resource: Some(gate(&RESOURCE.into())),
             lease_ms: self.scenario.lock.facts().lease_ms,
             seed: self.seed,
             folder: self.folder.path(),
@@ -225,6 +240,7 @@ impl<'a> Plan<'a> {
             workload: self.scenario.workload.clone(),
             options: self.scenario.client_options(),
             timers_late: self.scenario.clocks.timers_late(),
+            kind: self.kind,
             nodes,
             sentinels,
             addresses: self.public_addresses(),

@@ -4,12 +4,15 @@
 //! It ends with the testbed that started it.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{self, BufRead, Write};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::pin::pin;
 use std::process;
 use std::rc::Rc;
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -19,17 +22,18 @@ use locklab_vecmap::VecSet;
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
-use nix::unistd::getppid;
+use nix::unistd::{getppid, setgid, setgroups, setuid};
 use serde::de::DeserializeOwned;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::child_protocol::{
-    Accessed, ChildMessage, ClientJob, Command, ForeignJob, GuardJob, Job, ResourceJob, Role,
+    Accessed, ChildMessage, ClientJob, Command, DrillJob, Drilled, ForeignJob, GuardJob, Job,
+    ResourceJob, Role, ServerKind,
 };
 use super::foreign::{leftovers, shown};
-use super::{orphans, stamp};
+use super::{orphans, score, stamp};
 use crate::real_env::{Clocks, RealEnv, read_clock};
 use locklab_env::Env;
 use locklab_env::observe::Observer;
@@ -63,8 +67,9 @@ fn work() -> io::Result<()> {
     match job.role {
         Role::Client(job) => block_on(client(*job)),
         Role::Resource(job) => block_on(serve(job)),
-        Role::Guard(job) => Err(become_program(job)),
+        Role::Guard(guard) => Err(become_program(guard, job.bench)),
         Role::Foreign(job) => Err(become_foreign(job)),
+        Role::Drill(job) => drill(*job),
         Role::Janitor { folder } => outlive_bench(&folder),
     }
 }
@@ -79,14 +84,31 @@ fn end_with_bench(bench: u32) -> io::Result<()> {
     }
 }
 
-/// Replaces this process. The request to the kernel survives: the program ends with the testbed.
-fn become_program(job: GuardJob) -> io::Error {
-    if let Err(error) = wait_by_wall_clock(job.clock.as_deref(), job.until_ns) {
-        return error;
-    }
+/// Replaces this process. The request to the kernel survives: the program ends with the testbed. What it logs goes to
+/// its standard output.
+fn become_program(job: GuardJob, bench: u32) -> io::Error {
+    let prepare = || {
+        wait_by_wall_clock(job.clock.as_deref(), job.until_ns)?;
+        if let Some(account) = job.account {
+            setgroups(&[])?;
+            setgid(account.gid.into())?;
+            setuid(account.uid.into())?;
+            // Another user's process has to ask anew.
+            end_with_bench(bench)?;
+        }
+        match job.kind {
+            ServerKind::Postgres => Ok(io::stdout().as_fd().try_clone_to_owned()?.into()),
+            ServerKind::Redis | ServerKind::ZooKeeper => Ok(process::Stdio::inherit()),
+        }
+    };
+    let errors = match prepare() {
+        Ok(errors) => errors,
+        Err(error) => return error,
+    };
     process::Command::new(job.program)
         .args(job.arguments)
         .envs(job.environment)
+        .stderr(errors)
         .exec()
 }
 
@@ -116,6 +138,25 @@ fn become_foreign(job: ForeignJob) -> io::Error {
         error.kind(),
         format!("cannot run `{}`: {error}", job.program),
     )
+}
+
+/// Replaces this process by a program that follows orders, or follows them with a lock of the catalogue.
+fn drill(job: DrillJob) -> io::Result<()> {
+    match job.is {
+        Drilled::Lock {
+            lock,
+            nodes,
+            name,
+            clock,
+        } => {
+            let clocks = clocks(clock.as_deref())?;
+            block_on(score::own::follow(*lock, nodes, &name, clocks))
+        }
+        Drilled::Program { name, arguments } => Err(process::Command::new(name)
+            .args(arguments)
+            .envs(job.environment)
+            .exec()),
+    }
 }
 
 /// Waits until the host's wall clock shows this reading, as a service manager does: setting the
@@ -177,7 +218,9 @@ async fn client(job: ClientJob) -> io::Result<()> {
         .with_clocks(reporter.clocks.clone())
         .with_sentinels(job.sentinels.into())
         .with_client_options(job.options)
-        .with_late_timers(job.timers_late);
+        .with_late_timers(job.timers_late)
+        .with_databases(job.kind == ServerKind::Postgres);
+    let clocks = reporter.clocks.clone();
     let random = Stream::new(job.seed, &format!("workload/{stream}"));
     let workload = job.workload.of(&job.name);
     await_begin()?;
@@ -193,7 +236,7 @@ async fn client(job: ClientJob) -> io::Result<()> {
                 workload,
                 random,
             };
-            client.run().await;
+            unless_stalled(clocks, client.run()).await;
         }
         WorkloadKind::Adds => {
             let final_read = FinalRead::of(&job.name);
@@ -206,12 +249,29 @@ async fn client(job: ClientJob) -> io::Result<()> {
                 workload,
                 random,
             };
-            adder.run(final_read).await;
+            unless_stalled(clocks, adder.run(final_read)).await;
         }
     }
     send_message(&ChildMessage::Finished)?;
     // The process lives on, with what the lock has left running, until the testbed ends it.
     std::future::pending().await
+}
+
+/// Runs a client's task, which stands still as long as its host's clock file says so; what it has spawned goes on.
+async fn unless_stalled(clocks: Clocks, task: impl Future<Output = ()>) {
+    /// How long it stands still without looking whether the stall is over.
+    const NAP: Duration = Duration::from_millis(1);
+    let (mut task, mut nap) = (pin!(task), pin!(tokio::time::sleep(Duration::ZERO)));
+    poll_fn(move |context| {
+        while clocks.is_stalled() {
+            if nap.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            nap.as_mut().reset(tokio::time::Instant::now() + NAP);
+        }
+        task.as_mut().poll(context)
+    })
+    .await;
 }
 
 /// Reports that this client is ready, and waits for the time at which all begin, which it returns; 0:
@@ -303,6 +363,8 @@ impl Observer for Reporter {
             if receive::<Command>().is_err() {
                 std::process::exit(1);
             }
+            // Here it stands still, if a stall was due.
+            tokio::task::yield_now().await;
         }
     }
 

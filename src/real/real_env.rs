@@ -15,9 +15,11 @@ use nix::time::{ClockId, clock_gettime};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 
+use crate::postgres::driver;
+use locklab_env::any::ByteStream;
 use locklab_env::redis::{ClientOptions, Target};
 use locklab_env::{Coordination, Env, Points, no_points};
-use locklab_history::{ClockKind, Failpoint, Name};
+use locklab_history::{ClockKind, Failpoint, Name, RESOURCE};
 
 /// A process of this machine.
 #[derive(Clone)]
@@ -31,6 +33,8 @@ pub struct RealEnv {
     sentinels: Rc<[Name]>,
     client: ClientOptions,
     timers_late: Duration,
+    /// Its servers are databases.
+    has_databases: bool,
 }
 
 impl RealEnv {
@@ -47,6 +51,7 @@ impl RealEnv {
             sentinels: Rc::default(),
             client: ClientOptions::default(),
             timers_late: Duration::ZERO,
+            has_databases: false,
         }
     }
 
@@ -85,6 +90,14 @@ impl RealEnv {
         }
     }
 
+    /// The same process, whose servers may be databases.
+    pub fn with_databases(self, has_databases: bool) -> Self {
+        Self {
+            has_databases,
+            ..self
+        }
+    }
+
     /// The address of a process: by its name, or, as sentinels name it, by its IP address.
     fn address_of(&self, to: &Name) -> Option<SocketAddr> {
         let by_ip = || {
@@ -97,7 +110,7 @@ impl RealEnv {
 }
 
 impl Env for RealEnv {
-    type Stream = TcpStream;
+    type Stream = Box<dyn ByteStream>;
 
     fn now_ns(&self, clock: ClockKind) -> u64 {
         self.clocks.now_ns(clock)
@@ -108,9 +121,10 @@ impl Env for RealEnv {
         self.clocks.clone().sleep(late)
     }
 
-    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<TcpStream>> + 'static {
+    fn connect(&self, to: &Name) -> impl Future<Output = io::Result<Self::Stream>> + 'static {
         let address = self.address_of(to);
         let (to, source) = (to.clone(), self.source);
+        let is_database = self.has_databases && *to != *RESOURCE;
         async move {
             let address = address.ok_or_else(|| {
                 io::Error::new(
@@ -118,7 +132,11 @@ impl Env for RealEnv {
                     format!("no process is called {to}"),
                 )
             })?;
-            connect(address, source).await
+            let stream = connect(address, source).await?;
+            if is_database {
+                return Ok(Box::new(driver::connect(stream).await?) as Self::Stream);
+            }
+            Ok(Box::new(stream) as Self::Stream)
         }
     }
 
@@ -177,6 +195,11 @@ impl Clocks {
     /// Clocks that another process sets.
     pub fn set_by(reader: ClockReader) -> Self {
         Self(Some(Rc::new(reader)))
+    }
+
+    /// Whether the host's client is to stand still, while the other tasks of its process run.
+    pub fn is_stalled(&self) -> bool {
+        self.0.as_ref().is_some_and(|reader| reader.is_stalled())
     }
 
     /// Reads one of them, in nanoseconds.

@@ -19,13 +19,13 @@ use std::fmt;
 use bytes::{Buf, Bytes, BytesMut};
 use locklab_check::Ms;
 use locklab_history::wire::{self, Exchange};
-use locklab_history::{History, KeySnapshot, Name};
+use locklab_history::{Deadline, History, KeySnapshot, Name};
 use locklab_locks::Servers;
 use locklab_model::scenario::{Persistence, Scenario};
 use locklab_proxy::Segment;
 use locklab_redis::resp::next_words;
 use locklab_redis::{ConnId, Effect, Imitated, Node, NodeConfig};
-use locklab_runner::key_log::{KeyLog, Keys, Moment, wall_deadline};
+use locklab_runner::key_log::{KeyLog, Keys, Moment};
 use locklab_shim::Readings;
 use locklab_values::units::NS_PER_US;
 use locklab_vecmap::VecMap;
@@ -255,7 +255,9 @@ fn of_node(wire: &Wire, name: &Name, imitated: Imitated, keys: &Keys) -> Result<
         let replied = process.execute(execution, &mut sent);
         let replied = replied.map_err(|replies| differs(moment.at_ns, replies))?;
         let (node, by) = (&process.node, Some(request.from));
-        let changed = log.update(name, moment, node, by, wall_deadline).to_vec();
+        let changed = log
+            .update(name, moment, node, by, Deadline::of_key)
+            .to_vec();
         let answered_ns = replied.then(|| sent.arrived_ns(request.connection));
         exchanges.push(Exchange {
             executed: Some(wire::Executed {

@@ -2,6 +2,7 @@
 //! changes what surrounds them.
 
 mod finish;
+mod still;
 
 use std::io;
 use std::path::PathBuf;
@@ -16,7 +17,6 @@ use locklab_proxy::Proxy;
 use locklab_values::random::Stream;
 use locklab_values::units::{NS_PER_S, ns_from_ms};
 use locklab_vecmap::VecMap;
-use nix::sys::signal::Signal;
 
 pub(super) use self::finish::Finished;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
@@ -162,12 +162,16 @@ impl<'a> Testbed<'a> {
             let _turn = lock(&STARTING);
             self.start_process(&RESOURCE.into())?;
             match self.plan.kind {
-                ServerKind::Redis => {
+                ServerKind::Redis | ServerKind::Postgres => {
                     masters
                         .iter()
                         .try_for_each(|it| self.start_process(it).map(drop))?;
                     masters.push(RESOURCE.into());
                     self.await_group(&masters, 1, READY_S, ready)?;
+                    if self.plan.kind == ServerKind::Postgres {
+                        masters.retain(|it| **it != *RESOURCE);
+                        self.settle_disks(&masters)?;
+                    }
                 }
                 ServerKind::ZooKeeper => {
                     self.await_group(&[RESOURCE.into()], 1, READY_S, ready)?;
@@ -209,7 +213,8 @@ impl<'a> Testbed<'a> {
     }
 
     /// Makes what these servers have written durable, as if they had been running for long. ZooKeeper does not
-    /// sync the snapshot that it writes when it starts, and does not start again without it.
+    /// sync the snapshot that it writes when it starts, and does not start again without it; the files of a database are
+    /// created without syncs.
     fn settle_disks(&self, servers: &[Name]) -> Result<(), ConfirmError> {
         let settle = |server| self.plan.disks.settle(server, &self.plan.folder);
         let settled = servers.iter().try_for_each(settle);
@@ -365,9 +370,9 @@ impl<'a> Testbed<'a> {
         self.collector.records().push(record);
     }
 
-    /// Whether a host runs a member of ZooKeeper.
-    pub(super) fn is_member(&self, host: &Name) -> bool {
-        self.plan.kind == ServerKind::ZooKeeper && self.plan.servers.contains_key(host)
+    /// What server a host runs, if it runs one.
+    pub(super) fn server_kind(&self, host: &Name) -> Option<ServerKind> {
+        { self.plan.servers.contains_key(host) }.then_some(self.plan.kind)
     }
 
     /// Sends a command to this process, unless it is dead.
@@ -395,44 +400,6 @@ impl<'a> Testbed<'a> {
         self.hosts
             .get(host)
             .is_some_and(|host| host.child.is_some())
-    }
-
-    /// Stops the processes of these hosts; on return they have stopped.
-    pub(super) fn pause(&mut self, names: &[Name]) {
-        for name in names {
-            if let Some(host) = self.hosts.get_mut(name) {
-                host.pauses += 1;
-                host.child.iter().for_each(Child::stop);
-                self.signal_others(name, Signal::SIGSTOP);
-            }
-        }
-        for name in names {
-            if let Some(host) = self.hosts.get(name)
-                && host.pauses == 1
-            {
-                host.child.iter().for_each(Child::await_stop);
-            }
-        }
-    }
-
-    /// Signals the processes of a foreign client that have left its group.
-    fn signal_others(&self, name: &Name, signal: Signal) {
-        if self.is_foreign(name) {
-            untranslated::signal(name, self.plan.folder.path(), signal);
-        }
-    }
-
-    /// Ends a [`Testbed::pause`].
-    pub(super) fn resume(&mut self, names: &[Name]) {
-        for name in names {
-            if let Some(host) = self.hosts.get_mut(name) {
-                host.pauses = host.pauses.saturating_sub(1);
-                if host.pauses == 0 {
-                    self.signal_others(name, Signal::SIGCONT);
-                    self.hosts[name].child.iter().for_each(Child::resume);
-                }
-            }
-        }
     }
 
     /// Ends the process of `host`; its kernel closes its sockets, and refuses connections.
@@ -466,21 +433,6 @@ impl<'a> Testbed<'a> {
     pub(super) fn restore_power(&mut self, name: &Name) {
         self.proxy.withdraw(name);
         self.proxy.restore_power(name);
-    }
-
-    /// Suspends the machines of these hosts, with their monotonic clocks; arriving data waits.
-    pub(super) fn suspend(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
-        names.iter().for_each(|name| self.proxy.suspend(name));
-        self.pause(names);
-        self.plan.clocks.freeze(names).map_err(ConfirmError::Folder)
-    }
-
-    /// Ends a [`Testbed::suspend`].
-    pub(super) fn wake(&mut self, names: &[Name]) -> Result<(), ConfirmError> {
-        let thawed = self.plan.clocks.thaw(names);
-        self.resume(names);
-        names.iter().for_each(|name| self.proxy.wake(name));
-        thawed.map_err(ConfirmError::Folder)
     }
 
     /// Injects a fault of links.

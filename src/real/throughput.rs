@@ -8,7 +8,6 @@
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
@@ -17,16 +16,13 @@ use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
 use super::addresses::Addresses;
-use super::child::{Child, ChildEvent, Collector, ProcessId};
-use super::child_protocol::{GuardJob, Job, Role as Part, ServerKind};
+use super::child::Child;
 use super::folder::Folder;
-use super::kept::Kept;
-use super::redis_server::configure;
-use super::{Clients, ConfirmError, Programs};
+use super::{ConfirmError, Programs, servers};
 use crate::real_env::RealEnv;
 use locklab_env::redis::Client;
-use locklab_history::{Name, Role};
-use locklab_model::scenario::{Persistence, Scenario, parse};
+use locklab_history::Name;
+use locklab_model::scenario::Persistence;
 
 /// The measured throughput.
 #[derive(Debug, Clone)]
@@ -103,11 +99,11 @@ pub fn measure(
 
 /// Running servers. They end with this process, however it ends.
 struct Servers {
-    children: Vec<Child>,
+    _running: VecMap<Name, Child>,
     addresses: Addresses,
     names: Vec<Name>,
     /// Deleted after the servers have ended: fields are dropped in this order.
-    folder: Folder,
+    _folder: Folder,
 }
 
 impl Servers {
@@ -119,63 +115,13 @@ impl Servers {
         let names: Vec<Name> = (1..=nodes).map(|i| format!("n{i}").into()).collect();
         let addresses = Addresses::new(&names, 0).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
-        let mut scenario: Scenario = parse(
-            "throughput.toml",
-            "title = \"Throughput\"\n[lock]\nname = \"set-nx-px\"\nttl_ms = 30000",
-            &[],
-        )
-        .expect("it is valid");
-        scenario.node.persistence = persistence;
-        let (event, events) = mpsc::channel();
-        let collector = Collector::new(event, Kept::of(&Clients::Own).into());
-        let mut servers = Servers {
-            children: vec![],
+        let running = servers::start(programs, &names, persistence, &addresses, &folder)?;
+        Ok(Servers {
+            _running: running,
             addresses,
             names,
-            folder,
-        };
-        for name in servers.names.clone() {
-            let files = servers
-                .folder
-                .of_host(&name)
-                .map_err(ConfirmError::Folder)?;
-            let arguments = configure(&scenario, &name, &Role::Node, &servers.addresses, &files);
-            let guard = Part::Guard(GuardJob {
-                kind: ServerKind::Redis,
-                program: programs.redis_server.clone().into(),
-                arguments: arguments.map_err(ConfirmError::Folder)?,
-                environment: vec![],
-                until_ns: 0,
-                clock: None,
-            });
-            servers.spawn(programs, &name, guard, &collector)?;
-        }
-        await_ready(&events, nodes)?;
-        Ok(servers)
-    }
-
-    fn spawn(
-        &mut self,
-        programs: &Programs,
-        host: &str,
-        role: Part,
-        collector: &Collector,
-    ) -> Result<(), ConfirmError> {
-        let job = Job {
-            bench: std::process::id(),
-            role,
-        };
-        let who = ProcessId {
-            host: host.into(),
-            start: 1,
-        };
-        let child = Child::start(&programs.locklab, &job, who, collector.clone());
-        let child = child.map_err(|source| ConfirmError::Start {
-            host: host.into(),
-            source,
-        });
-        self.children.push(child?);
-        Ok(())
+            _folder: folder,
+        })
     }
 
     fn locks_a_second(&self, effort: Effort) -> Result<f64, ConfirmError> {
@@ -236,31 +182,4 @@ async fn take_and_release(nodes: &[Client<RealEnv>], key: &str) -> io::Result<bo
         reply.map_err(io::Error::other)?;
     }
     Ok(granted > nodes.len() / 2)
-}
-
-/// Waits until this many servers accept connections.
-fn await_ready(events: &Receiver<(ProcessId, ChildEvent)>, nodes: u32) -> Result<(), ConfirmError> {
-    const TIMEOUT: Duration = Duration::from_secs(10);
-    let deadline = Instant::now() + TIMEOUT;
-    let mut ready = 0;
-    while ready < nodes {
-        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok((_, ChildEvent::Ready)) => ready += 1,
-            Ok((who, ChildEvent::Ended(said))) => {
-                return Err(ConfirmError::Died {
-                    status: "exited".into(),
-                    host: who.host,
-                    said,
-                });
-            }
-            Ok(_) => {}
-            Err(_) => {
-                return Err(ConfirmError::NotReady {
-                    host: format!("n{}", ready + 1).into(),
-                    seconds: TIMEOUT.as_secs(),
-                });
-            }
-        }
-    }
-    Ok(())
 }

@@ -115,11 +115,19 @@ impl Unread {
 #[derive(Debug, Default)]
 struct Covered {
     last_s: Option<f64>,
+    /// The last time of each process that may have written a part of it, in ascending order.
+    ends_s: Vec<f64>,
     seconds: f64,
     /// How many lines had a time.
     lines: u64,
-    /// The longest time between two of them.
-    longest_gap_s: f64,
+    /// The longest times between two of one process, in descending order.
+    gaps_s: Vec<f64>,
+    /// How many processes began.
+    begun: usize,
+    /// The last time of the process that wrote last.
+    latest_s: Option<f64>,
+    /// How often another process wrote than before.
+    turns: usize,
 }
 
 /// What a log said, in the lines of its runtime.
@@ -132,16 +140,6 @@ struct Said {
 }
 
 impl Said {
-    /// A log that knows pauses alone.
-    fn of((pauses_ms, covered): (Vec<f64>, Covered)) -> Said {
-        Said {
-            pauses_ms,
-            covered,
-            stalls_ms: Vec::new(),
-            unread: Unread::default(),
-        }
-    }
-
     /// How many times something stood still.
     fn count(&self) -> usize {
         self.pauses_ms.len() + self.stalls_ms.len()
@@ -160,20 +158,53 @@ const DOT_NET: [(&[u8], &str); 2] = [
     ),
 ];
 
+/// Threads of one process may write their lines in another order than that of their times.
+const DISORDER_S: f64 = 1.0;
+
+/// As many processes of one log are told apart.
+const MOST_PROCESSES: usize = 100;
+
 /// No log is silent for a year.
 const LONGEST_GAP_S: f64 = 366.0 * 86_400.0;
 
 impl Covered {
-    /// Takes the time of the next line. A time before the last one is that of a process that began
-    /// anew.
+    /// Takes the time of the next line: of the process that wrote last before that time, or of one that began anew.
     fn add(&mut self, at_s: f64) {
         self.lines += 1;
-        if let Some(last_s) = self.last_s {
-            let gap_s = (at_s - last_s).max(0.0);
-            self.seconds += gap_s;
-            self.longest_gap_s = self.longest_gap_s.max(gap_s);
-        }
         self.last_s = Some(at_s);
+        let earlier = self
+            .ends_s
+            .partition_point(|end_s| *end_s <= at_s + DISORDER_S);
+        match self.ends_s[..earlier].last_mut() {
+            Some(end_s) => {
+                let gap_s = (at_s - *end_s).max(0.0);
+                self.turns += usize::from(Some(*end_s) != self.latest_s);
+                self.seconds += gap_s;
+                *end_s = end_s.max(at_s);
+                self.latest_s = Some(*end_s);
+                let longer = self.gaps_s.partition_point(|it| *it >= gap_s);
+                if longer < MOST_PROCESSES {
+                    self.gaps_s.truncate(MOST_PROCESSES - 1);
+                    self.gaps_s.insert(longer, gap_s);
+                }
+            }
+            None => {
+                self.begun += 1;
+                self.ends_s.truncate(MOST_PROCESSES - 1);
+                self.ends_s.insert(0, at_s);
+                self.latest_s = Some(at_s);
+            }
+        }
+    }
+
+    /// The time that is covered, of each process. If they write by turns, the first line of each may seem to be that of
+    /// one that wrote long before: as many of the longest gaps count for nothing.
+    fn seconds(&self) -> f64 {
+        let between = match self.turns > 2 * self.begun {
+            true => self.gaps_s.iter().take(self.begun).sum(),
+            false => 0.0,
+        };
+        self.seconds - between
     }
 }
 
@@ -202,15 +233,15 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
         match runtime {
             Runtime::Jvm | Runtime::Node => {
                 jvm.add(number, text.trim_end());
-                node.add(text.trim_end());
+                node.add(number, text.trim_end());
             }
-            Runtime::Go => go.add(text.trim_end()),
+            Runtime::Go => go.add(number, text.trim_end()),
         }
         line.clear();
     }
-    let (of_jvm, of_node) = (jvm.said(), Said::of(node.pauses()));
+    let (of_jvm, of_node) = (jvm.said(), node.said());
     let (runtime, said) = match runtime {
-        Runtime::Go => (runtime, Said::of(go.pauses())),
+        Runtime::Go => (runtime, go.said()),
         _ if of_jvm.count() < of_node.count() => (Runtime::Node, of_node),
         _ => (runtime, of_jvm),
     };
@@ -225,19 +256,20 @@ pub fn pauses(runtime: Runtime, mut log: impl BufRead) -> Result<Pauses, LogErro
     if pauses_ms.is_empty() && stalls_ms.is_empty() {
         return Err(LogError::NoPause(runtime));
     }
-    if covered.seconds <= 0.0 {
+    let watched_s = covered.seconds();
+    if watched_s <= 0.0 {
         return Err(match covered.lines {
             0 => LogError::NoTimes(runtime),
             _ => LogError::NoSpan,
         });
     }
-    if covered.longest_gap_s > LONGEST_GAP_S {
+    if let Some(gap_s) = covered.gaps_s.first().filter(|it| **it > LONGEST_GAP_S) {
         return Err(LogError::Jumps {
-            days: covered.longest_gap_s / 86_400.0,
+            days: gap_s / 86_400.0,
         });
     }
     let events = |durations_ms: Vec<f64>| Events {
-        watched_s: covered.seconds,
+        watched_s,
         durations_ms: Values::of(durations_ms),
     };
     Ok(Pauses {
@@ -259,6 +291,98 @@ mod tests {
             covered.add(at_s);
         }
         assert_eq!(covered.seconds, 5.0);
+    }
+
+    #[test]
+    fn processes_that_write_by_turns_cover_the_time_of_each() {
+        let mut log = String::new();
+        for second in 0..60 {
+            for start in [10, 1000, 86_400] {
+                let at = start + second;
+                log += &format!(
+                    "[{at}.000s][info][gc] GC({second}) Pause Young (Normal) 6M->2M(32M) 20.0ms\n"
+                );
+            }
+        }
+        let read = pauses(Runtime::Jvm, log.as_bytes()).expect("it has pauses");
+        assert_eq!((read.pauses.count(), read.pauses.watched_s), (180, 174.0));
+        // Threads that overtake one another are no processes.
+        let mut covered = Covered::default();
+        for at_s in [1.0, 1.002, 1.001, 5.0, 5.002, 5.001, 9.0] {
+            covered.add(at_s);
+        }
+        assert_eq!(covered.seconds(), 8.0);
+        // Newest first: as many processes as lines.
+        let mut covered = Covered::default();
+        (0..10_000)
+            .rev()
+            .for_each(|at_s| covered.add(f64::from(2 * at_s)));
+        assert_eq!(
+            (covered.seconds, covered.ends_s.len()),
+            (0.0, MOST_PROCESSES)
+        );
+    }
+
+    /// What stands of a number before the end of the file is another number.
+    #[test]
+    fn of_a_line_that_is_cut_off_nothing_is_read_and_it_is_told() {
+        for (runtime, line, value) in [
+            (
+                Runtime::Jvm,
+                "[1.0s][info][safepoint] Safepoint \"ZMarkStart\", Time since last: 9 ns, Total: 2102072 ns",
+                "2102072",
+            ),
+            (
+                Runtime::Jvm,
+                "1.0: Total time for which application threads were stopped: 0.1003470 seconds",
+                "0.1003470",
+            ),
+            (
+                Runtime::Jvm,
+                "1.0: [GC (Allocation Failure) 1000K->900K(2027264K), 0.0543270 secs]",
+                "0.0543270",
+            ),
+            (
+                Runtime::Jvm,
+                "[1.0s][info][gc] Allocation Stall (main) 9500.25ms",
+                "9500.25",
+            ),
+            (
+                Runtime::Jvm,
+                "[1.0s][info][gc] GC(0) Pause Full (System.gc()) 5M->2M(9M) 31.250ms",
+                "31.250",
+            ),
+            (
+                Runtime::Node,
+                "[7:0x5] 1000 ms: Scavenge 2.5 (3.9) -> 2.1 (4.9) MB, 10.25 / 0.00 ms",
+                "10.25",
+            ),
+            (
+                Runtime::Node,
+                "[7:0x5] 1000 ms: pause=10.25 mutator=11.7",
+                "10.25",
+            ),
+            (
+                Runtime::Go,
+                "gc 1 @1.0s 0%: 0.043+0.42+0.11 ms clock",
+                "0.11",
+            ),
+        ] {
+            let at = [("1.0s", "0.1s"), ("1.0:", "0.1:"), ("1000 ms", "10 ms")];
+            let first = at.iter().fold(line.to_owned(), |line, (at, before)| {
+                line.replace(at, before)
+            });
+            let place = line.find(value).expect("it is there");
+            let whole =
+                pauses(runtime, format!("{first}\n{line}\n").as_bytes()).expect("it has pauses");
+            for end in [1, 2, value.len()] {
+                let cut = format!("{first}\n{}", &line[..place + end]);
+                let read = pauses(runtime, cut.as_bytes()).expect("it has pauses");
+                let count = |read: &Pauses| read.pauses.count() + read.stalls.count();
+                assert_eq!(2 * count(&read), count(&whole), "{cut}");
+                assert_eq!(read.unread.lines, 1, "{cut}");
+            }
+        }
     }
 
     #[test]

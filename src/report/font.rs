@@ -5,9 +5,24 @@ use std::sync::LazyLock;
 use ab_glyph::{Font, FontRef, OutlineCurve, Point};
 use tiny_skia::{Path, PathBuilder};
 
+use super::Error;
+
 /// DejaVu Sans, so that a picture has the same bytes on every machine.
 pub(super) fn bytes() -> &'static [u8] {
     dejavu::sans::regular()
+}
+
+/// Makes the font known to the chart library.
+#[cfg(not(target_family = "wasm"))]
+pub(super) fn register() -> Result<(), Error> {
+    plotters::style::register_font(FAMILY, plotters::style::FontStyle::Normal, bytes())
+        .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))
+}
+
+/// As WebAssembly the chart library has no fonts.
+#[cfg(target_family = "wasm")]
+pub(super) fn register() -> Result<(), Error> {
+    Err(Error::Chart("this build draws no charts".to_owned()))
 }
 
 /// The font families that the pictures name; Verdana has the same widths if a viewer has no

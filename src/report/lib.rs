@@ -5,6 +5,8 @@
 //! so the bytes of a picture depend on its data alone.
 
 pub mod chart;
+#[cfg(test)]
+mod collisions;
 mod drawing;
 mod font;
 mod outline;

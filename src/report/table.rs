@@ -7,10 +7,12 @@ use super::palette::{FAINT, INK, MUTED, VIOLATION};
 use super::{Heading, Sheet, font};
 use locklab_results::table::{Field, Look, Table};
 
-/// Dimensions in units of the drawing. The column of labels is wider where a label is.
+/// Dimensions in units of the drawing. A column is wider where a label, a field or a word of its heading is.
 const LABEL_WIDTH: f64 = 230.0;
 const LABEL_SIZE: f64 = 11.5;
 const COLUMN_WIDTH: f64 = 108.0;
+const FIELD_SIZE: f64 = 11.0;
+const HEADING_SIZE: f64 = 10.5;
 const ROW_HEIGHT: f64 = 22.0;
 const LINE_HEIGHT: f64 = 13.0;
 const MARGIN: f64 = 16.0;
@@ -30,9 +32,11 @@ pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
     };
     let above = title.map_or(0.0, |_| TITLE_HEIGHT);
     let top = MARGIN + above + lines as f64 * LINE_HEIGHT + 8.0;
-    let first = MARGIN + label_width(table);
-    let left = |column: usize| first + column as f64 * COLUMN_WIDTH;
-    let width = left(table.columns.len()) + MARGIN;
+    let widths: Vec<f64> = { headings.iter().enumerate() }
+        .map(|(column, heading)| column_width(table, column, heading))
+        .collect();
+    let left = |column: usize| MARGIN + label_width(table) + widths[..column].iter().sum::<f64>();
+    let width = left(widths.len()) + MARGIN;
     let mut drawing = Drawing::new(width);
     if let Some(title) = title {
         let style = text(15.0, INK, Anchor::Start);
@@ -45,7 +49,7 @@ pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
             drawing.text(
                 (left(column) + 4.0, y),
                 words,
-                text(10.5, MUTED, Anchor::Start),
+                text(HEADING_SIZE, MUTED, Anchor::Start),
             );
         }
     }
@@ -58,7 +62,7 @@ pub fn draw(table: &Table, sheet: &Sheet) -> Drawing {
             text(LABEL_SIZE, INK, Anchor::Start),
         );
         for (column, field) in row.fields.iter().enumerate() {
-            draw_field(&mut drawing, (left(column), y), field);
+            draw_field(&mut drawing, (left(column), y), widths[column], field);
         }
     }
     let mut y = top + table.rows.len() as f64 * ROW_HEIGHT + 8.0;
@@ -124,8 +128,8 @@ fn paint(look: Look) -> Paint {
     }
 }
 
-fn draw_field(drawing: &mut Drawing, (x, y): (f64, f64), field: &Field) {
-    let (inner, high) = (COLUMN_WIDTH - 4.0, ROW_HEIGHT - 3.0);
+fn draw_field(drawing: &mut Drawing, (x, y): (f64, f64), width: f64, field: &Field) {
+    let (inner, high) = (width - 4.0, ROW_HEIGHT - 3.0);
     let (x, y) = (x + 2.0, y + 1.5);
     match field.look {
         Look::Bar(share) => drawing.rect((x, y), (inner * share, high), paint(field.look)),
@@ -139,8 +143,19 @@ fn draw_field(drawing: &mut Drawing, (x, y): (f64, f64), field: &Field) {
     drawing.text(
         (x + 5.0, y + 13.5),
         &field.text,
-        text(11.0, colour, Anchor::Start),
+        text(FIELD_SIZE, colour, Anchor::Start),
     );
+}
+
+/// The width of a column with this heading, in which no text reaches the next.
+fn column_width(table: &Table, column: usize, heading: &[String]) -> f64 {
+    let fields = { table.rows.iter() }.filter_map(|row| row.fields.get(column));
+    let fields = fields.map(|field| font::width(&field.text, FIELD_SIZE) + 12.0);
+    let headings = heading
+        .iter()
+        .map(|line| font::width(line, HEADING_SIZE) + 8.0);
+    let widest = fields.chain(headings).fold(0.0, f64::max);
+    widest.ceil().max(COLUMN_WIDTH)
 }
 
 /// The width of the column of labels, where no label reaches the first number.

@@ -52,6 +52,7 @@ fn check(kind: &str, drawing: &Drawing) {
     }
 
     let text = svg(&drawing);
+    assert_eq!(collisions::of(&text), [""; 0], "{kind}");
     let document = Document::parse(&text).expect("well-formed");
     let painted = document.root_element().children();
     let painted = painted.filter(|node| !["desc", "metadata", "defs", ""].contains(&name(node)));

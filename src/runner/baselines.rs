@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use locklab_services::consensus::Timing;
 use locklab_services::disk::Disk;
@@ -12,17 +13,23 @@ use super::injector::Faults;
 use super::recorder::Recorder;
 use crate::simulated_env::PORT;
 use locklab_history::Name;
+use locklab_model::scenario::Commit;
 
-/// Starts a database on the host `name`. Committed data is on its disk.
+/// Starts a database on the host `name`.
 pub(super) fn start_database(
+    commit: Commit,
     name: &Name,
     recorder: &Rc<Recorder>,
     faults: &Rc<Faults>,
     world: &mut World,
 ) {
     let disk = disk(name, faults, &world.host(recorder.id(name)));
+    let delay = match commit {
+        Commit::Synchronous => None,
+        Commit::Asynchronous => Some(Duration::from_millis(Commit::DELAY_MS)),
+    };
     world.start(recorder.id(name), move |host| {
-        database::database(host, disk.clone(), PORT)
+        database::database(host, disk.clone(), delay, PORT)
     });
 }
 

@@ -8,6 +8,7 @@ use locklab_link::RuleId;
 use locklab_vecmap::VecMap;
 use locklab_world::{Host, HostId, Moment, Watcher, World};
 
+use super::gate::Gate;
 use super::recorder::Recorder;
 use super::steps::Steps;
 use crate::nemesis::executor::{Completion, Executor, Injection, Injector, Step};
@@ -27,6 +28,8 @@ pub(super) struct Faults {
     /// The rules of the link faults in force, by their index in the schedule.
     rules: RefCell<VecMap<usize, RuleId>>,
     rates: RefCell<VecMap<HostId, Rates>>,
+    /// What the tasks of clients pass.
+    gates: RefCell<VecMap<HostId, Gate>>,
 }
 
 impl Faults {
@@ -41,6 +44,7 @@ impl Faults {
             executor: RefCell::new(Executor::new(schedule)),
             rules: RefCell::default(),
             rates: RefCell::default(),
+            gates: RefCell::default(),
         })
     }
 
@@ -51,6 +55,11 @@ impl Faults {
             world.watched_by(Rc::new(StepWatcher(self.clone())));
         }
         self.executor.borrow().start(&mut self.injector(world));
+    }
+
+    /// What the task of a client passes, so that it can stand still alone.
+    pub(super) fn gate(&self, client: HostId) -> Gate {
+        self.gates.borrow_mut().entry(client).or_default().clone()
     }
 
     /// Asks the steps of the run; `None` if nobody wants them.
@@ -185,6 +194,7 @@ impl WorldInjector<'_> {
         let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.pause(*host)),
+            HostFault::Stall => self.stall(&hosts, Gate::shut, World::pause),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.suspend(*host)),
             HostFault::Kill => self.end_processes(injection, World::kill),
             HostFault::Crash => self.end_processes(injection, World::crash),
@@ -225,6 +235,7 @@ impl WorldInjector<'_> {
         let hosts = self.ids(injection.hosts);
         match fault {
             HostFault::Pause => hosts.iter().for_each(|host| self.world.resume(*host)),
+            HostFault::Stall => self.stall(&hosts, Gate::open, World::resume),
             HostFault::Suspend => hosts.iter().for_each(|host| self.world.wake(*host)),
             HostFault::Kill | HostFault::Crash => {
                 hosts.iter().for_each(|host| self.world.restart(*host));
@@ -239,6 +250,16 @@ impl WorldInjector<'_> {
                 }
             }
             HostFault::Reset | HostFault::Failover | HostFault::Command { .. } => {}
+        }
+    }
+
+    /// Changes the gates of clients; a server has one thread.
+    fn stall(&mut self, hosts: &[HostId], client: fn(&Gate), server: fn(&mut World, HostId)) {
+        for host in hosts {
+            match self.faults.gates.borrow().get(host) {
+                Some(gate) => client(gate),
+                None => server(self.world, *host),
+            }
         }
     }
 
@@ -316,6 +337,42 @@ mod tests {
     use crate::simulate::{Keep, simulate};
     use locklab_model::fault::expand;
     use locklab_model::scenario::parse;
+    use locklab_values::units::NS_PER_MS;
+
+    /// The client works for 100 ms, and stands still meanwhile, from 60 ms to 300 ms. Its lock is renewed every 20 ms.
+    #[test]
+    fn a_client_stands_still_until_the_last_stall_is_over_while_its_lock_is_renewed() {
+        let text = r#"
+            headline = "lease"
+            title = "Two stalls overlap"
+            about = "The watchdog runs on."
+            source = "this test"
+            topology = { nodes = 1, clients = 1 }
+            lock = { name = "redisson", watchdog_ms = 60 }
+            workload = { hold_ms = 100 }
+
+            [fault]
+            one = { kind = "stall", on = "c1", at_ms = 60, duration_ms = 240 }
+            other = { kind = "stall", on = "c1", at_ms = 80, duration_ms = 20 }
+        "#;
+        let scenario = parse("t.toml", text, &[]).expect("a sound scenario");
+        let schedule = expand(&scenario.fault, 1);
+        let run = simulate(&scenario, 1, &schedule, Keep::MESSAGES).expect("it ends");
+        let sent: Vec<_> = { run.history.messages.iter() }
+            .filter(|message| {
+                &*message.from == "c1" && (65..300).contains(&(message.sent_ns / NS_PER_MS))
+            })
+            .map(|message| &*message.to)
+            .collect();
+        assert!(
+            sent.len() >= 8 && sent.iter().all(|to| *to == "n1"),
+            "{sent:?}"
+        );
+        let mut records = run.history.records.iter();
+        let ends = records.find(|record| matches!(record.event, Event::BeliefEnds { .. }));
+        let ends_ms = ends.expect("it releases the lock").at_ns / NS_PER_MS;
+        assert!((300..330).contains(&ends_ms), "{ends_ms}");
+    }
 
     /// Two faults overlap, and the first to begin is the first to end. At the end the clocks
     /// have their original rate.

@@ -1,10 +1,9 @@
 //! The keys of the lock on each node, noted whenever they change.
 
 use locklab_redis::{Key, Node};
-use locklab_values::units::NS_PER_MS;
 use locklab_vecmap::VecMap;
 
-use locklab_history::{ClockKind, Deadline, KeyChange, KeySnapshot, KeyState, Name};
+use locklab_history::{Deadline, KeyChange, KeySnapshot, KeyState, Name};
 use locklab_locks::KEY;
 
 /// A time, by all the clocks that a snapshot has.
@@ -122,15 +121,5 @@ impl KeyLog {
             mono_ns: moment.mono_ns,
             changed,
         });
-    }
-}
-
-/// The first reading of a wall clock at which a key has expired: for `keyIsExpired` this is one
-/// millisecond after the key's expiry time.
-pub fn wall_deadline(expires_at_ms: i64) -> Deadline {
-    let over_ms = u64::try_from(expires_at_ms).unwrap_or(0).saturating_add(1);
-    Deadline {
-        clock: ClockKind::Wall,
-        at_ns: over_ms.saturating_mul(NS_PER_MS),
     }
 }

@@ -7,7 +7,7 @@ use locklab_redis::Node;
 use locklab_services::serve::Watch;
 use locklab_world::Host;
 
-use crate::key_log::{KeyLog, Moment, wall_deadline};
+use crate::key_log::{KeyLog, Moment};
 use crate::simulated_env::Directory;
 use locklab_history::{ClockKind, Deadline, KeySnapshot, Name, Visit};
 use locklab_model::scenario::NodeClock;
@@ -70,7 +70,7 @@ fn now(host: &Host) -> Moment {
 
 /// The first reading of the node's clock at which a key has expired.
 fn deadline(expires_at_ms: i64, clock: NodeClock, host: &Host) -> Deadline {
-    let by_wall = wall_deadline(expires_at_ms);
+    let by_wall = Deadline::of_key(expires_at_ms);
     match clock {
         NodeClock::Wall => by_wall,
         // The node's clock shows the time of day at which the run began, plus this one.

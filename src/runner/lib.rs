@@ -4,6 +4,7 @@ pub mod backend;
 mod baselines;
 pub mod batch;
 mod error;
+mod gate;
 mod injector;
 pub mod judged;
 pub mod key_log;

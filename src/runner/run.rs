@@ -16,8 +16,8 @@ pub struct Lateness {
     pub timer_ns: u64,
     /// 99 of 100 messages between two processes are late by at most this, in nanoseconds.
     pub message_ns: u64,
-    /// The longest delay with which a process began, in nanoseconds: a client at the beginning of the
-    /// run, or a process that was restarted.
+    /// The longest delay with which a process began, in nanoseconds (a client at the beginning of the run, or a process
+    /// that was restarted), or with which one was stopped or went on.
     pub start_ns: u64,
 }
 

@@ -170,7 +170,8 @@ pub fn simulate_until_full(
                 start_node(scenario, server, &recorder, &watchers, &mut world)?;
             }
             (_, Servers::Database) => {
-                baselines::start_database(&name, &recorder, &faults, &mut world);
+                let commit = scenario.node.commit;
+                baselines::start_database(commit, &name, &recorder, &faults, &mut world);
             }
             (_, Servers::Consensus) => {
                 baselines::start_member(&name, nodes, &recorder, &faults, &mut world);
@@ -378,6 +379,7 @@ fn start_client(
     };
     let (name, recorder) = (name.clone(), recorder.clone());
     let starts = Cell::new(0);
+    let gate = faults.gate(id);
     world.start(id, move |host| {
         // A restarted process must not draw the same random numbers again.
         starts.set(starts.get() + 1);
@@ -420,9 +422,9 @@ fn start_client(
                 Box::pin(adder.run(FinalRead::of(&name)))
             }
         };
-        let (name, recorder) = (name.clone(), recorder.clone());
+        let (name, recorder, gate) = (name.clone(), recorder.clone(), gate.clone());
         async move {
-            program.await;
+            gate.holds_up(program).await;
             recorder.finished(&name, &host);
         }
     });

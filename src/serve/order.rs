@@ -19,6 +19,8 @@ pub enum Order {
     Servers,
     /// What was done, and when.
     Log,
+    /// What the lock with this key let happen, or the only lock.
+    Verdict(Option<String>),
     /// The table of commands.
     Help,
 }
@@ -195,6 +197,15 @@ pub const COMMANDS: &[Command] = &[
         arguments: "",
         help: "lists what was done, with milliseconds since the start",
         parse: |words| Ok(words.is_empty().then_some(Order::Log)),
+    },
+    Command {
+        name: "LAB.VERDICT",
+        arguments: "[key]",
+        help: "judges this lock, or the only one, from what its clients sent; needs `--judge`",
+        parse: |words| {
+            let key = (!words.is_empty()).then(|| words.join(" "));
+            Ok(Some(Order::Verdict(key)))
+        },
     },
     Command {
         name: "LAB.HELP",
@@ -388,6 +399,16 @@ mod tests {
             let words: Vec<&str> = sent.split(' ').collect();
             assert_eq!(about("n1", &words, is_server).join(" "), expected);
         }
+    }
+
+    #[test]
+    fn a_key_may_have_spaces() {
+        assert_eq!(parse("LAB.VERDICT"), Ok(Order::Verdict(None)));
+        let key = "my  lock ".to_owned();
+        assert_eq!(
+            parse("lab.verdict my  lock "),
+            Ok(Order::Verdict(Some(key)))
+        );
     }
 
     #[test]

@@ -13,22 +13,26 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
-use locklab_history::Name;
+use locklab_history::{FaultKind, Name};
 use locklab_link::{LinkEffect, LinkRule, RuleId};
 use locklab_proxy::{Direct, Greeting, Host, Keep, Options, Proxy};
-use locklab_redis::server::{Machine, Stop};
+use locklab_redis::server::{Machine, Stop, bind};
 use locklab_values::dist::Dist;
 use locklab_vecmap::VecMap;
 
 use crate::order::{self, COMMANDS, Command, Direction, Order, Strike};
 use crate::record::Record;
 use crate::topology::{Place, Role, private};
+use crate::witness::Witness;
 
 /// The name of everybody who is not a served server.
 const CLIENTS: &str = "clients";
 
 /// How long a server waits for its own command until it looks whether it has ended.
 const STOP_SLICE: Duration = Duration::from_millis(5);
+
+/// The answer where nobody looks on.
+const NO_JUDGE: &str = "nobody looks on; start with --judge";
 
 /// The most restarts that are ordered and not due yet. Each waits on a thread.
 const MAX_WAITING: usize = 64;
@@ -38,7 +42,18 @@ const MAX_WAITING: usize = 64;
 pub struct Served {
     proxy: Arc<Proxy>,
     inside: Arc<Mutex<Inside>>,
+    judging: Option<Arc<Judging>>,
 }
+
+/// What clients did, and who judges the lock with a key by it, or the only one.
+pub struct Judging {
+    /// What they did.
+    pub witness: Witness,
+    /// Returns the verdict in lines, or says what is missing.
+    pub judge: Judge,
+}
+
+type Judge = Box<dyn Fn(&Witness, Option<&str>) -> Result<Vec<String>, String> + Send + Sync>;
 
 struct Inside {
     servers: VecMap<Name, Server>,
@@ -122,7 +137,11 @@ impl Served {
     /// # Errors
     ///
     /// If the machine has no further loopback addresses, as only Linux does, or no more threads.
-    pub fn new(places: &mut [Place], record: Record) -> anyhow::Result<(Served, Vec<Bench>)> {
+    pub fn new(
+        places: &mut [Place],
+        record: Record,
+        judging: Option<Judging>,
+    ) -> anyhow::Result<(Served, Vec<Bench>)> {
         let client = (CLIENTS.into(), host(Ipv4Addr::LOCALHOST));
         let hosts = (1..).zip(places.iter());
         let hosts = hosts.map(|(number, place)| (place.name.clone(), host(private(number))));
@@ -138,7 +157,7 @@ impl Served {
         let mut benches = Vec::new();
         for (number, place) in (1..).zip(places) {
             let real = SocketAddr::from((private(number), place.address.port()));
-            let own = place.own.take().map_or_else(|| TcpListener::bind(real), Ok);
+            let own = place.own.take().map_or_else(|| bind(real), Ok);
             let listener = own.with_context(|| {
                 format!(
                     "cannot listen on {real}, as faults need; on Linux every 127.… is an address"
@@ -159,7 +178,12 @@ impl Served {
             record,
             waiting: 0,
         }));
-        Ok((Served { proxy, inside }, benches))
+        let served = Served {
+            proxy,
+            inside,
+            judging: judging.map(Arc::new),
+        };
+        Ok((served, benches))
     }
 
     /// Carries out a command.
@@ -169,8 +193,13 @@ impl Served {
     /// What is wrong, and what to write instead.
     pub fn execute(&self, words: &[&str]) -> Result<Outcome, String> {
         let order = Order::parse(words)?;
+        if let Order::Verdict(key) = &order {
+            let judging = self.judging.as_ref().ok_or(NO_JUDGE)?;
+            return (judging.judge)(&judging.witness, key.as_deref()).map(Outcome::Lines);
+        }
         let mut inside = self.inside();
         match order {
+            Order::Verdict(_) => {}
             Order::Help => return Ok(Outcome::Lines(COMMANDS.iter().map(Command::line).collect())),
             Order::Log => return Ok(Outcome::Lines(inside.record.entries().to_vec())),
             Order::Servers => {
@@ -179,11 +208,10 @@ impl Served {
                     servers.map(|(name, server)| server.line(name)).collect(),
                 ));
             }
-            Order::Heal(Some(name)) => self.heal(inside.server(&name)?),
-            Order::Heal(None) => inside
-                .servers
-                .values_mut()
-                .for_each(|server| self.heal(server)),
+            Order::Heal(Some(name)) => self.heal(&name, inside.server(&name)?),
+            Order::Heal(None) => {
+                { inside.servers.iter_mut() }.for_each(|(name, server)| self.heal(name, server))
+            }
             Order::Strike(name, strike) => {
                 inside.server(&name)?.allows(&name, &strike)?;
                 self.strike(&mut inside, &name, strike)?;
@@ -232,7 +260,18 @@ impl Served {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets the witness know, if there is one.
+    fn noted(&self, note: impl FnOnce(&Witness)) {
+        if let Some(judging) = &self.judging {
+            note(&judging.witness);
+        }
+    }
+
     fn strike(&self, inside: &mut Inside, name: &Name, strike: Strike) -> Result<(), String> {
+        let begins = |kind, lasts: Option<Duration>| {
+            let lasts_ns = lasts.map(|lasts| lasts.as_nanos() as u64);
+            self.noted(|witness| witness.begins(name, kind, lasts_ns));
+        };
         match strike {
             Strike::Latency { direction, delay } => {
                 let extra_ns = delay.as_nanos() as u64;
@@ -246,9 +285,15 @@ impl Served {
                     }
                     self.lift(before);
                 }
+                if delay.is_zero() && inside.server(name)?.latency.is_empty() {
+                    self.noted(|witness| witness.ends(name, &[FaultKind::SlowLink]));
+                } else {
+                    begins(FaultKind::SlowLink, None);
+                }
             }
             Strike::Partition { except } => {
                 inside.check_peers(&except)?;
+                begins(FaultKind::Partition, None);
                 let cut = inside.rule(name, &except, Way::From, LinkEffect::Cut);
                 let rule = self.proxy.install(LinkRule {
                     both_ways: true,
@@ -257,10 +302,22 @@ impl Served {
                 let before = inside.server(name)?.partition.replace(rule);
                 self.lift(before);
             }
-            Strike::Reset => self.proxy.reset(name),
-            Strike::Pause(length) => inside.server(name)?.machine.pause(length),
-            Strike::ClockStep(step_us) => inside.server(name)?.machine.step_clock(step_us),
-            Strike::ClockRate(rate) => inside.server(name)?.machine.set_clock_rate(rate),
+            Strike::Reset => {
+                begins(FaultKind::Reset, Some(Duration::ZERO));
+                self.proxy.reset(name);
+            }
+            Strike::Pause(length) => {
+                begins(FaultKind::Pause, Some(length));
+                inside.server(name)?.machine.pause(length);
+            }
+            Strike::ClockStep(step_us) => {
+                begins(FaultKind::ClockStep, Some(Duration::ZERO));
+                inside.server(name)?.machine.step_clock(step_us);
+            }
+            Strike::ClockRate(rate) => {
+                begins(FaultKind::ClockRate, None);
+                inside.server(name)?.machine.set_clock_rate(rate);
+            }
             Strike::Crash => self.crash(name, inside.server(name)?),
             Strike::Kill => self.kill(name, inside.server(name)?),
             Strike::Restart { after } => {
@@ -281,7 +338,8 @@ impl Served {
         Ok(())
     }
 
-    fn heal(&self, server: &mut Server) {
+    fn heal(&self, name: &Name, server: &mut Server) {
+        self.noted(|witness| witness.ends(name, &[FaultKind::Partition, FaultKind::SlowLink]));
         let latency = std::mem::take(&mut server.latency).into_values();
         let rules = latency.chain(server.partition.take());
         rules.for_each(|rule| self.proxy.lift(rule));
@@ -294,6 +352,7 @@ impl Served {
     /// Cuts the power of a server, if it has any.
     fn crash(&self, name: &Name, server: &mut Server) {
         if let State::Runs(stop) = &server.state {
+            self.noted(|witness| witness.begins(name, FaultKind::Crash, None));
             self.proxy.cut_power(name);
             stop.signal();
             // If its thread is gone, the program is about to end.
@@ -306,6 +365,7 @@ impl Served {
     /// Ends the process of a server, if it runs. Its kernel closes the connections, and refuses new ones.
     fn kill(&self, name: &Name, server: &mut Server) {
         if let State::Runs(stop) = &server.state {
+            self.noted(|witness| witness.begins(name, FaultKind::Kill, None));
             self.proxy.withdraw(name);
             stop.signal();
             // If its thread is gone, the program is about to end.
@@ -326,6 +386,7 @@ impl Served {
             })?;
         }
         if is_killed || matches!(server.state, State::Crashed) {
+            self.noted(|witness| witness.ends(name, &[FaultKind::Crash, FaultKind::Kill]));
             let stop = Stop::default();
             server.machine.pause(Duration::ZERO);
             self.proxy.restore_power(name);
@@ -340,7 +401,7 @@ impl Served {
 
     /// Lets the proxy listen for a server again.
     fn publish(&self, name: &Name, server: &Server) -> io::Result<()> {
-        let listener = TcpListener::bind(server.public)?;
+        let listener = bind(server.public)?;
         self.proxy
             .publish_on(name, listener, server.hidden.local_addr()?)
     }

@@ -22,6 +22,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use crate::order::texts;
 use crate::served::{Bench, Outcome, Served};
 use crate::topology::{Place, Role};
+use crate::witness::Witness;
 
 /// How long a replica that comes later waits for others: Redis's `repl-diskless-sync-delay`.
 const SYNC_DELAY: Duration = Duration::from_secs(5);
@@ -57,6 +58,8 @@ pub struct Settings {
     pub down_after: Duration,
     /// The laboratory whose commands nodes take, if they take any.
     pub served: Option<Served>,
+    /// Who looks on at the nodes.
+    pub witness: Option<Witness>,
 }
 
 /// Serves everybody in their places until a signal's [`Event`] arrives, or every node was
@@ -75,11 +78,6 @@ pub fn serve(
     benches: Vec<Bench>,
     (sender, events): (Sender<Event>, Receiver<Event>),
 ) -> anyhow::Result<End> {
-    let Settings { max_clients, .. } = settings;
-    // With benches a connection may have a socket at either end of the proxy, too.
-    let sockets = if benches.is_empty() { 1 } else { 3 };
-    let clients = (max_clients.get() as usize).saturating_mul(places.len());
-    allow_descriptors(clients.saturating_mul(sockets));
     let is_node = |place: &&Place| place.role != Role::Sentinel;
     let nodes = places.iter().filter(is_node).count();
     let serves = serves(&places, settings);
@@ -127,6 +125,10 @@ fn serves(places: &[Place], settings: &Settings) -> Vec<Serve> {
         };
         let node = match &settings.served {
             Some(served) => with_commands(node, served.clone(), place.name.clone()),
+            None => node,
+        };
+        let node = match &settings.witness {
+            Some(witness) => node.watch(witness.of(&place.name)),
             None => node,
         };
         Box::new(move |listener, machine, stop| node.serve_on(listener, machine, stop))
@@ -198,18 +200,56 @@ fn watch(
     Ok(End::ShutDown)
 }
 
-/// Raises the limit on open files as far as it goes, and no further than needed
-/// (`adjustOpenFilesLimit`). With fewer, clients beyond them wait to be accepted.
-fn allow_descriptors(clients: usize) {
-    // What Redis keeps for itself besides, `CONFIG_MIN_RESERVED_FDS`.
-    const RESERVED: u64 = 32;
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
-        return;
+/// Raises the limit on open files as far as it goes, and no further than so many clients of each of these servers
+/// need; returns how many each can have (`adjustOpenFilesLimit`). A node with a bench may need a socket at either end of
+/// the proxy for each client, too.
+///
+/// # Errors
+///
+/// If no client could connect.
+pub fn allow_clients(
+    wanted: NonZeroU32,
+    servers: usize,
+    have_benches: bool,
+) -> anyhow::Result<NonZeroU32> {
+    let descriptors = Descriptors {
+        servers: servers as u64,
+        sockets: if have_benches { 3 } else { 1 },
     };
-    let wanted = (clients as u64).saturating_add(RESERVED).min(hard);
-    if wanted > soft {
-        // It is an improvement, not a necessity.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard);
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
+        return Ok(wanted);
+    };
+    let needed = descriptors.of(wanted.get()).min(hard);
+    let raised = needed > soft && setrlimit(Resource::RLIMIT_NOFILE, needed, hard).is_ok();
+    let limit = if raised { needed } else { soft };
+    let fit = NonZeroU32::new(descriptors.clients(limit)).with_context(|| {
+        let least = descriptors.of(1);
+        format!("at most {limit} files may be open; raise `ulimit -n` to at least {least}")
+    })?;
+    Ok(fit.min(wanted))
+}
+
+/// The file descriptors that servers need.
+struct Descriptors {
+    servers: u64,
+    /// For each client.
+    sockets: u64,
+}
+
+impl Descriptors {
+    /// What Redis keeps for itself besides its clients, `CONFIG_MIN_RESERVED_FDS`.
+    const RESERVED: u64 = 32;
+
+    /// Those of so many clients of each server.
+    fn of(&self, clients: u32) -> u64 {
+        let of_one = u64::from(clients).saturating_mul(self.sockets) + Self::RESERVED;
+        of_one.saturating_mul(self.servers)
+    }
+
+    /// How many clients each server can have with so many descriptors.
+    fn clients(&self, limit: u64) -> u32 {
+        let left = (limit / self.servers).saturating_sub(Self::RESERVED);
+        u32::try_from(left / self.sockets).unwrap_or(u32::MAX)
     }
 }
 
@@ -234,6 +274,21 @@ mod tests {
                 thread::park();
             }
         })
+    }
+
+    #[test]
+    fn each_server_has_as_many_clients_as_its_share_of_descriptors() {
+        let clients = |limit, servers, sockets| Descriptors { servers, sockets }.clients(limit);
+        // As Redis.
+        assert_eq!(clients(200, 1, 1), 168);
+        assert_eq!(clients(32, 1, 1), 0);
+        assert_eq!(clients(1_000, 5, 1), 168);
+        assert_eq!(clients(1_000, 5, 3), 56);
+        assert_eq!(clients(u64::MAX, 1, 1), u32::MAX);
+        for (servers, sockets) in [(1, 1), (5, 3)] {
+            let descriptors = Descriptors { servers, sockets };
+            assert_eq!(descriptors.clients(descriptors.of(10_000)), 10_000);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use anyhow::Context;
 use locklab_history::Name;
+use locklab_redis::server::bind;
 
 /// How many ports are tried.
 const MAX_TRIES: u32 = 1000;
@@ -24,6 +25,14 @@ pub struct Topology {
     pub replicas: u16,
     /// Sentinels, each of which monitors every node.
     pub sentinels: u16,
+}
+
+/// Who to ask, and what to do, if an address cannot be had.
+pub fn cannot_listen(address: SocketAddr) -> String {
+    let port = address.port();
+    format!(
+        "cannot listen on {address}; `ss -ltnp sport = :{port}` names who has it, and port 0 is a free one"
+    )
 }
 
 /// A server to start: its address and its initial role.
@@ -80,7 +89,7 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
         sentinels,
         ..
     } = *topology;
-    let count = usize::from(nodes) * (1 + usize::from(replicas)) + usize::from(sentinels);
+    let count = topology.count();
     let listener = |index| {
         let address = address(topology, index).with_context(|| {
             let port = topology.port;
@@ -88,12 +97,12 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
         })?;
         let listeners = match address.port() {
             0 => on_a_free_port(
-                |port| TcpListener::bind((address.ip(), port)),
-                |port| TcpListener::bind((private(index + 1), port)),
+                || bind(address),
+                |port| bind((private(index + 1), port).into()),
             ),
-            _ => TcpListener::bind(address).map(|listener| (listener, None)),
+            _ => bind(address).map(|listener| (listener, None)),
         };
-        listeners.with_context(|| format!("cannot listen on {address}"))
+        listeners.with_context(|| cannot_listen(address))
     };
     let mut places: Vec<Place> = Vec::with_capacity(count);
     for index in 0..count {
@@ -123,14 +132,22 @@ pub fn listen(topology: &Topology) -> anyhow::Result<Vec<Place>> {
     Ok(places)
 }
 
+impl Topology {
+    /// The number of servers.
+    pub fn count(&self) -> usize {
+        let nodes = usize::from(self.nodes);
+        nodes * (1 + usize::from(self.replicas)) + usize::from(self.sentinels)
+    }
+}
+
 /// Listens on a port that is free on both addresses. At the second somebody else's connection may begin, so a port that is
 /// free at the first need not be free there. If there is no second address, nobody listens there.
 fn on_a_free_port(
-    first: impl Fn(u16) -> io::Result<TcpListener>,
+    first: impl Fn() -> io::Result<TcpListener>,
     second: impl Fn(u16) -> io::Result<TcpListener>,
 ) -> io::Result<(TcpListener, Option<TcpListener>)> {
     for _ in 0..MAX_TRIES {
-        let listener = first(0)?;
+        let listener = first()?;
         match second(listener.local_addr()?.port()) {
             Err(error) if error.kind() == ErrorKind::AddrInUse => {}
             second => return Ok((listener, second.ok())),
@@ -240,7 +257,7 @@ mod tests {
             0..3 => Err(ErrorKind::AddrInUse.into()),
             _ => bind(0),
         };
-        assert!(on_a_free_port(bind, own).unwrap().1.is_some());
+        assert!(on_a_free_port(|| bind(0), own).unwrap().1.is_some());
         assert_eq!(asked.get(), 4);
     }
 
@@ -249,6 +266,7 @@ mod tests {
         let error = listen(&topology(65_535, [1, 1, 0])).unwrap_err();
         let expected = "2 servers from port 65535 on need ports above 65535";
         // The first of the two ports may be in use on this machine.
-        assert!([expected, "cannot listen on 127.0.0.1:65535"].contains(&&*error.to_string()));
+        let in_use = cannot_listen(([127, 0, 0, 1], 65_535).into());
+        assert!([expected, &in_use].contains(&&*error.to_string()));
     }
 }

@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 9] = [
     "preload/address.c",
     "preload/clock.c",
+    "preload/family.c",
     "preload/lookup.c",
+    "preload/stall.c",
     "preload/synced.c",
     "preload/syscall.c",
     "preload/timer.c",
@@ -21,8 +23,16 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return fs::write(&library, []).expect("the output folder is writable");
     }
+    // Programs are loaded by the C library of their system, also where ours has its own within, linked statically.
+    let variable = |name| env::var(name).expect("Cargo sets it");
+    let (host, target) = (variable("HOST"), variable("TARGET"));
+    let system = match host.ends_with("-gnu") {
+        true => target.replace("-musl", "-gnu"),
+        false => target,
+    };
     let compiler = cc::Build::new()
         .cargo_metadata(false)
+        .target(&system)
         .opt_level(2)
         .debug(false)
         .get_compiler();

@@ -81,6 +81,16 @@ impl ClockFile {
         self.change(|record| record.frozen = false)
     }
 
+    /// Begins a stall, or ends it: one thread of each of the host's processes stands still meanwhile
+    /// (`preload/stall.c` says which one and where), and the others run.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn turn_stall(&mut self) -> io::Result<()> {
+        self.change(|record| record.stalls += 1)
+    }
+
     /// The current contents of the file.
     pub fn record(&self) -> ClockRecord {
         self.record

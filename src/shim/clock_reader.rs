@@ -57,17 +57,27 @@ impl ClockReader {
         self.converted(|| right)
     }
 
+    /// Whether one thread of each of the host's processes is to stand still.
+    ///
+    /// # Panics
+    ///
+    /// As [`now`](ClockReader::now).
+    pub fn is_stalled(&self) -> bool {
+        self.read().stalls % 2 == 1
+    }
+
+    fn read(&self) -> ClockRecord {
+        self.record()
+            .expect("an open clock file keeps its contents")
+    }
+
     fn converted(&self, right: impl Fn() -> Readings) -> Readings {
-        let record = || {
-            self.record()
-                .expect("an open clock file keeps its contents")
-        };
-        let mut before = record();
+        let mut before = self.read();
         let mut first_ns = None;
         loop {
             let right = right();
-            let after = record();
-            if before == after && before.version % 2 == 0 {
+            let after = self.read();
+            if before == after && before.version.is_multiple_of(2) {
                 return before.readings(right);
             }
             let now_ns = machine_mono_ns();

@@ -46,7 +46,7 @@ fn machine_ns(clock: ClockId) -> u64 {
 /// The errors of the two clocks of a host, as a linear function of the machine's own. The default
 /// is no error.
 ///
-/// A file holds it in 56 bytes: eight bytes `LLCLOCK1`, then each field in the order below, in
+/// A file holds it in 64 bytes: eight bytes `LLCLOCK2`, then each field in the order below, in
 /// eight bytes and the machine's byte order. It may be read without a lock, at any time: the
 /// version is odd while the rest changes, and is greater after each change. Fields that are read
 /// between two reads of the same even version are consistent.
@@ -65,19 +65,21 @@ pub struct ClockRecord {
     pub drift_ppm: i64,
     /// Whether the monotonic clock has been stopped since the base; in the file 1 or 0.
     pub frozen: bool,
+    /// How often a stall of one of the host's threads has begun or ended: odd while one lasts.
+    pub stalls: u64,
 }
 
 /// The length of a record in a file, in bytes.
-pub(crate) const RECORD_LEN: usize = 56;
+pub(crate) const RECORD_LEN: usize = 64;
 
 /// The offset of the version in the file, in bytes.
 pub(crate) const VERSION_AT: usize = 8;
 
-const MAGIC: [u8; 8] = *b"LLCLOCK1";
+const MAGIC: [u8; 8] = *b"LLCLOCK2";
 
 impl ClockRecord {
     /// The bytes of the file.
-    pub fn to_bytes(&self) -> [u8; 56] {
+    pub fn to_bytes(&self) -> [u8; RECORD_LEN] {
         let fields = [
             MAGIC,
             self.version.to_ne_bytes(),
@@ -86,16 +88,17 @@ impl ClockRecord {
             self.mono_offset_ns.to_ne_bytes(),
             self.drift_ppm.to_ne_bytes(),
             u64::from(self.frozen).to_ne_bytes(),
+            self.stalls.to_ne_bytes(),
         ];
         let mut bytes = [0; RECORD_LEN];
         bytes.copy_from_slice(fields.as_flattened());
         bytes
     }
 
-    /// The record of a file's first 56 bytes; `None` if they are no record of this layout.
-    pub fn from_bytes(bytes: &[u8; 56]) -> Option<ClockRecord> {
+    /// The record of a file's first 64 bytes; `None` if they are no record of this layout.
+    pub fn from_bytes(bytes: &[u8; RECORD_LEN]) -> Option<ClockRecord> {
         let (fields, _) = bytes.as_chunks::<8>();
-        let &[magic, version, base, wall, mono, drift, frozen] = fields else {
+        let &[magic, version, base, wall, mono, drift, frozen, stalls] = fields else {
             return None;
         };
         (magic == MAGIC).then(|| ClockRecord {
@@ -105,6 +108,7 @@ impl ClockRecord {
             mono_offset_ns: i64::from_ne_bytes(mono),
             drift_ppm: i64::from_ne_bytes(drift),
             frozen: u64::from_ne_bytes(frozen) != 0,
+            stalls: u64::from_ne_bytes(stalls),
         })
     }
 
@@ -201,12 +205,13 @@ mod tests {
             mono_offset_ns: i64::MIN,
             drift_ppm: -6,
             frozen: true,
+            stalls: 3,
         };
         let bytes = record.to_bytes();
         assert_eq!(ClockRecord::from_bytes(&bytes), Some(record));
         assert_eq!(bytes[VERSION_AT..][..8], 4_u64.to_ne_bytes());
         assert_eq!(bytes[24..32], (-5_i64).to_ne_bytes());
-        assert_eq!(ClockRecord::from_bytes(&[0; 56]), None);
+        assert_eq!(ClockRecord::from_bytes(&[0; RECORD_LEN]), None);
     }
 
     #[test]

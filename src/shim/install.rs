@@ -77,6 +77,12 @@ pub fn behind_proxy(known: Ipv4Addr, hidden: Ipv4Addr) -> [(OsString, OsString);
         .map(|(name, address)| (name.into(), address.to_string().into()))
 }
 
+/// The variable, beside those of [`environment`], with which the processes of a server stay in one process group, and
+/// what they share goes with them.
+pub fn in_one_group() -> (OsString, OsString) {
+    ("LOCKLAB_ONE_GROUP".into(), "1".into())
+}
+
 /// The variable, beside those of [`environment`], with which the connections of a process to loopback addresses
 /// come from this one. For IPv4 only.
 pub fn from_address(source: Ipv4Addr) -> (OsString, OsString) {

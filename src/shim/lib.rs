@@ -15,6 +15,7 @@
 //! - `bind` and `connect` place a process behind a proxy, if it has no options for that: it listens at
 //!   another address than the one by which it is known, and connects from that one
 //!   ([`behind_proxy`]).
+//! - `setsid` and `shmat` keep the processes of a server together ([`in_one_group`]).
 //!
 //! ```no_run
 //! use std::{path::Path, process::Command};
@@ -57,5 +58,5 @@ mod synced;
 pub use clock_file::ClockFile;
 pub use clock_reader::ClockReader;
 pub use clock_record::{ClockRecord, FASTEST_PPM, Readings, SLOWEST_PPM};
-pub use install::{behind_proxy, environment, failures_to, from_address, install};
+pub use install::{behind_proxy, environment, failures_to, from_address, in_one_group, install};
 pub use synced::SyncedLog;

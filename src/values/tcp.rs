@@ -1,6 +1,6 @@
 //! When a TCP sender sends again what did not get through: Linux's timers, as constants.
 //!
-//! `locklab calibrate` measures them on the machine's own kernel. They are those of a connection
+//! `locklab measure constants` measures them on the machine's own kernel. They are those of a connection
 //! with a round trip of some milliseconds and one segment on its way, which is what a request and
 //! its reply are. With several on their way Linux probes sooner, and a receiver's acknowledgements
 //! of later segments bring a lost one back within a round trip; neither is modelled.

@@ -15,6 +15,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("assets/query.js"),
     include_str!("assets/list.js"),
     include_str!("assets/details.js"),
+    include_str!("assets/known.js"),
     include_str!("assets/link.js"),
     include_str!("assets/view.js"),
 ];

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{LOCK, attack};
+use crate::bench::{LOCK, attack_that_counts};
 
 const SCENARIO: &str = r#"
 title = "A pause at a time"
@@ -43,7 +43,8 @@ fn a_fault_at_a_time_strikes_again_where_the_program_was() {
             give lock"#
         )
     };
-    let Some((code, told)) = attack("attack-again/first", &["--scenario", &file], &script("0"))
+    let Some((code, told)) =
+        attack_that_counts("attack-again/first", &["--scenario", &file], &script("0"))
     else {
         return;
     };
@@ -53,8 +54,9 @@ fn a_fault_at_a_time_strikes_again_where_the_program_was() {
     let again = again.unwrap_or_else(|| panic!("no scenario repeats the run: {told}"));
     let written = fs::read_to_string(again).expect("it is there");
     assert!(written.contains("after = \"c1 acquired\""), "{written}");
-    let (code, told) = attack("attack-again/second", &["--scenario", again], &script("1"))
-        .expect("there is a shell");
+    let (code, told) =
+        attack_that_counts("attack-again/second", &["--scenario", again], &script("1"))
+            .expect("there is a shell");
     assert_eq!(code, Some(3), "{told}");
     assert!(told.contains("resource, lost-update: c1 wrote"), "{told}");
     // That scenario places its fault so itself. Its command names the file, not the scenario.

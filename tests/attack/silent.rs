@@ -5,7 +5,7 @@ use locklab_history::Event;
 use locklab_real::ConfirmError;
 use locklab_runner::judged::JudgedRun;
 
-use crate::bench::{Bench, LOCK, attack};
+use crate::bench::{Bench, LOCK, attack_that_counts};
 
 fn judge(bench: Bench, scenario: &str, script: &str) -> Option<JudgedRun> {
     bench.judge(scenario, &format!("{LOCK}{script}"))
@@ -280,7 +280,7 @@ fn a_silent_program_is_not_expected_to_show_a_resource() {
         "--set",
         "expect.lease={ verdict = 'holds', at_most = 0.8 }",
     ];
-    let Some((code, told)) = attack("silent-unpredicted", &options, &script) else {
+    let Some((code, told)) = attack_that_counts("silent-unpredicted", &options, &script) else {
         return;
     };
     assert_eq!(code, Some(0), "{told}");
@@ -294,7 +294,8 @@ fn a_silent_program_is_not_expected_to_show_a_resource() {
         "expect.resource={ verdict = 'holds', at_most = 0.8 }",
     ];
     let options = [&options[..], &predicted].concat();
-    let (code, told) = attack("silent-predicted", &options, &script).expect("there is a shell");
+    let (code, told) =
+        attack_that_counts("silent-predicted", &options, &script).expect("there is a shell");
     assert_eq!(code, Some(3), "{told}");
     assert!(told.contains("\n  resource "), "{told}");
     let why =

@@ -4,7 +4,7 @@ use locklab_check::{Property, Verdict};
 use locklab_history::{Access, Event, Phase, Record};
 use locklab_runner::run::Run;
 
-use crate::bench::{attack, judged, run};
+use crate::bench::{attack_that_counts, judged, run};
 
 /// The accesses to the resource: client, whether it wrote, and the version.
 fn accesses(run: &Run) -> Vec<(String, bool, u64)> {
@@ -216,7 +216,7 @@ fn a_program_that_only_tells_is_measured() {
         sleep 1
     "#;
     let options = ["--scenario", "attack/pause", "--set", "horizon_ms=3000"];
-    let Some((_, told)) = attack("only-tells", &options, script) else {
+    let Some((_, told)) = attack_that_counts("only-tells", &options, script) else {
         return;
     };
     assert!(told.contains("note: resource is not predicted: "), "{told}");

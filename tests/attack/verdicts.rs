@@ -1,7 +1,11 @@
-//! Correct locks are not blamed, and broken ones are: the exit code of an attack on each program of `worker.py`.
-//! With `LOCKLAB_LONG=1` all of them, several times; else one of each.
+//! Correct locks are not blamed, and broken ones are: the exit code of an attack on each program of `worker.py`, and on
+//! those that the workers in other languages have too. With `LOCKLAB_LONG=1` all of them, ten times; else one of each
+//! in each language. A language that is not there is skipped.
 
-use crate::bench::attack;
+use std::path::Path;
+use std::process::Command;
+
+use crate::bench::attack_that_counts;
 use crate::clocks::has;
 
 /// What strikes a program.
@@ -19,6 +23,8 @@ enum Under {
     Crash,
     /// The first of four clients stands still for less than a lease.
     ShortPause,
+    /// One thread of the first of four clients stands still past its lease, and its others run.
+    Stall,
     /// All messages take long.
     SlowLink,
 }
@@ -30,6 +36,7 @@ impl Under {
             Under::Pause => &["horizon_ms=7000", "topology.clients=4"],
             Under::Fenced => &["resource.fencing=writes"],
             Under::Kill => &[
+                "horizon_ms=9000",
                 "fault={ kill = { kind = 'kill', on = 'c1', after = 'c1 acquired #2', duration_ms = 200 } }",
             ],
             Under::WaiterKilled => &[
@@ -39,6 +46,11 @@ impl Under {
                 "horizon_ms=7000",
                 "topology.clients=4",
                 "fault.pause.duration_ms=300",
+            ],
+            Under::Stall => &[
+                "horizon_ms=7000",
+                "topology.clients=4",
+                "fault.pause.kind='stall'",
             ],
             Under::SlowLink => &[
                 "horizon_ms=7000",
@@ -52,7 +64,7 @@ impl Under {
 }
 
 /// Locks that do what a lock with a lease can do.
-const CORRECT: [(&str, Under); 19] = [
+const CORRECT: [(&str, Under); 21] = [
     ("compares", Under::Pause),
     ("watches", Under::Pause),
     ("one-field", Under::Pause),
@@ -72,10 +84,12 @@ const CORRECT: [(&str, Under); 19] = [
     ("children", Under::ShortPause),
     ("silent-leader", Under::SlowLink),
     ("silent-renews", Under::Pause),
+    ("compares", Under::Stall),
+    ("renews-in-a-thread", Under::Stall),
 ];
 
 /// Locks that do not.
-const BROKEN: [(&str, Under); 16] = [
+const BROKEN: [(&str, Under); 17] = [
     ("set-without-nx", Under::Pause),
     ("deletes-any", Under::Pause),
     ("never-looks-at-the-reply", Under::Pause),
@@ -92,48 +106,158 @@ const BROKEN: [(&str, Under); 16] = [
     ("tasks-share", Under::Pause),
     ("silent-set-without-nx", Under::Pause),
     ("silent-renews-by-set", Under::Pause),
+    ("deletes-any", Under::Stall),
 ];
 
-/// Attacks a program so many times; each time its exit code has to be right.
-fn attacks(program: &str, under: Under, times: usize, is_right: fn(Option<i32>) -> bool) {
-    let worker = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/attack/worker.py");
-    let script = format!("exec python3 {worker} {program}");
-    let out = format!("verdict-{program}-{under:?}");
-    let sets = under.sets().iter().flat_map(|set| ["--set", set]);
-    let options = ["--scenario", "attack/pause"].into_iter().chain(sets);
-    let options: Vec<&str> = options.collect();
-    for nth in 1..=times {
-        let (code, told) = attack(&out, &options, &script).expect("there is a shell");
-        assert!(
-            is_right(code),
-            "{program} under {under:?}, attack {nth}: {code:?}, {told}"
+/// The programs that workers in all languages have.
+const EVERYWHERE: [&str; 7] = [
+    "compares",
+    "tokens",
+    "looks-at-its-deadline",
+    "set-without-nx",
+    "deletes-any",
+    "never-looks-at-the-reply",
+    "no-expiry",
+];
+
+/// How workers in a language are built and run, as lines of a shell in a folder of their own. `$ROOT` is the
+/// repository. What workers tell, they tell with the file of that language in the book.
+pub struct Language {
+    pub name: &'static str,
+    /// What it cannot do without, and the option that asks for its version.
+    needs: (&'static str, &'static str),
+    build: &'static str,
+    run: &'static str,
+}
+
+pub const LANGUAGES: [Language; 4] = [
+    Language {
+        name: "python",
+        needs: ("python3", "--version"),
+        build: "",
+        run: "python3 $ROOT/tests/attack/worker.py",
+    },
+    Language {
+        name: "javascript",
+        needs: ("node", "--version"),
+        build: "",
+        run: "node $ROOT/tests/attack/worker.mjs",
+    },
+    Language {
+        name: "go",
+        needs: ("go", "version"),
+        build: "cp $ROOT/tests/attack/worker.go . &&
+            sed 's/^package locklab/package main/' $ROOT/docs/attack/locklab_tell.go > tell.go &&
+            go build -o worker worker.go tell.go",
+        run: "./worker",
+    },
+    Language {
+        name: "java",
+        needs: ("javac", "--version"),
+        build: "javac -d . $ROOT/tests/attack/Worker.java $ROOT/docs/attack/LocklabTell.java",
+        run: "java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC Worker",
+    },
+];
+
+impl Language {
+    /// Builds its workers and returns the beginning of their command; `None` if the language is not there.
+    pub fn command(&self) -> Option<String> {
+        if !has(self.needs.0, self.needs.1) {
+            return None;
+        }
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("worker-{}", self.name));
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        let place = format!(
+            "ROOT='{}'; cd '{}'",
+            env!("CARGO_MANIFEST_DIR"),
+            folder.display()
         );
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", &format!("{place}\n{}", self.build)]);
+        assert!(
+            shell.status().expect("it starts").success(),
+            "{}",
+            self.name
+        );
+        Some(format!("{place}; exec {}", self.run))
+    }
+
+    /// Whether it has a worker of this name.
+    fn knows(&self, program: &str) -> bool {
+        self.name == "python" || EVERYWHERE.contains(&program)
+    }
+}
+
+/// An attack, and whether its exit code is right.
+struct Case {
+    language: &'static str,
+    command: String,
+    program: &'static str,
+    under: Under,
+    is_right: fn(Option<i32>) -> bool,
+}
+
+impl Case {
+    /// Attacks the program so many times; each time the exit code has to be right.
+    fn attack(&self, times: usize) {
+        let Case {
+            language,
+            program,
+            under,
+            ..
+        } = self;
+        let name = format!("{program} in {language} under {under:?}");
+        let script = format!("{} {program}", self.command);
+        let out = format!("verdict-{language}-{program}-{under:?}");
+        let sets = under.sets().iter().flat_map(|set| ["--set", set]);
+        let options = ["--scenario", "attack/pause"].into_iter().chain(sets);
+        let options: Vec<&str> = options.collect();
+        for nth in 1..=times {
+            let (code, told) =
+                attack_that_counts(&out, &options, &script).expect("there is a shell");
+            assert!(
+                (self.is_right)(code),
+                "{name}, attack {nth}: {code:?}, {told}"
+            );
+        }
     }
 }
 
 #[test]
 fn the_innocent_are_not_blamed_and_the_guilty_are() {
-    if !has("python3", "--version") {
-        return;
-    }
     let is_long = std::env::var_os("LOCKLAB_LONG").is_some();
-    let (correct, broken, times) = match is_long {
-        true => (&CORRECT[..], &BROKEN[..], 10),
-        false => (&CORRECT[..1], &BROKEN[..1], 1),
-    };
-    type Case = (&'static str, Under, fn(Option<i32>) -> bool);
-    let correct = correct
-        .iter()
-        .map(|&(program, under)| -> Case { (program, under, |code| matches!(code, Some(0 | 3))) });
-    let broken = broken
-        .iter()
-        .map(|&(program, under)| -> Case { (program, under, |code| code == Some(2)) });
-    let cases: Vec<Case> = correct.chain(broken).collect();
-    // Most of an attack is waiting.
-    for some in cases.chunks(8) {
+    let mut cases = Vec::new();
+    for (number, language) in LANGUAGES.iter().enumerate() {
+        let Some(command) = language.command() else {
+            continue;
+        };
+        let mut add = |programs: &[(&'static str, Under)], is_right: fn(Option<i32>) -> bool| {
+            let known = programs.iter().filter(|(name, _)| language.knows(name));
+            // Not the same in each language.
+            let (skipped, taken) = if is_long {
+                (0, usize::MAX)
+            } else {
+                (number, 1)
+            };
+            for &(program, under) in known.skip(skipped).take(taken) {
+                cases.push(Case {
+                    language: language.name,
+                    command: command.clone(),
+                    program,
+                    under,
+                    is_right,
+                });
+            }
+        };
+        add(&CORRECT, |code| matches!(code, Some(0 | 3)));
+        add(&BROKEN, |code| code == Some(2));
+    }
+    // Most of an attack is waiting. In CI the release is built beside it.
+    let at_once = if is_long { 8 } else { 4 };
+    for some in cases.chunks(at_once) {
         std::thread::scope(|scope| {
-            for &(program, under, is_right) in some {
-                scope.spawn(move || attacks(program, under, times, is_right));
+            for case in some {
+                scope.spawn(|| case.attack(if is_long { 10 } else { 1 }));
             }
         });
     }

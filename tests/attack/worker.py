@@ -14,8 +14,8 @@ import uuid
 
 SILENT = sys.argv[1].startswith("silent")
 NAME = sys.argv[1].removeprefix("silent-")
-LEASE_MS = {"own-lease": 3000}.get(NAME, 1000)
-WORK_S = {"holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5, "renews": 0.2, "renews-by-set": 0.2}
+LEASE_MS = {"own-lease": 3000, "works-long": 10000, "waits-for-a-replica": 10000}.get(NAME, 1000)
+WORK_S = {"works-long": 4, "waits-for-a-replica": 4, "holds-long": 2.5, "deletes-at-the-start": 0.8, "deletes-any": 0.3, "one-value": 0.3, "fails-open": 0.5, "renews": 0.2, "renews-by-set": 0.2, "renews-in-a-thread": 0.3}
 DELETE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end"
 EXTEND = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) else return 0 end"
 FIELD = (
@@ -58,13 +58,31 @@ class Server:
         return int(text) if kind == b":" else text
 
 
+class Master(Server):
+    """The master that the sentinels name; they are asked anew for each connection."""
+
+    def __init__(self):
+        self.socket = None
+
+    @property
+    def address(self):
+        for sentinel in os.environ["REDIS_SENTINELS"].split(","):
+            try:
+                name = os.environ["REDIS_SENTINEL_MASTER"]
+                return Server("//" + sentinel).call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+            except (OSError, RuntimeError, ValueError):
+                pass
+        raise OSError("no sentinel answers")
+
+
 def tell(word, **more):
     if not SILENT:
         line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
         os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
 
 
-node, resource = Server(os.environ["REDIS_URL"]), Server(os.environ["LOCKLAB_RESOURCE"])
+node = Master() if "REDIS_SENTINELS" in os.environ else Server(os.environ["REDIS_URL"])
+resource = Server(os.environ["LOCKLAB_RESOURCE"])
 
 
 def attempt(me):
@@ -86,6 +104,12 @@ def attempt(me):
     if NAME in ("tokens", "one-token"):
         token = node.call("INCR", "token") if NAME == "tokens" else 7
         return node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK", token
+    if NAME == "waits-for-a-replica":
+        granted = node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK"
+        if granted and node.call("WAIT", 1, 500) < 1:
+            release(me)
+            return False, None
+        return granted, None
     try:
         return node.call("SET", "lock", me, "NX", "PX", LEASE_MS) == "OK", None
     except (OSError, RuntimeError, ValueError):
@@ -126,6 +150,18 @@ def keeps(me):
     return True
 
 
+def renewed(me):
+    """Renews the lock in a thread of its own until the function that this returns is called."""
+    server, is_over = Server(os.environ["REDIS_URL"]), threading.Event()
+
+    def renews():
+        while not is_over.wait(0.2) and server.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) == 1:
+            pass
+
+    threading.Thread(target=renews, daemon=True).start()
+    return is_over.set
+
+
 def work(me, asked, token):
     """Reads, works and writes."""
     show = ("TOKEN", token) if token is not None else ()
@@ -144,7 +180,8 @@ def rounds(take, give, use, name=lambda: {}):
         tell("acquiring", **which)
         asked = time.monotonic()
         if take(me, which):
-            tell("acquired", **which, ttl_ms=LEASE_MS - 1000 * (time.monotonic() - asked))
+            now = time.monotonic_ns()
+            tell("acquired", **which, ns=now, ttl_ms=LEASE_MS - now / 1e6 + 1000 * asked)
             use(asked, which)
             tell("releasing", **which)
             give(me, which)
@@ -300,11 +337,14 @@ while NAME not in others:
         granted = False
     if granted:
         promised = 3 * LEASE_MS if NAME == "promises-too-much" else LEASE_MS
-        more = {"ttl_ms": promised - 1000 * (time.monotonic() - asked)}
-        if NAME == "no-expiry":
-            more = {}
+        # Both from one reading: otherwise a delay in between would promise too much.
+        more = {"ns": time.monotonic_ns()}
+        if NAME not in ("no-expiry", "renews-in-a-thread"):
+            more["ttl_ms"] = promised - more["ns"] / 1e6 + 1000 * asked
         if token is not None:
             more["token"] = token
+        # Before it tells: a fault that waits for that must not strike before the renewals begin.
+        ends = renewed(me) if NAME == "renews-in-a-thread" else lambda: None
         tell("acquired", **more)
         try:
             if SILENT:
@@ -313,6 +353,7 @@ while NAME not in others:
                 work(me, asked, token)
         except (OSError, RuntimeError, ValueError):
             pass
+        ends()
         tell("releasing")
         try:
             tell("released", removed=release(me))

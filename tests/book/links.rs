@@ -30,6 +30,8 @@ fn leads_somewhere(page: &Page, to: &str) -> bool {
     }
     let path = normal(&page.path.with_file_name("").join(file));
     let is_there = Path::new(ROOT).join(&path).exists();
+    // What stands behind the address of a page that plays, that page says.
+    let anchor = anchor.filter(|anchor| !anchor.contains('='));
     is_there && anchor.is_none_or(|anchor| Page::read(path).anchors().contains(anchor))
 }
 

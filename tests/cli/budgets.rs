@@ -82,7 +82,7 @@ fn shards_with_a_budget_join_in_whole_rounds() {
         .map(|line| format!("{line}\n"))
         .collect();
     std::fs::write(bench.folder.join(ledgers[1]), shortened).expect("it can be written");
-    let merged = bench.locklab(&[&["merge", "--json"], &ledgers[..]].concat());
+    let merged = bench.locklab(&[&["shards", "merge", "--json"], &ledgers[..]].concat());
     assert_eq!(merged.code, Some(0), "{}", merged.told());
     let runs = merged.json()["runs_in_each_cell"].as_u64();
     // None of the further rounds on a machine that stood still, during either of them.

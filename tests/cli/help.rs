@@ -14,7 +14,7 @@ fn printed(arguments: &[&str]) -> String {
 /// The commands in the list of `--help`.
 pub fn commands() -> Vec<String> {
     let all = printed(&["--help"]);
-    let (_, list) = all.split_once("Commands:").expect("a list of commands");
+    let (_, list) = all.split_once("Commands").expect("a list of commands");
     let (list, _) = list.split_once("Options:").expect("its end");
     let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
     let lines = lines.filter(|line| !line.starts_with(' '));
@@ -28,8 +28,18 @@ fn help_of_every_command() {
     assert_snapshot!("help", printed(&["--help"]));
     let commands = commands();
     assert!(commands.len() > 15, "{commands:?}");
-    for command in commands.iter().filter(|name| *name != "help") {
-        assert_snapshot!(format!("help_{command}"), printed(&[command, "--help"]));
+    for command in &commands {
+        let help = printed(&[command, "--help"]);
+        let (_, list) = help.split_once("\nCommands:\n").unwrap_or_default();
+        let (list, _) = list.split_once("\n\n").unwrap_or_default();
+        for line in list.lines().filter(|line| !line.starts_with("   ")) {
+            let name = line.split_whitespace().next().expect("a command");
+            if name != "help" {
+                let help = printed(&[command, name, "--help"]);
+                assert_snapshot!(format!("help_{command}_{name}"), help);
+            }
+        }
+        assert_snapshot!(format!("help_{command}"), help);
     }
 }
 
@@ -100,20 +110,48 @@ fn shells_complete_commands_and_names() {
 }
 
 #[test]
+fn shells_complete_what_can_be_set_in_a_scenario() {
+    let of = |scenario, begun| completed(&["locklab", "run", scenario, "--set", begun]);
+    let k1 = |begun| of("kleppmann/k1", begun);
+    assert_eq!(k1("lock.tt"), ["lock.ttl_ms="]);
+    // The names of faults are those of the scenario.
+    assert_eq!(k1("fault.gc.dur"), ["fault.gc.duration_ms="]);
+    assert_eq!(of("k10", "fault.jump.st"), ["fault.jump.step_ms="]);
+    // K1 leaves these to their defaults.
+    assert_eq!(k1("node.pers"), ["node.persistence="]);
+    assert_eq!(k1("topology.rep"), ["topology.replicas="]);
+    assert_eq!(
+        k1("lock.release=de"),
+        [
+            "lock.release=del",
+            "lock.release=delex",
+            "lock.release=delifeq"
+        ]
+    );
+    assert_eq!(k1("lock.fencing_token=t"), ["lock.fencing_token=true"]);
+    assert_eq!(k1("lock.na"), ["lock.name="]);
+    assert_eq!(k1("lock.name=getset-"), ["lock.name=getset-as-listed"]);
+    assert_eq!(k1("lock.ttl_ms="), [""; 0]);
+}
+
+#[test]
 fn every_shell_has_a_script() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = printed(&["completions", shell]);
+        let script = printed(&["setup", "completions", shell]);
         assert!(script.contains("COMPLETE"), "{shell}: {script}");
     }
 }
 
 #[test]
 fn the_manual_has_a_page_for_every_command() {
-    let page = printed(&["man", "check"]);
+    let page = printed(&["setup", "man", "check"]);
     assert!(page.contains(".TH locklab-check 1"), "{page}");
-    assert!(printed(&["man"]).contains(".TH locklab 1"));
+    assert!(printed(&["setup", "man"]).contains(".TH locklab 1"));
     let bench = Bench::new("manual");
-    assert_eq!(bench.locklab(&["man", "--into", "man1"]).code, Some(0));
+    assert_eq!(
+        bench.locklab(&["setup", "man", "--into", "man1"]).code,
+        Some(0)
+    );
     let pages = bench.files();
     for name in ["locklab", "locklab-check", "locklab-run"] {
         assert!(pages.contains(&format!("man1/{name}.1")), "{pages:?}");

@@ -44,12 +44,12 @@ fn a_shard_killed_at_any_of_ten_moments_changes_no_byte() {
             }
         }
     }
-    let status = bench.locklab(&["status", "one", "two", "--json"]);
+    let status = bench.locklab(&["shards", "status", "one", "two", "--json"]);
     assert_eq!(status.code, Some(3), "{}", status.told());
     let shards = &status.json()["works"][0]["shards"];
     assert_eq!(shards[0]["state"], "unfinished");
     assert_eq!(shards[1]["state"], "complete");
-    let merged = bench.locklab(&["merge", "one", "two", "--out", "merged"]);
+    let merged = bench.locklab(&["shards", "merge", "one", "two", "--out", "merged"]);
     assert_eq!(merged.code, Some(1), "{}", merged.told());
     let told = merged.in_one_line();
     assert!(told.contains("shard 1/2 is not finished"), "{told}");
@@ -57,8 +57,11 @@ fn a_shard_killed_at_any_of_ten_moments_changes_no_byte() {
     let done = run(&first);
     assert_eq!(done.code, Some(0), "{}", done.told());
     assert!(done.err.contains("runs were already done"), "{}", done.err);
-    assert_eq!(bench.locklab(&["status", "one", "two"]).code, Some(0));
-    let merged = bench.locklab(&["merge", "one", "two", "--out", "merged"]);
+    assert_eq!(
+        bench.locklab(&["shards", "status", "one", "two"]).code,
+        Some(0)
+    );
+    let merged = bench.locklab(&["shards", "merge", "one", "two", "--out", "merged"]);
     assert_eq!(merged.code, Some(0), "{}", merged.told());
     bench.assert_alike("whole", "merged");
 }

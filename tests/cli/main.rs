@@ -3,8 +3,11 @@
 //! Every run here is a separate process, so that exit codes, the two output streams, signals
 //! and files are the real ones. No test needs a redis-server.
 
+mod advise;
 mod bench;
 mod budgets;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod help;
 mod kills;
 mod museum;

@@ -11,7 +11,7 @@ fn a_reader_who_has_left_is_no_error() {
     for arguments in [
         &["list", "scenarios"][..],
         &["list", "scenarios", "--json"],
-        &["completions", "bash"],
+        &["setup", "completions", "bash"],
         &["run", "kleppmann/k5", "--seeds", "0..80"],
         &["run", "kleppmann/k5", "--seeds", "0..80", "--json"],
     ] {

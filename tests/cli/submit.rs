@@ -42,7 +42,7 @@ fn the_shards_of_a_job_on_real_slurm_join_to_the_whole() {
     let is_half_done = |shard: usize| {
         let folder = format!("job/shard-{shard}");
         until(|| {
-            let status = bench.locklab(&["status", &folder, "--json"]);
+            let status = bench.locklab(&["shards", "status", &folder, "--json"]);
             if status.code != Some(3) {
                 return Err(status.told());
             }
@@ -82,7 +82,7 @@ fn the_shards_of_a_job_on_real_slurm_join_to_the_whole() {
     let states = ask("sinfo", &["-h", "-N", "-o", "%N %T"]);
     assert!(states.contains("n2 drained"), "{states}");
     bench.assert_alike("whole", "job/result");
-    assert_eq!(bench.locklab(&["status", "job"]).code, Some(0));
+    assert_eq!(bench.locklab(&["shards", "status", "job"]).code, Some(0));
     drop(slurm);
     let left = Command::new("pgrep")
         .args(["-f", "slurm.*locklab-cli"])

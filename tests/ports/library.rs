@@ -1,11 +1,12 @@
-//! A participant that is a program with the library. It reads orders from standard input, and writes an
-//! answer for each to standard output.
+//! A participant that is a program with the library: a drill, whose protocol is in `docs/score.md`.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
+
+use serde_json::{Value, json};
 
 use crate::participant::{Order, Participant};
 use crate::{LEASE_MS, root};
@@ -31,15 +32,20 @@ pub fn start(words: &[String], servers: &[SocketAddr]) -> Participant {
     let (sender, answers) = channel();
     thread::spawn(move || {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
+            if let Some(answer) = answer(&line)
+                && sender.send(answer).is_err()
+            {
                 return;
             }
         }
     });
     let child = Killed(child);
+    let mut orders = 0;
     let order = move |order: Order| {
         let _of_this_participant = &child;
-        let _ = writeln!(stdin, "{}", order.word());
+        orders += 1;
+        let line = json!({ "id": orders, "do": order.word() });
+        let _ = writeln!(stdin, "{line}");
         let _ = stdin.flush();
     };
     let participant = Participant {
@@ -48,6 +54,14 @@ pub fn start(words: &[String], servers: &[SocketAddr]) -> Participant {
     };
     participant.get_ready();
     participant
+}
+
+/// What a line says: `ready`, or how a call ended.
+fn answer(line: &str) -> Option<String> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let word = line.get("r").or_else(|| line.get("event"))?.as_str()?;
+    // What was lost nobody asked for.
+    (word != "lost").then(|| word.to_owned())
 }
 
 /// A process that ends with its owner.

@@ -4,6 +4,7 @@
 mod failover;
 mod faults;
 mod replication;
+mod verdict;
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -33,7 +34,12 @@ impl Served {
 
     /// Includes the text beside each address; another server's address is replaced by its number.
     fn with_roles(options: &[&str], expected: &[&str]) -> Self {
-        let mut child = serve(options)
+        Served::started(&mut serve(options), expected)
+    }
+
+    /// With this program and its first options.
+    fn started(program: &mut Command, expected: &[&str]) -> Self {
+        let mut child = program
             .args(["--port", "0"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -66,10 +72,7 @@ impl Served {
     }
 
     fn connect(&self, node: usize) -> Client {
-        let stream = TcpStream::connect(self.addresses[node]).expect("it listens");
-        stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
-        stream.set_write_timeout(Some(TIMEOUT)).expect("not zero");
-        Client(stream)
+        connect_to(self.addresses[node])
     }
 
     /// The output of `redis-cli`.
@@ -118,6 +121,13 @@ fn serve(options: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_locklab"));
     command.arg("serve").args(options).stdin(Stdio::null());
     command
+}
+
+fn connect_to(address: SocketAddr) -> Client {
+    let stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(TIMEOUT)).expect("not zero");
+    stream.set_write_timeout(Some(TIMEOUT)).expect("not zero");
+    Client(stream)
 }
 
 struct Client(TcpStream);
@@ -176,6 +186,26 @@ fn redis_cli_works_and_nodes_share_nothing() {
     };
     assert!(run_id(0).is_some());
     assert_ne!(run_id(0), run_id(2));
+}
+
+/// As in Redis, which keeps 32 for itself.
+#[test]
+fn a_node_has_as_many_clients_as_there_are_descriptors() {
+    let mut shell = Command::new("sh");
+    let limited = ["-c", "ulimit -n 40 && exec \"$@\"", "sh"];
+    shell.args(limited).stdin(Stdio::null());
+    let program = [env!("CARGO_BIN_EXE_locklab"), "serve"];
+    let served = Served::started(shell.args(program), &["master"]);
+    let mut clients: Vec<Client> = (0..8).map(|_| served.connect(0)).collect();
+    for client in &mut clients {
+        client.check("PING\r\n", "+PONG\r\n");
+    }
+    let refused = served.connect(0).rest();
+    assert_eq!(refused, b"-ERR max number of clients reached\r\n");
+    clients[0].check(
+        "CONFIG GET maxclients\r\n",
+        "*2\r\n$10\r\nmaxclients\r\n$1\r\n8\r\n",
+    );
 }
 
 #[test]

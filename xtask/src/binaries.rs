@@ -6,14 +6,15 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::process::{Command, Output, Stdio};
-use std::time::Instant;
+use std::fs::{self, File};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::binary::{Binary, Built, build};
-use crate::tool::{PRODUCT, build_in, parallel, patient, perform, said};
+use crate::tool::{PRODUCT, build_in, ends_within, parallel, patient, perform, said};
 use crate::{plants, release};
 
 /// Test binaries that take long although they compute little: they wait for real servers and programs. They start
@@ -29,8 +30,10 @@ const WAITING: &[&str] = &[
     "late_starts",
     "real",
     "sentinel",
+    "score",
     "serve",
     "server",
+    "servers",
     "sockets",
     "cli",
     "page",
@@ -38,6 +41,12 @@ const WAITING: &[&str] = &[
 
 /// The test binaries that run beside the one for each core.
 const BESIDE: usize = 1;
+
+/// The longest that a binary may take, also in a long step: many times as long as any of CI takes.
+const LIMIT: Duration = Duration::from_secs(3000);
+
+/// What the binaries print is in this folder.
+const OUTPUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/locklab/tests");
 
 fn target(built: &Built) -> &str {
     let Binary { package, test } = &built.binary;
@@ -145,57 +154,63 @@ fn cargo(line: &str) -> Command {
     command
 }
 
-fn execute(binary: &Built) -> Result<Output> {
+/// How a binary ended, `None` if it did not, and what it printed.
+type Ran = (Option<ExitStatus>, String);
+
+fn execute(binary: &Built) -> Result<Ran> {
     let mut command = match waits(binary) {
         true => Command::new(&binary.executable),
         false => patient(&binary.executable),
     };
+    fs::create_dir_all(OUTPUT).with_context(|| format!("create {OUTPUT}"))?;
+    let path = format!(
+        "{OUTPUT}/{}.txt",
+        binary.binary.to_string().replace(' ', "-")
+    );
+    // A file, and no pipe: a process that outlives the tests would hold it open.
+    let file = File::create(&path).with_context(|| path.clone())?;
     command
         .current_dir(&binary.folder)
         .env("CARGO_MANIFEST_DIR", &binary.folder)
         .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("{} did not start", binary.executable.display()))
+        .stderr(file.try_clone().context("its output")?)
+        .stdout(file);
+    let status = ends_within(LIMIT, &mut command)?;
+    let printed = fs::read(&path).with_context(|| path.clone())?;
+    Ok((status, String::from_utf8_lossy(&printed).into_owned()))
 }
 
 /// A line on a binary that has run, and what it printed if it failed.
-fn outcome(name: &str, output: Result<Output>) -> (String, Option<String>) {
-    let output = match output {
-        Ok(output) => output,
-        Err(error) => {
-            return (
-                format!("{name}: failed"),
-                Some(format!("{name}: {error:#}")),
-            );
+fn outcome(name: &str, ran: Result<Ran>) -> (String, Option<String>) {
+    let complaint = match ran {
+        Err(error) => format!("{error:#}"),
+        Ok((None, printed)) => format!("it has not ended within {LIMIT:?}\n{printed}"),
+        Ok((Some(status), printed)) => {
+            let results: Vec<&str> = printed
+                .lines()
+                .filter(|line| line.starts_with("test result:"))
+                .collect();
+            // A binary of tests says what came of them; one that ends without a word has not run them.
+            if status.success() && !results.is_empty() {
+                return (format!("{name}: {}", results.join(" ")), None);
+            }
+            format!("{status}\n{printed}")
         }
     };
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let results: Vec<&str> = printed
-        .lines()
-        .filter(|line| line.starts_with("test result:"))
-        .collect();
-    // A binary of tests says what came of them; one that ends without a word has not run them.
-    if output.status.success() && !results.is_empty() {
-        return (format!("{name}: {}", results.join(" ")), None);
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let complaint = format!("{name}: {}\n{printed}\n{errors}", output.status);
-    (format!("{name}: failed"), Some(complaint))
+    (
+        format!("{name}: failed"),
+        Some(format!("{name}: {complaint}")),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
 
     use super::*;
 
-    fn output(code: i32, printed: &str) -> Result<Output> {
-        Ok(Output {
-            status: ExitStatus::from_raw(code << 8),
-            stdout: printed.into(),
-            stderr: b"a warning".to_vec(),
-        })
+    fn ran(code: i32, printed: &str) -> Result<Ran> {
+        Ok((Some(ExitStatus::from_raw(code << 8)), printed.to_owned()))
     }
 
     #[test]
@@ -220,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_binary_that_passes_is_one_line() {
-        let passed = output(
+        let passed = ran(
             0,
             "running 2 tests\n..\ntest result: ok. 2 passed; 0 failed\n",
         );
@@ -229,14 +244,19 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_that_fails_or_runs_nothing_is_shown_with_its_output() {
-        for (code, printed) in [(101, "test result: FAILED. 1 failed"), (0, "nothing")] {
-            let (line, complaint) = outcome("x", output(code, printed));
+    fn a_binary_that_fails_runs_nothing_or_does_not_end_is_shown_with_its_output() {
+        let failed = "a warning\ntest result: FAILED. 1 failed";
+        let hangs = Ok((None, "running 2 tests".to_owned()));
+        for (ran, shown) in [
+            (ran(101, failed), failed),
+            (ran(0, "nothing"), "nothing"),
+            (hangs, "not ended within 3000s\nrunning 2 tests"),
+            (Err(anyhow::anyhow!("no such file")), "no such file"),
+        ] {
+            let (line, complaint) = outcome("x", ran);
             assert_eq!(line, "x: failed");
             let complaint = complaint.expect("it failed");
-            assert!(complaint.contains(printed) && complaint.contains("a warning"));
+            assert!(complaint.contains(shown), "{complaint}");
         }
-        let (_, complaint) = outcome("x", Err(anyhow::anyhow!("no such file")));
-        assert!(complaint.expect("it failed").contains("no such file"));
     }
 }

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use self::bugs::Bug;
@@ -18,7 +17,7 @@ mod bugs;
 mod ports;
 mod table;
 
-const LOCKLAB: &str = "target/ci/locklab";
+pub(crate) const LOCKLAB: &str = "target/ci/locklab";
 const FOLDERS: &str = "tests/clients";
 const RESULTS: &str = "target/clients-results";
 
@@ -43,25 +42,38 @@ const DRAWN: &str = "attack/drawn";
 
 /// A library, as the `client.toml` in its folder describes it.
 #[derive(Deserialize)]
-struct Client {
-    library: String,
-    version: String,
-    language: String,
+pub(crate) struct Client {
+    pub(crate) library: String,
+    pub(crate) version: String,
+    pub(crate) language: String,
     /// Programs that have to be on the `PATH`.
     programs: Vec<String>,
     /// Commands of its ecosystem, run in a copy of its folder.
     install: Vec<Vec<String>>,
-    /// The place in that copy for the file of this name from `docs/attack/`.
-    helper: Option<PathBuf>,
+    /// The places in that copy for the files of these names from `docs/attack/` or `docs/score/`.
+    #[serde(default)]
+    helpers: Vec<PathBuf>,
     /// Its locks, for the table.
     #[serde(default)]
     locks: Vec<Lock>,
+    /// Its rows of the scorecard.
+    #[serde(default)]
+    pub(crate) drills: Vec<Drill>,
     /// Bugs that it has, beside versions without them.
     #[serde(default)]
     bugs: Vec<Bug>,
     /// Its locks that have a port in the catalogue, which `tests/ports/` reads.
     #[serde(default)]
-    ports: Vec<IgnoredAny>,
+    pub(crate) ports: Vec<Port>,
+}
+
+/// A lock of the catalogue that is the port of a library's.
+#[derive(Deserialize)]
+pub(crate) struct Port {
+    /// The library's name for it.
+    pub(crate) title: String,
+    /// The table `[lock]` of a scenario.
+    pub(crate) lock: toml::Table,
 }
 
 /// One lock of a library: a row of the table.
@@ -78,6 +90,50 @@ struct Lock {
     drawn: Vec<String>,
     /// The command line of the worker.
     run: Vec<String>,
+}
+
+/// A row of the scorecard: a lock of a library, with settings.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Drill {
+    /// The lock, and the settings that are not the library's own defaults.
+    pub(crate) title: String,
+    /// The client of Redis below, with its version, where that is another library.
+    #[serde(default)]
+    pub(crate) client: Option<String>,
+    /// What a reader has to know of the row.
+    #[serde(default)]
+    pub(crate) note: Option<String>,
+    /// The lease that is asked for, in milliseconds, where the usual one is impossible.
+    #[serde(default)]
+    pub(crate) lease: Option<u64>,
+    /// How many experiments at the same time, where the usual number is too much.
+    #[serde(default)]
+    pub(crate) at_once: Option<u16>,
+    /// The title of its port, which has a row beside it.
+    #[serde(default)]
+    pub(crate) port: Option<String>,
+    /// Parameters of the port that show only when a server is ill, and replace those of the comparison of requests.
+    #[serde(default)]
+    pub(crate) settings: toml::Table,
+    /// Why the port has another verdict, by the experiment.
+    #[serde(default)]
+    pub(crate) differs: BTreeMap<String, String>,
+    /// The command line of the drill.
+    pub(crate) run: Vec<String>,
+}
+
+impl Drill {
+    /// What `locklab score` is given for it.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let lease = self
+            .lease
+            .map(|lease| ["--lease".to_owned(), lease.to_string()]);
+        let at_once = self
+            .at_once
+            .map(|at_once| ["--at-once".to_owned(), at_once.to_string()]);
+        lease.into_iter().chain(at_once).flatten().collect()
+    }
 }
 
 /// Where the time comes from until which a holder may rely on the lock.
@@ -252,14 +308,14 @@ fn row(name: &str, client: &Client, lock: &Lock) -> Row {
 }
 
 /// The names of the folders, in alphabetical order.
-fn folders(root: &Path) -> Result<Vec<String>> {
+pub(crate) fn folders(root: &Path) -> Result<Vec<String>> {
     let files = files_below(&root.join(FOLDERS))?.into_iter();
     let names = files.filter(|file| file.ends_with("client.toml"));
     let names = names.filter_map(|file| Some(file.parent()?.to_str()?.to_owned()));
     Ok(names.collect())
 }
 
-fn read(root: &Path, name: &str) -> Result<Client> {
+pub(crate) fn read(root: &Path, name: &str) -> Result<Client> {
     let path = root.join(FOLDERS).join(name).join("client.toml");
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
@@ -280,7 +336,7 @@ fn published(name: &str, lock: &Lock) -> PathBuf {
     Path::new(table::AGAIN).join(file)
 }
 
-fn short(text: &str) -> String {
+pub(crate) fn short(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
@@ -314,17 +370,22 @@ fn attack_all(
 }
 
 /// Copies the folder below `target/clients/`, and runs its install commands there.
-fn install(name: &str, client: &Client) -> Result<()> {
+pub(crate) fn install(name: &str, client: &Client) -> Result<()> {
     if let Some(program) = client.programs.iter().find(|program| !is_on_path(program)) {
         bail!("there is no `{program}` on the PATH");
     }
     let folder = Path::new("target/clients").join(name);
     copy(&Path::new(FOLDERS).join(name), &folder)?;
-    if let Some(helper) = &client.helper {
+    for helper in &client.helpers {
         let to = folder.join(helper);
         std::fs::create_dir_all(to.parent().expect("it is in a folder"))?;
-        let own = helper.file_name().context("helper has no file name")?;
-        std::fs::copy(Path::new("docs/attack").join(own), to)?;
+        let own = helper.file_name().context("a helper has no file name")?;
+        let from = ["docs/attack", "docs/score"].map(|folder| Path::new(folder).join(own));
+        let from = from.iter().find(|from| from.is_file());
+        std::fs::copy(
+            from.with_context(|| format!("no helper is called {own:?}"))?,
+            to,
+        )?;
     }
     for words in &client.install {
         let [program, arguments @ ..] = &words[..] else {

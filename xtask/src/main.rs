@@ -11,8 +11,10 @@ mod binaries;
 mod binary;
 mod campaign;
 mod clients;
+mod cross;
 mod deny;
 mod determinism;
+mod dist;
 mod docs;
 mod format;
 mod fuzz;
@@ -20,11 +22,13 @@ mod gc_logs;
 mod golden;
 mod locks;
 mod mutants;
+mod page;
 mod parity;
 mod plants;
 mod published;
 mod quick;
 mod release;
+mod scorecard;
 mod servers;
 mod source;
 mod steps;
@@ -46,6 +50,8 @@ enum Chore {
     /// The checks of what was changed, or of these crates: unit tests, changed tests, and those that catch mistakes
     /// planted in the changed files
     Quick { crates: Vec<String> },
+    /// The scorecard: what lock libraries do, one experiment a cell
+    Scorecard(scorecard::Options),
     /// The tests in debug, several binaries at a time
     Tests {
         /// In the copy of the tree with planted mistakes, all of them switched off, as CI does
@@ -78,6 +84,10 @@ enum Chore {
         #[arg(long)]
         long: bool,
     },
+    /// Check the code for macOS and Windows
+    Cross,
+    /// Make what can be installed without a compiler of Rust: a static program as tar.gz, wheel, npm and Debian package
+    Dist(dist::Options),
     /// Search all locks for violations of what no fault may violate
     Campaign {
         /// The duration of the search with each strategy
@@ -96,6 +106,12 @@ enum Chore {
         /// Compare with this commit
         #[arg(long)]
         base: Option<String>,
+    },
+    /// Build the simulator as WebAssembly, and write the page reports/play
+    Page {
+        /// Write this file instead
+        #[arg(long, default_value = page::PAGE)]
+        out: String,
     },
     /// Make the results in reports/ anew, and compare
     Published,
@@ -184,9 +200,12 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Tidy => tidy::run(),
         Chore::Locks => locks::run(),
         Chore::Determinism { long } => determinism::run(long),
+        Chore::Cross => cross::run(),
+        Chore::Dist(options) => dist::run(&options),
         Chore::Campaign { minutes, seed } => campaign::run(minutes, seed),
         Chore::GcLogs { folder } => gc_logs::run(folder.as_deref()),
         Chore::Golden { base } => golden::run(base.as_deref()),
+        Chore::Page { out } => page::run(Path::new(&out)),
         Chore::Published => published::run(),
         Chore::Deny => deny::run(),
         Chore::Mutants(options) => mutants::run(&options),
@@ -195,6 +214,7 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Plants { names, .. } if names.is_empty() => plants::run(plants::Which::Recent),
         Chore::Plants { names, .. } => plants::run(plants::Which::Named(&names)),
         Chore::Clients(options) => clients::run(&options),
+        Chore::Scorecard(options) => scorecard::run(&options),
         Chore::Parity => parity::run(),
         Chore::Redis => servers::redis(),
         Chore::Slurm => {

@@ -78,11 +78,18 @@ const LONG: &[Step] = &[
         "a large run in the browser", // where there is a Chromium
         "LOCKLAB_LONG=1 cargo test --package locklab-view --test page measure -- --nocapture",
     ),
+    // It installs the standard library that it needs.
+    Step::run("the page", "cargo xtask page --out target/play/index.html"),
+    Step::test(
+        "the page anew", // in Node.js and a Chromium, where they are
+        "LOCKLAB_PAGE=target/play/index.html cargo test --package locklab-play --test page",
+    )
+    .in_real_time(),
     // Where it is installed.
     Step::test(
         "locks on ZooKeeper",
         "LOCKLAB_LONG=1 cargo test --package locklab --package locklab-locks --test locks \
-         --test zookeeper -- --nocapture",
+         --test servers -- --nocapture",
     )
     .in_real_time(),
     Step::run("Slurm", "cargo xtask slurm"),
@@ -96,6 +103,11 @@ const LONG: &[Step] = &[
     Step::test(
         "locks in other languages",
         "LOCKLAB_LONG=1 cargo test --package locklab --test attack clients -- --nocapture",
+    )
+    .in_real_time(),
+    Step::test(
+        "packages for test frameworks",
+        "LOCKLAB_LONG=1 cargo test --package locklab --test fixtures -- --nocapture",
     )
     .in_real_time(),
     Step::test(
@@ -132,6 +144,9 @@ const LONG: &[Step] = &[
     Step::run("dependencies", "cargo xtask deny"),
     Step::run("mutants", "cargo xtask mutants --compare"),
     Step::run("other simulators", "cargo xtask bench --build"),
+    Step::run("other systems", "cargo xtask cross"),
+    // It starts real servers.
+    Step::run("packages", "cargo xtask dist --test").in_real_time(),
 ];
 
 /// Runs the steps of CI, or also those that take too long for each commit, with a new seed each time.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
@@ -64,6 +65,26 @@ pub fn install_subcommand(subcommand: &str) -> Result<()> {
     }
 }
 
+/// Whether the standard library for a target is there. It is installed if that is possible.
+pub fn has_target(target: &str) -> Result<bool> {
+    let root = said(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let library = Path::new(root.trim()).join("lib/rustlib").join(target);
+    let mut rustup = Command::new("rustup");
+    rustup.args(["target", "add", target]);
+    Ok(library.is_dir() || works(rustup) && library.is_dir())
+}
+
+/// This option of a compiler for each of these folders, and that of cargo: what it makes does not name a folder of the
+/// machine.
+pub fn unnamed(option: &str, folders: &[&Path]) -> Result<String> {
+    let home =
+        env::var("CARGO_HOME").or_else(|_| env::var("HOME").map(|home| format!("{home}/.cargo")));
+    let home = PathBuf::from(home.context("find the folder of cargo")?);
+    let all = folders.iter().copied().chain([&*home]);
+    let options = all.map(|folder| format!("{option}={}=", folder.display()));
+    Ok(options.collect::<Vec<_>>().join(" "))
+}
+
 /// Whether a command succeeds; its output is not shown.
 pub fn works(mut command: Command) -> bool {
     let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -79,6 +100,26 @@ pub fn perform(mut command: Command) -> Result<()> {
         bail!("{command:?}: {status}");
     }
     Ok(())
+}
+
+/// How a command ends; `None` if it takes longer than this, and is killed. Where a step waits for ever, CI ends
+/// without a word.
+pub fn ends_within(limit: Duration, command: &mut Command) -> Result<Option<ExitStatus>> {
+    const LOOK_EVERY: Duration = Duration::from_millis(20);
+    let start = Instant::now();
+    let child = command.spawn();
+    let mut child = child.with_context(|| format!("start {command:?}"))?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(LOOK_EVERY);
+    }
 }
 
 /// What the locklab of a profile prints. With few runs some predictions stay undecided, which is no failure:
@@ -204,6 +245,16 @@ mod tests {
         assert!(!is_in("src", here.iter()));
         assert!(!is_in("locklab-no-such-program", here.iter()));
     }
+
+    #[test]
+    fn a_command_that_takes_too_long_is_ended() {
+        let short = Duration::from_millis(50);
+        let ends = |limit, line: &mut Command| ends_within(limit, line).expect("it starts");
+        assert_eq!(ends(short, Command::new("sleep").arg("600")), None);
+        let fails = ends(Duration::from_secs(600), &mut Command::new("false"));
+        assert!(!fails.expect("it ends").success());
+    }
+
     #[test]
     fn root_needs_no_sudo_and_brew_wants_none() {
         let lines = ["apt-get update", "apt-get install x", "brew install x"];

@@ -48,7 +48,10 @@ fn serve(listener: &TcpListener) -> io::Result<()> {
                 Ok(0) | Err(_) => endpoint.closed(*conn),
             }
         }
-        if endpoint.next_wake_us().is_some_and(|us| us <= now.wall_us) {
+        if endpoint
+            .next_wake_us(now)
+            .is_some_and(|us| us <= now.wall_us)
+        {
             endpoint.wake(now);
         }
         while let Some(action) = endpoint.poll() {

@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use locklab_vecmap::VecMap;
 
+pub use crate::engine::Now;
 use crate::engine::{Addresses, ConnId, DiskWrite, Effect, Node, OtherClients};
 use crate::wire::memory_usage::{Chunk, MemoryUsage};
 
@@ -88,15 +89,6 @@ pub enum Expiry {
     Always,
     /// Keys whose expiry has an observer; the others are deleted on access.
     WhenNoticed,
-}
-
-/// The time on both clocks of the node's machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Now {
-    /// The wall clock, in microseconds since the Unix epoch.
-    pub wall_us: u64,
-    /// The monotonic clock, from an arbitrary origin.
-    pub monotonic: Duration,
 }
 
 /// An action for the driver. Actions are carried out in order.
@@ -236,12 +228,14 @@ impl Endpoint {
     /// Reports that a connection requested by [`Action::Connect`] is established.
     pub fn connected(&mut self, conn: ConnId, now: Now) {
         self.connections.insert(conn, Connection::default());
+        self.node.see_clocks(now);
         self.node.connected(conn, now.wall_us, &mut self.effects);
         self.take_effects(now);
     }
 
     /// Reports bytes that arrived on a connection.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now: Now) {
+        self.node.see_clocks(now);
         self.node
             .receive(conn, bytes, now.wall_us, &mut self.effects);
         self.take_effects(now);
@@ -258,13 +252,15 @@ impl Endpoint {
         self.forget(conn);
     }
 
-    /// Until when the process reads nothing; see [`Node::asleep_until_us`].
-    pub fn asleep_until_us(&self) -> Option<u64> {
-        self.node.asleep_until_us()
+    /// For how long the process reads nothing from now on; see [`Node::asleep_for`].
+    pub fn asleep_for(&mut self, now: Now) -> Option<Duration> {
+        self.node.see_clocks(now);
+        self.node.asleep_for(now.wall_us)
     }
 
     /// Does the work that is due.
     pub fn wake(&mut self, now: Now) {
+        self.node.see_clocks(now);
         self.node.wake(now.wall_us, &mut self.effects);
         self.take_effects(now);
         let heavy: Vec<ConnId> = self.heavy.keys().copied().collect();
@@ -276,13 +272,14 @@ impl Endpoint {
     }
 
     /// The wall-clock time, in microseconds, at which to call [`Endpoint::wake`] if nothing
-    /// arrives before; see [`Node::next_wake_us`].
-    pub fn next_wake_us(&self) -> Option<u64> {
+    /// arrives before, as it seems now; see [`Node::next_wake_us`].
+    pub fn next_wake_us(&mut self, now: Now) -> Option<u64> {
+        self.node.see_clocks(now);
         let expiry_us = match self.expiry {
             Expiry::Always => self.node.next_expiry_us(),
             Expiry::WhenNoticed => None,
         };
-        let times = [self.node.next_wake_us(), expiry_us, self.next_limit_us()];
+        let times = [self.node.next_wake_us(), expiry_us, self.next_limit_us(now)];
         times.into_iter().flatten().min()
     }
 
@@ -344,6 +341,16 @@ impl Endpoint {
     /// The node.
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// See [`Node::note_changes`].
+    pub fn note_changes(&mut self) {
+        self.node.note_changes();
+    }
+
+    /// See [`Node::take_changed`].
+    pub fn take_changed(&mut self) -> Vec<Bytes> {
+        self.node.take_changed()
     }
 
     /// Whether a connection is known and not closed by the node.
@@ -429,11 +436,11 @@ impl Endpoint {
     }
 
     /// The wall-clock time at which a connection will have exceeded the soft limit for too long.
-    fn next_limit_us(&self) -> Option<u64> {
+    fn next_limit_us(&self, now: Now) -> Option<u64> {
         let since = self.heavy.values().min()?;
         let due = *since + self.limits.soft_for + Duration::from_micros(1);
-        let left = due.saturating_sub(self.now.monotonic);
-        Some(self.now.wall_us.saturating_add(left.as_micros() as u64))
+        let left = due.saturating_sub(now.monotonic);
+        Some(now.wall_us.saturating_add(left.as_micros() as u64))
     }
 
     /// Disconnects the connections that take most, as long as all together exceed their limit;

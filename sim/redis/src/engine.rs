@@ -56,6 +56,7 @@ pub use state::eviction::EvictionPolicy;
 pub use state::extension::ExtensionReply;
 pub use state::fsync::Fsync;
 pub use state::input::{ConnId, InputSize};
+pub use state::now::Now;
 pub use state::other_clients::{Arrival, OtherClients};
 pub use state::persist::{DiskWrite, Files};
 pub use state::session::Addresses;

@@ -1,14 +1,14 @@
 //! RESP for the in-tree servers other than Redis: a request is an array of words, a reply is
 //! any frame.
 //!
-//! Decoding is that of `locklab_bounds`, encoding that of `redis-protocol`. Redis has its own error
-//! texts for malformed input, so the Redis node has its own parser.
+//! Decoding is that of `locklab_bounds`. Redis has its own error texts for malformed input, so the Redis
+//! node has its own parser. `redis-protocol` does not encode: where a `usize` has 32 bits, as in WebAssembly,
+//! it cuts off the digits of integers beyond 2³².
 
 use bytes::{BufMut, Bytes, BytesMut};
 use locklab_bounds::Bounds;
 pub use locklab_bounds::Refused;
 use locklab_bounds::resp;
-use redis_protocol::resp2::encode::extend_encode;
 use redis_protocol::resp2::types::BytesFrame;
 
 /// Removes a complete request, an array of strings, from the front of the buffer, if there is
@@ -39,9 +39,32 @@ pub fn put_command<W: AsRef<[u8]>>(words: &[W], out: &mut BytesMut) {
 /// Encodes a reply.
 pub fn answer(frame: &BytesFrame) -> Bytes {
     let mut out = BytesMut::new();
-    // Encoding fails only if the buffer is too small, and this one grows.
-    let _ = extend_encode(&mut out, frame, false);
+    put_reply(frame, &mut out);
     out.freeze()
+}
+
+fn put_reply(frame: &BytesFrame, out: &mut BytesMut) {
+    let mut put_line = |kind: &str, text: &[u8]| {
+        for part in [kind.as_bytes(), text, b"\r\n"] {
+            out.put_slice(part);
+        }
+    };
+    match frame {
+        BytesFrame::SimpleString(text) => put_line("+", text),
+        BytesFrame::Error(text) => put_line("-", text.as_bytes()),
+        BytesFrame::Integer(number) => put_line(":", number.to_string().as_bytes()),
+        BytesFrame::Null => put_line("$", b"-1"),
+        BytesFrame::BulkString(bytes) => {
+            put_line("$", bytes.len().to_string().as_bytes());
+            put_line("", bytes);
+        }
+        BytesFrame::Array(frames) => {
+            put_line("*", frames.len().to_string().as_bytes());
+            for frame in frames {
+                put_reply(frame, out);
+            }
+        }
+    }
 }
 
 /// An integer reply. Our numbers stay below 2⁶³.
@@ -91,6 +114,15 @@ mod tests {
             let mut inbound = BytesMut::from(text);
             assert_eq!(next_words(&mut inbound), Err(Refused::Malformed), "{text}");
         }
+    }
+
+    #[test]
+    fn replies_of_every_kind_are_encoded() {
+        let inner = [integer(1 << 41), BytesFrame::Null, bulk("a"), error("E x")];
+        let ok = BytesFrame::SimpleString("OK".into());
+        let all = BytesFrame::Array(inner.into_iter().chain([ok]).collect());
+        let expected = "*5\r\n:2199023255552\r\n$-1\r\n$1\r\na\r\n-E x\r\n+OK\r\n";
+        assert_eq!(answer(&all), expected);
     }
 
     #[test]

@@ -19,8 +19,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::num::{NonZeroU32, NonZeroU64};
+use std::sync::Arc;
 use std::time::Duration;
 
+mod any_port;
 mod extension;
 mod machine;
 mod news;
@@ -29,16 +31,20 @@ mod other_clients;
 mod sentinel;
 mod sockets;
 mod thread;
+mod watch;
 
 use crate::Imitated;
 use crate::engine::{
     EvictionPolicy, ExtensionReply, Files, Node, NodeConfig, Parameters, Persistence,
 };
+pub use any_port::bind;
 use extension::Extension;
 pub use machine::Machine;
 pub use sentinel::{SentinelBuilder, SentinelServer};
 pub use thread::Stop;
 use thread::Thread;
+pub use watch::Watch;
+use watch::Watcher;
 
 /// A Redis node that listens on a port until it is dropped or a client calls SHUTDOWN.
 #[derive(Debug)]
@@ -60,6 +66,7 @@ pub struct Builder {
     sync_delay: Duration,
     imitated: Imitated,
     extension: Option<Extension>,
+    watcher: Watcher,
 }
 
 impl Server {
@@ -123,6 +130,7 @@ impl Default for Builder {
             sync_delay: Duration::ZERO,
             imitated: Imitated::default(),
             extension: None,
+            watcher: Watcher::default(),
         }
     }
 }
@@ -191,6 +199,14 @@ impl Builder {
         }
     }
 
+    /// Lets somebody look on while clients' requests are executed.
+    pub fn watch(self, watch: impl Watch + 'static) -> Self {
+        Builder {
+            watcher: Watcher(Some(Arc::new(watch))),
+            ..self
+        }
+    }
+
     /// How long a replica that needs the whole data set waits for others that need it too:
     /// see [`Parameters::sync_delay`]. Zero by default; Redis waits five seconds.
     pub fn sync_delay(self, sync_delay: Duration) -> Self {
@@ -254,6 +270,7 @@ impl Builder {
         let surroundings = Surroundings {
             machine: machine.clone(),
             stop: stop.clone(),
+            watcher: self.watcher.clone(),
         };
         thread::run(node::serve(listener, node, surroundings))
     }
@@ -272,7 +289,7 @@ impl Builder {
             imitated: self.imitated,
         });
         let clock = machine.clone();
-        node.read_clock(move || clock.now().wall_us);
+        node.read_clock(move || clock.now());
         let written = files.config.clone();
         node.configure_all(&written.unwrap_or_else(|| self.parameters(address)));
         node.load(files, machine.now().wall_us);
@@ -300,6 +317,7 @@ impl Builder {
 struct Surroundings {
     machine: Machine,
     stop: Stop,
+    watcher: Watcher,
 }
 
 /// The reason why a server did not start.
@@ -342,7 +360,7 @@ impl Error for StartError {
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).map_err(|source| StartError::Listen { address, source })
+    bind(address).map_err(|source| StartError::Listen { address, source })
 }
 
 /// 64 random bits, different at each start of a server.

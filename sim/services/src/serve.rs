@@ -358,7 +358,7 @@ impl Server {
 
     /// Ensures that the node is called at the time that it requests.
     fn set_timer(self: &Rc<Self>) {
-        let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
+        let Some(wake_us) = self.endpoint.borrow_mut().next_wake_us(self.now()) else {
             return;
         };
         match self.timer.get() {
@@ -374,7 +374,7 @@ impl Server {
     /// Calls the node whenever something is due, as long as anything will be due.
     async fn run_timer(self: Rc<Self>) {
         loop {
-            let next_us = self.endpoint.borrow().next_wake_us();
+            let next_us = self.endpoint.borrow_mut().next_wake_us(self.now());
             self.timer.set(next_us);
             let Some(wake_us) = next_us else {
                 return;

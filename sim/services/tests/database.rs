@@ -30,12 +30,23 @@ async fn ask(host: &Host, database: HostId, request: &str) -> Option<String> {
 
 /// The answers to these requests, which are sent one a second from the first second on.
 fn answers(requests: &'static [&'static str], fault: impl FnOnce(&mut World, HostId)) -> String {
+    answers_of(None, requests, fault)
+}
+
+/// The same of a database that writes changes so much later than it answers.
+fn answers_of(
+    delay: Option<Duration>,
+    requests: &'static [&'static str],
+    fault: impl FnOnce(&mut World, HostId),
+) -> String {
     let mut world = World::new(Config::default(), &[HostConfig::default(); 2]);
     let [server, client] = world.hosts()[..] else {
         panic!("two hosts");
     };
     let disk = Rc::<RefCell<Disk>>::default();
-    world.start(server, move |host| database(host, disk.clone(), PORT));
+    world.start(server, move |host| {
+        database(host, disk.clone(), delay, PORT)
+    });
     fault(&mut world, server);
     let log = Rc::<RefCell<Vec<String>>>::default();
     let heard = log.clone();
@@ -118,4 +129,21 @@ fn acknowledged_statements_survive_crash_and_kill() {
     };
     let expected = ":1; -DUPLICATE the unique index has this name; nobody; :1; :1";
     assert_eq!(answers(requests, outages), expected);
+}
+
+#[test]
+fn what_is_written_behind_is_lost_until_then() {
+    let requests = &["INSERT l c1", "INSERT l c2", "INSERT l c3"];
+    let delay = Some(Duration::from_millis(200));
+    // It ends right after the first request, and long after the second.
+    for end in [World::crash, World::kill] {
+        let outages = |world: &mut World, server| {
+            for (at_ms, back_ms) in [(1_030, 1_100), (2_500, 2_600)] {
+                world.at(at_ms * MS, move |world| end(world, server));
+                world.at(back_ms * MS, move |world| world.restart(server));
+            }
+        };
+        let expected = ":1; :1; -DUPLICATE the unique index has this name";
+        assert_eq!(answers_of(delay, requests, outages), expected);
+    }
 }

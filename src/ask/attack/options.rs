@@ -7,6 +7,7 @@ use crate::attack::{self, DRAWN, OWN};
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, PerRun, fault_parser, scenario_completer};
 use crate::run::{On, Run};
 use locklab_lab::{Exit, conduct};
@@ -68,7 +69,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
     seeds: Option<Seeds>,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// The most runs at the same time; by default eight for each core, since most of a run is
     /// waiting. There are fewer while runs are late

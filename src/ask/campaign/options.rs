@@ -10,6 +10,7 @@ use crate::campaign::strategy::Strategy;
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::Seeds;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, fault_parser};
 use crate::problems::{self, lock_completer};
 use locklab_history::FaultKind;
@@ -50,7 +51,7 @@ pub(crate) struct Options {
     )]
     seeds: Seeds,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// How the faults of a seed are chosen: uniform (as the scenario describes them), swarm (each
     /// seed leaves kinds out), steps (one to three faults at steps of a short run of two clients) or

@@ -1,11 +1,38 @@
 //! What is different between two results of a suite.
 
-use console::style;
-use serde_json::Value;
+use std::fs;
+use std::path::Path;
 
-use crate::check::suite::Comparison;
+use anyhow::Context as _;
+use console::style;
+use serde_json::{Value, json};
+
+use crate::check::suite::{self, Comparison, Results};
 use locklab_evidence::{Judgement, Tally, p_equals};
-use locklab_lab::layout;
+use locklab_lab::output::{self, Stdout};
+use locklab_lab::{Exit, data, layout};
+
+/// Tells what is different between the results in two files.
+pub(super) fn files(before: &Path, after: &Path, stdout: Stdout) -> anyhow::Result<Exit> {
+    let comparison = suite::compare(&read(before)?, &read(after)?);
+    let [before, after] = [before, after].map(Path::display);
+    let heading = format!("{after} compared with baseline {before}");
+    stdout.tell(&describe(&heading, &comparison))?;
+    if stdout == Stdout::Json {
+        output::print_json(&data::document("compare", json!(comparison)))?;
+    }
+    Ok(match comparison.is_worse() {
+        true => Exit::Differs,
+        false => Exit::AsPredicted,
+    })
+}
+
+/// The results in a file.
+fn read(path: &Path) -> anyhow::Result<Results> {
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+    Results::read(&text).with_context(|| path.display().to_string())
+}
 
 /// The differences, in lines below this heading.
 pub fn describe(heading: &str, comparison: &Comparison) -> String {
@@ -44,7 +71,9 @@ pub fn describe(heading: &str, comparison: &Comparison) -> String {
         (&comparison.new, "is new"),
     ] {
         for id in ids {
-            lines.push(format!("  {id} {what}"));
+            let fails = comparison.new_failing.contains(id);
+            let and = if fails { ", and fails" } else { "" };
+            lines.push(format!("  {id} {what}{and}"));
         }
     }
     if *comparison == Comparison::default() {

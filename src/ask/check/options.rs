@@ -1,5 +1,7 @@
 //! `locklab check`: its options.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use clap::Args;
 
@@ -14,11 +16,14 @@ const EXAMPLES: &str = "\
 Examples:
   locklab check                           the folders scenarios and regressions
   locklab check my/scenarios my/one.toml  folders and files; - is standard input
+  locklab check --all                     all scenarios that ship
   locklab check --budget 5m --seed-from HEAD
                                           new seeds for each commit, for 5 min
-  locklab check --shard 2/4               the second shard; see locklab merge
+  locklab check --shard 2/4               the second shard; see locklab shards
   locklab check --save-baseline main      save the result as a baseline …
   locklab check --baseline main           … and compare with it
+  locklab check --compare before.json after.json
+                                          two results: what newly fails?
   locklab check --mutants my/scenarios    would they notice a broken lock?
   locklab check --shrink                  the smallest scenario of each failure
 
@@ -34,6 +39,9 @@ recording into regressions/.
 
 Options default to those of [profile.default] in locklab.toml, or of --profile.
 
+A comparison runs nothing. It names what newly fails or holds, and which rates
+differ by Fisher's exact test (p < 0.001); if something is worse it ends with 2.
+
 Writes check.json, junit.xml, check.md and check.csv into DIR/check; where
 GitHub Actions runs it, also annotations and the job's summary.
 
@@ -43,10 +51,12 @@ deterministic; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// Scenarios, recordings, and folders of both; by default scenarios and regressions, or all
-    /// scenarios that ship
+    /// Scenarios, recordings, and folders of both; by default the folders scenarios and regressions
     #[arg(value_name = "PATH", add = scenario_completer())]
     paths: Vec<String>,
+    /// All scenarios that ship
+    #[arg(long, conflicts_with = "paths")]
+    all: bool,
     /// Only the cases that match this expression
     #[arg(short = 'E', long, value_name = "EXPRESSION")]
     filter: Option<Filter>,
@@ -65,6 +75,10 @@ pub(crate) struct Options {
     /// Compare with the baseline NAME
     #[arg(long, value_name = "NAME", value_parser = plain_name)]
     baseline: Option<String>,
+    /// Compare two results, each a check.json, and run nothing
+    #[arg(long, num_args = 2, value_names = ["OLD", "NEW"],
+          conflicts_with_all = ["paths", "all", "filter", "mutants", "shrink", "save_baseline", "baseline"])]
+    compare: Option<Vec<PathBuf>>,
     /// The profile to use from locklab.toml
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
@@ -89,6 +103,9 @@ impl Ask for Options {
     }
 
     fn answer(&self, context: &Context) -> anyhow::Result<Exit> {
+        if let Some([before, after]) = self.compare.as_deref() {
+            return check::compare::files(before, after, self.many.stdout());
+        }
         let profile = crate::check::suite::profile(self.profile.as_deref())?;
         let wrong = |error: String| anyhow!("locklab.toml: {error}");
         let mut many = self.many.clone();
@@ -97,6 +114,7 @@ impl Ask for Options {
                 true => profile.paths,
                 false => self.paths.clone(),
             },
+            all: self.all,
             filter: self.filter.clone(),
             seed_from: self.seed_from.clone().or(profile.seed_from),
             is_shrinking: self.shrink,

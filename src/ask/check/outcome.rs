@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::check::suite::results::{Evidence, PropertyResult, Smallest};
 use crate::check::suite::{Case, CaseResult, Results};
+use crate::meaning::meanings;
 use crate::shrink::shrinker::{Subject, toml};
 use crate::shrink::{Shrink, USUAL_TRIES};
 use locklab_check::Property;
@@ -74,9 +75,11 @@ pub(super) fn explain(
         };
         for found in properties {
             let violation = recordings::violation_of(&run, found.property);
+            let means = meanings(&run, &[found.property]).pop();
             found.evidence = Some(Evidence {
                 seed,
                 what: violation.map_or_else(String::new, |violation| violation.what.clone()),
+                prevents: means.map_or_else(String::new, |meaning| meaning.prevents),
                 replay: replay.clone(),
                 recording: below(&kept.recording),
                 picture: below(&kept.picture),
@@ -199,6 +202,7 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
         if let Some(difference) = &case.unlike {
             lines.push(folded(format!("    not deterministic: {difference}")));
         }
+        let mut told: Vec<&String> = Vec::new();
         for found in &case.properties {
             if found.judgement >= Judgement::Inconclusive {
                 let (property, sentence) = (found.property, found.sentence());
@@ -207,6 +211,10 @@ fn describe(results: &Results, session: &Session, folder: &Store) -> String {
             if let Some(evidence) = &found.evidence {
                 let replay: Vec<&str> = evidence.replay.iter().map(String::as_str).collect();
                 lines.push(folded(format!("      {}", evidence.what)));
+                if !evidence.prevents.is_empty() && !told.contains(&&evidence.prevents) {
+                    lines.push(folded(format!("      {}", evidence.prevents)));
+                    told.push(&evidence.prevents);
+                }
                 lines.push(format!(
                     "      replay     {}",
                     session.program.line(&replay)

@@ -15,10 +15,10 @@ mod markdown;
 mod plain;
 pub mod results;
 mod settings;
-mod xml;
+pub(crate) mod xml;
 
 pub use baseline::{Change, Comparison, Edit, compare};
-pub use case::{Case, Kind, find};
+pub use case::{Case, Kind, find, shipped};
 pub use filter::Filter;
 pub use github::annotations;
 pub use junit::junit;

@@ -5,6 +5,7 @@ use clap::Args;
 use crate::confirm::{self, Confirm};
 use crate::options::many::Many;
 use crate::options::number::whole;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, scenario_completer};
 use locklab_lab::{Exit, conduct};
 use locklab_model::scenario::Scale;
@@ -61,7 +62,7 @@ pub(crate) struct Options {
           value_parser = whole::<u8>(1..=99))]
     within: u8,
     /// Override a value of every scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// Multiply all durations of every scenario by this; above 0, at most 1
     #[arg(long, value_name = "FACTOR", default_value_t = Scale::FULL)]

@@ -13,7 +13,7 @@ use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::{Exit, Program, Store, data};
 use locklab_model::scenario::Scenario;
-use locklab_real::comparison::{Confirmed, DurationRow, Finding, Method, RateRow};
+use locklab_real::comparison::{Confirmed, DurationRow, Finding, Method, RateRow, equivalent};
 use locklab_real::series::LONGEST_STALL_NS;
 use locklab_real::simulated::Simulation;
 use locklab_results::csv::{self, Csv};
@@ -164,11 +164,12 @@ fn rates_table(how: &How<'_>, lines: &[Line<'_>], left_out: usize) -> Table {
             failed(lines),
         ),
         format!(
-            "Equivalent: the 95 % interval of the difference of the rates lies within ±{bound:.0} points; of such \
+            "Equivalent: {equivalent}; of such \
              intervals about one in twenty misses. In the other rows is the interval at {joint}, at which those of all \
              {rates} rates together hold with 95 %: if none of them differs by more than ±{bound:.0} points, one is found to differ \
              in at most one of twenty such tables. Differ: this interval lies outside of ±{bound:.0} points, after as many \
              runs as are made at most. Unclear: neither.",
+            equivalent = equivalent(how.criteria.within),
             bound = 100.0 * how.criteria.within,
             joint = how.criteria.joint,
             rates = how.criteria.rates,

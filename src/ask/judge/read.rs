@@ -15,6 +15,8 @@ use locklab_results::recording::{self, Recording};
 use locklab_runner::{judged, recorded as recorded_run};
 use locklab_vecmap::VecMap;
 
+use crate::meaning::{self, Meaning};
+
 /// What was found of each lock of a history.
 pub(crate) struct Judged {
     /// The history without its locks.
@@ -33,10 +35,22 @@ pub(crate) enum Input {
 impl Input {
     /// Reads the bytes of a file. `name` is for errors.
     pub(crate) fn read(file: Vec<u8>, name: &Path, given: &Given) -> anyhow::Result<Self> {
+        let file = plain(file).with_context(|| format!("{}:1", name.display()))?;
         let is_recording = file.trim_ascii_start().starts_with(b"{\"locklab\"");
+        let is_lines = json_lines::is_one(&file);
+        ensure!(
+            given.pairs.is_none() || !is_recording && !is_lines,
+            "{}:1: --pairs is about :value in Jepsen's histories, and this is none",
+            name.display()
+        );
+        ensure!(
+            given.permits.is_none() || !is_recording,
+            "{}:1: a recording says how many permits its lock has; leave out --permits",
+            name.display()
+        );
         Ok(if is_recording {
             Self::Recording(Box::new(recording::read(&file, name)?))
-        } else if json_lines::is_one(&file) {
+        } else if is_lines {
             Self::Log(json_lines::read(file, name, given)?)
         } else if jepsen::is_one(&file) {
             Self::Log(jepsen::read(file, name, given)?)
@@ -47,6 +61,15 @@ impl Input {
                 name.display()
             )
         })
+    }
+
+    /// What a recorded run means, whose faults are known.
+    pub(crate) fn meaning(&self) -> Option<Meaning> {
+        let Self::Recording(run) = self else {
+            return None;
+        };
+        let scenario = recorded_run::scenario(run).ok()?;
+        meaning::of_run(run, &scenario).into_iter().next()
     }
 
     /// The calls alone, in the form of any lock's log.
@@ -82,6 +105,34 @@ impl Input {
             Self::Recording(recording) => of_recording(&recording, name, model, budget),
         }
     }
+}
+
+/// How files begin that are no plain text, and what to do.
+const NOT_PLAIN: [(&[u8], &str); 4] = [
+    (&[0x1f, 0x8b], "it is compressed; unpack it first (gunzip)"),
+    (
+        &[0x28, 0xb5, 0x2f, 0xfd],
+        "it is compressed; unpack it first (unzstd)",
+    ),
+    (
+        &[0xff, 0xfe],
+        "it is UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)",
+    ),
+    (
+        &[0xfe, 0xff],
+        "it is UTF-16; write it as UTF-8 (iconv -f UTF-16 -t UTF-8)",
+    ),
+];
+
+/// The text without the mark with which some editors begin it.
+fn plain(mut file: Vec<u8>) -> anyhow::Result<Vec<u8>> {
+    if let Some((_, what)) = NOT_PLAIN.iter().find(|(start, _)| file.starts_with(start)) {
+        bail!("{what}");
+    }
+    if file.starts_with("\u{feff}".as_bytes()) {
+        file.drain(.."\u{feff}".len());
+    }
+    Ok(file)
 }
 
 /// The bytes of a file, or of standard input for `-`.

@@ -27,7 +27,7 @@ pub(crate) struct Basics {
 /// What a command that makes many runs is told beside that.
 #[derive(Args, Clone)]
 pub(crate) struct Many {
-    /// Only the K-th of N shards; join their ledgers with locklab merge
+    /// Only the K-th of N shards; join their ledgers with locklab shards merge
     #[arg(long, value_name = "K/N", help_heading = "Many runs")]
     shard: Option<Shard>,
     /// Stop after this time, and until then run further seeds: 90s, 5m, 1h
@@ -82,6 +82,11 @@ impl Many {
             stop: Stop::within(interrupt::flag()?, self.budget),
             ..self.basics.session(context)?
         })
+    }
+
+    /// What goes to standard output.
+    pub(crate) fn stdout(&self) -> Stdout {
+        Stdout::of(self.basics.json)
     }
 
     /// Whether results of an interrupted command are discarded.

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, scenario_completer};
 use crate::place::{Faults, Place};
 use crate::problems::{self, lock_completer};
@@ -61,7 +62,7 @@ pub(crate) struct Options {
     )]
     seeds: Seeds,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     #[command(flatten)]
     pub(crate) many: Many,

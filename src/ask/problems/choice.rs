@@ -27,13 +27,28 @@ fn lock_names() -> Vec<String> {
 pub(crate) fn lock(text: &str) -> Result<String, String> {
     let names = lock_names();
     let is_called = |name: &&String| name.eq_ignore_ascii_case(text);
-    names.iter().find(is_called).cloned().ok_or_else(|| {
-        let hint = match did_you_mean(text, &names) {
-            none if none.is_empty() => "; `locklab list locks` has their names".into(),
-            hint => hint,
-        };
-        format!("unknown lock{hint}")
-    })
+    let found = names.iter().find(is_called).cloned();
+    found.ok_or_else(|| format!("unknown lock{}", meant(text, &names)))
+}
+
+/// What somebody may mean who asks for a lock that is none of these: a library's name is not its lock's.
+pub(crate) fn meant(text: &str, names: &[String]) -> String {
+    let mut locks = locklab_locks::catalogue();
+    locks.retain(|lock| {
+        let mut libraries = lock.libraries.iter();
+        libraries.any(|library| library.eq_ignore_ascii_case(text))
+    });
+    let of_library: Vec<&str> = locks.iter().map(|lock| lock.name).collect();
+    if !of_library.is_empty() {
+        return format!(
+            "; {text} is a library, and its lock is here {}",
+            of_library.join(" or ")
+        );
+    }
+    match did_you_mean(text, names) {
+        none if none.is_empty() => "; `locklab list locks` has their names".into(),
+        hint => hint,
+    }
 }
 
 /// The rows selected by `names`; all rows if `names` is empty.

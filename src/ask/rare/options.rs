@@ -9,6 +9,7 @@ use locklab_model::scenario;
 
 use crate::options::many::Many;
 use crate::options::number::whole;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, property_parser, scenario_completer, seeds};
 
 const EXAMPLES: &str = "\
@@ -54,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = seeds::one, default_value = "0")]
     seed: u64,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     #[command(flatten)]
     pub(crate) many: Many,

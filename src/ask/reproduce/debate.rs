@@ -7,6 +7,7 @@ pub mod page;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// All claims, and the texts that make them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -53,6 +54,10 @@ pub struct Claim {
     pub says: String,
     /// What the runs are to show, in one sentence.
     pub prediction: String,
+    /// If they show it, the claim is supported on this condition only.
+    pub condition: Option<String>,
+    /// If they show it, the claim is not reproduced, for this reason.
+    pub not_reproduced: Option<String>,
     /// The scenarios that show it; the first is the one to picture.
     #[serde(default)]
     pub scenarios: Vec<String>,
@@ -60,6 +65,13 @@ pub struct Claim {
     pub sweep: Option<String>,
     /// What else shows it, in words.
     pub elsewhere: Option<String>,
+}
+
+/// Where claims stand in their text.
+#[derive(Deserialize)]
+struct Places {
+    #[serde(rename = "claim")]
+    claims: Vec<toml::Spanned<IgnoredAny>>,
 }
 
 impl Critique {
@@ -72,11 +84,16 @@ impl Critique {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text, in one or more lines.
+    /// What is wrong with the text, in one or more lines, and before it the line and a colon.
     pub fn parse(text: &str) -> Result<Critique, String> {
-        let critique: Critique = toml::from_str(text).map_err(|error| error.to_string())?;
+        let line = |at: usize| text[..at].matches('\n').count() + 1;
+        let critique: Critique = toml::from_str(text).map_err(|error: toml::de::Error| {
+            let line = error.span().map_or(1, |span| line(span.start));
+            format!("{line}: {}", error.message())
+        })?;
+        let Places { claims: places } = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut seen = BTreeSet::new();
-        for claim in &critique.claims {
+        for (claim, place) in critique.claims.iter().zip(&places) {
             let Claim { id, source, .. } = claim;
             let is_letters_and_number = id.starts_with(|first: char| first.is_ascii_uppercase())
                 && id
@@ -90,6 +107,8 @@ impl Critique {
                 format!("there is no [sources.{source}]")
             } else if claim.scenarios.is_empty() && claim.elsewhere.is_none() {
                 "nothing shows it: list `scenarios`, or say in `elsewhere` what does".to_owned()
+            } else if claim.condition.is_some() && claim.not_reproduced.is_some() {
+                "it has a `condition`, or is `not_reproduced`".to_owned()
             } else if !claim
                 .sweep
                 .iter()
@@ -99,7 +118,8 @@ impl Critique {
             } else {
                 continue;
             };
-            return Err(format!("claim {id:?}: {problem}"));
+            let line = line(place.span().start);
+            return Err(format!("{line}: claim {id:?}: {problem}"));
         }
         Ok(critique)
     }
@@ -162,21 +182,25 @@ mod tests {
         check("id = \"T1\"\nsource = \"s\"\nscenarios = [\"a\"]", None);
         check(
             "id = \"t 1\"\nsource = \"s\"",
-            Some("claim \"t 1\": an id is capital letters and a number, as in \"T1\""),
+            Some("6: claim \"t 1\": an id is capital letters and a number, as in \"T1\""),
         );
         check(
             "id = \"T1\"\nsource = \"other\"",
-            Some("claim \"T1\": there is no [sources.other]"),
+            Some("6: claim \"T1\": there is no [sources.other]"),
         );
         check(
             "id = \"T1\"\nsource = \"s\"",
             Some(
-                "claim \"T1\": nothing shows it: list `scenarios`, or say in `elsewhere` what does",
+                "6: claim \"T1\": nothing shows it: list `scenarios`, or say in `elsewhere` what does",
             ),
         );
         check(
             "id = \"T1\"\nsource = \"s\"\nscenarios = [\"a\"]\nsweep = \"b\"",
-            Some("claim \"T1\": its `sweep` is none of its `scenarios`"),
+            Some("6: claim \"T1\": its `sweep` is none of its `scenarios`"),
+        );
+        check(
+            "id = \"T1\"\nsource = \"s\"\nscenarios = [\"a\"]\ncondition = \"\"\nnot_reproduced = \"\"",
+            Some("6: claim \"T1\": it has a `condition`, or is `not_reproduced`"),
         );
     }
 

@@ -20,6 +20,9 @@ pub(super) fn command(options: &Options) -> String {
     if options.quick {
         command += " --quick";
     }
+    if let Some(seeds) = options.seeds {
+        command += &format!(" --seeds {seeds}");
+    }
     if options.on == On::Redis {
         command += " --on redis";
     }
@@ -69,6 +72,7 @@ mod tests {
             claims: None,
             only: vec![],
             quick: false,
+            seeds: None,
             on: On::World,
         };
         assert_eq!(command(&none), "locklab reproduce");
@@ -76,9 +80,11 @@ mod tests {
             claims: Some("ours.toml".into()),
             only: vec!["T1".into(), "T2".into()],
             quick: true,
+            seeds: Some(50),
             on: On::Redis,
         };
-        let expected = "locklab reproduce --claims ours.toml --only T1,T2 --quick --on redis";
+        let expected =
+            "locklab reproduce --claims ours.toml --only T1,T2 --quick --seeds 50 --on redis";
         assert_eq!(command(&all), expected);
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::options::many::Many;
+use crate::options::number::whole;
 use crate::options::{Ask, Context};
 use crate::reproduce::{self, Reproduce};
 use crate::run::options::On;
@@ -16,18 +17,18 @@ Examples:
   locklab reproduce                     with sweeps: some minutes
   locklab reproduce --only K10,R        one claim, and all of redis.io's page
   locklab reproduce --on redis          every claim on real Redis too
-  locklab reproduce --claims ours.toml  claims of your own
+  locklab reproduce --claims ours/claims.toml --seeds 5000
+                                        claims of your own, with so many runs
 
-Writes index.html, one page that needs no network. It shows for each claim its
-text, the prediction, the observation, the picture of a run, and the command
-that repeats it. After the claims it compares all locks under one fault at
-every step, as `locklab place --all` does (half a minute); not with --quick,
---only or --claims.
+Writes index.html, one page that needs no network, and claims.csv, the counts
+behind it. The page shows for each claim its text, the prediction, the
+observation, the picture of a run, and the command that repeats it. After the
+claims it compares all locks under one fault at every step, as `locklab place
+--all` does (half a minute); not with --quick, --only or --claims.
 
-A file of claims has the form of src/ask/reproduce/claims.toml, and may begin
-with `title` and `about`, the heading of the page and its first paragraph.
-Scenarios are the names of shipped ones, or files, named from the folder of the
-claims.
+`locklab new ours --claims` writes a file of claims, in which each part is
+explained. Without sweeps (--quick, or claims that have none) --budget runs
+further seeds until the time is over.
 
 Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
 
@@ -46,6 +47,9 @@ pub(crate) struct Options {
     /// Skip the sweeps, and the comparison of locks under one fault at every step
     #[arg(long)]
     quick: bool,
+    /// Runs of each scenario [default: as many as its predictions need]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=100_000_000))]
+    seeds: Option<u64>,
     /// Where to run: in the simulator, or also on real Redis
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
     on: On,
@@ -63,6 +67,7 @@ impl Ask for Options {
             claims: self.claims.clone(),
             only: self.only.clone(),
             quick: self.quick,
+            seeds: self.seeds,
             on: self.on.into(),
         })?;
         conduct(&reproduce, &self.many.session(context)?)

@@ -5,13 +5,14 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 use locklab_lab::test_session::Bench;
 use locklab_lab::work::Ended;
-use locklab_lab::{Stop, execute, export};
+use locklab_lab::{Program, Stop, execute, export};
 use locklab_model::scenario::load;
 
 const WHOLE: Options = Options {
     claims: None,
     only: vec![],
     quick: false,
+    seeds: None,
     on: On::World,
 };
 
@@ -123,6 +124,36 @@ fn page_compares_locks_as_place_does_also_after_an_interruption() {
         page.contains("<th scope=\"row\">set-nx-px (with token)</th><td class=\"\">63</td>"),
         "{page}"
     );
+}
+
+/// A page beside that to play with, as both are published.
+#[test]
+fn a_claim_links_to_its_run_in_the_page_to_play_with() {
+    let outer = Bench::new("debate-beside-play");
+    let of = |claims: &str| {
+        let plan = Reproduce::plan(&Options {
+            only: vec![claims.into()],
+            seeds: Some(40),
+            ..WHOLE
+        });
+        let store = outer.0.store.below("critique").expect("a folder");
+        let session = Session::new(Program::running(), store, 1);
+        let (report, _) = execute(&plan.expect("it ships"), &session).expect("it runs");
+        let files = export::files(&report.expect("it is whole").sections[0]).expect("made");
+        String::from_utf8(files[0].1.clone()).expect("text")
+    };
+    assert!(!of("A1").contains("play/index.html"));
+    let play = outer.0.store.below("play").expect("a folder");
+    play.write("index.html", b"").expect("written");
+    let page = of("A1");
+    let link = "href=\"../play/index.html#scenario=kleppmann/k1&#38;seed=";
+    let (_, rest) = page.split_once(link).expect("a link");
+    let (seed, rest) = rest.split_once("&#38;claim=A1\"").expect("its end");
+    assert!(
+        rest.contains(&format!("<figcaption>Seed {seed}: ")),
+        "{seed}"
+    );
+    assert_ne!(seed, "0", "another run has the earliest violation");
 }
 
 /// As if Ctrl-C arrived between the last run in the simulator and the first one on Redis.

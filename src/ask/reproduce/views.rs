@@ -1,5 +1,6 @@
 //! The observations in the form in which the page shows them.
 
+use super::standing::Standing;
 use super::{Observed, Real, Shown};
 use crate::reproduce::debate::page::{
     ClaimView, Line, Mark, Page, Picture, Row, ScenarioView, SourceView,
@@ -9,11 +10,13 @@ use crate::sweep;
 use locklab_check::Property;
 use locklab_evidence::{Finding as Found, Interval, Judgement, Tally};
 use locklab_lab::{describe, recordings};
-use locklab_real::comparison::{Finding, RateRow};
+use locklab_model::scenario::SHIPPED;
+use locklab_real::comparison::{Finding, RateRow, WITHIN, equivalent};
 use locklab_report::chart::{self, ChartOptions};
 use locklab_report::{Error, Sheet, svg};
 use locklab_runner::judged;
 use locklab_runner::prediction::Comparison;
+use locklab_values::shell::quoted;
 
 /// The page.
 ///
@@ -25,6 +28,7 @@ pub(super) fn page(
     claims: &[&Claim],
     verdicts: &[Option<Judgement>],
     observed: &Observed,
+    play: Option<&str>,
     how: Vec<(&'static str, String)>,
 ) -> anyhow::Result<Page> {
     let mut lines = Vec::new();
@@ -43,14 +47,14 @@ pub(super) fn page(
             });
         }
         if let Some(source) = sources.last_mut() {
-            source.claims.push(view(claim, *verdict, observed)?);
+            source.claims.push(view(claim, *verdict, observed, play)?);
         }
     }
     Ok(Page {
         title: critique.title.clone(),
         about: critique.about.clone(),
-        summary: summary(verdicts),
-        real: observed.redis.is_some(),
+        summary: summary(claims, verdicts),
+        real: (observed.redis.as_ref()).map(|_| format!("{}.", equivalent(WITHIN))),
         claims: lines,
         sources,
         every_step: None,
@@ -58,13 +62,30 @@ pub(super) fn page(
     })
 }
 
-fn summary(verdicts: &[Option<Judgement>]) -> String {
-    let count = |is: fn(&Judgement) -> bool| verdicts.iter().flatten().filter(|v| is(v)).count();
-    let few = count(|v| *v == Judgement::Inconclusive);
-    let differ = count(|v| *v == Judgement::Differs);
-    let executed = verdicts.iter().flatten().count();
+fn summary(claims: &[&Claim], verdicts: &[Option<Judgement>]) -> String {
+    let standings = claims.iter().zip(verdicts);
+    let standings: Vec<_> = standings
+        .map(|(claim, verdict)| Standing::of(claim, *verdict))
+        .collect();
+    let count = |standing| standings.iter().filter(|it| **it == standing).count();
+    let mut parts: Vec<String> = Standing::ALL
+        .into_iter()
+        .map(|standing| (count(Some(standing)), standing.name()))
+        .filter(|(claims, _)| *claims > 0)
+        .map(|(claims, name)| format!("{claims} {name}"))
+        .collect();
+    let elsewhere = count(None);
+    if elsewhere > 0 {
+        parts.push(format!("{elsewhere} demonstrated elsewhere"));
+    }
+    let of = |is: Judgement| verdicts.iter().filter(|it| **it == Some(is)).count();
+    let (few, differ) = (of(Judgement::Inconclusive), of(Judgement::Differs));
+    let executed = claims.len() - elsewhere;
     let mut summary = format!(
-        "{} of {executed} claims came out as predicted",
+        "{} {}: {}. The runs of {} of {executed} came out as predicted",
+        claims.len(),
+        if claims.len() == 1 { "claim" } else { "claims" },
+        parts.join(", "),
         executed - few - differ
     );
     if few > 0 {
@@ -73,12 +94,20 @@ fn summary(verdicts: &[Option<Judgement>]) -> String {
     if differ > 0 {
         summary += &format!("; {differ} did not");
     }
-    if executed < verdicts.len() {
-        let others = verdicts.len() - executed;
-        let verb = if others == 1 { "is" } else { "are" };
-        summary += &format!("; {others} {verb} shown by other means");
-    }
     summary + "."
+}
+
+/// Where a claim stands, in words with the reason.
+fn stands(claim: &Claim, verdict: Option<Judgement>) -> Mark {
+    let Some(standing) = Standing::of(claim, verdict) else {
+        return Mark::default();
+    };
+    let name = standing.name();
+    Mark {
+        text: name[..1].to_uppercase() + &name[1..],
+        sentence: standing.because(claim).unwrap_or_default().into(),
+        look: standing.look(),
+    }
 }
 
 fn line(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> Line {
@@ -88,6 +117,7 @@ fn line(claim: &Claim, verdict: Option<Judgement>, observed: &Observed) -> Line 
         says: claim.says.clone(),
         prediction: claim.prediction.clone(),
         cells: first.map(cells).unwrap_or_default(),
+        standing: stands(claim, verdict),
         verdict: mark(verdict),
         real: on_real_redis(claim, observed),
     }
@@ -150,12 +180,14 @@ fn view(
     claim: &Claim,
     verdict: Option<Judgement>,
     observed: &Observed,
+    play: Option<&str>,
 ) -> anyhow::Result<ClaimView> {
     let scenarios = claim.scenarios.iter().map(|name| &observed.shown[name]);
     let picture = match claim.scenarios.first() {
-        Some(name) => Some(picture(claim, &observed.shown[name])?),
+        Some(name) => Some(picture(claim, name, &observed.shown[name])?),
         None => None,
     };
+    let play = play.and_then(|page| address(claim, page, observed));
     let chart = match &claim.sweep {
         Some(name) => chart(claim, name, observed)?,
         None => None,
@@ -166,9 +198,11 @@ fn view(
         quote: claim.quote.clone(),
         section: claim.section.clone(),
         prediction: claim.prediction.clone(),
+        standing: stands(claim, verdict),
         verdict: mark(verdict),
         elsewhere: claim.elsewhere.clone(),
         scenarios: scenarios.map(rows).collect(),
+        play,
         picture,
         chart,
     })
@@ -290,18 +324,31 @@ fn on_real_redis(claim: &Claim, observed: &Observed) -> Mark {
     }
 }
 
-/// The run with the earliest violation of the headline, or the first one.
-fn picture(claim: &Claim, shown: &Shown) -> anyhow::Result<Picture> {
+/// The place of a claim that ships in the page to play with, and there the run that is pictured here.
+fn address(claim: &Claim, page: &str, observed: &Observed) -> Option<String> {
+    let name = claim.scenarios.first()?;
+    let seed = pictured(&observed.shown[name]);
+    SHIPPED
+        .iter()
+        .any(|(shipped, _)| shipped == name)
+        .then(|| format!("{page}#scenario={name}&seed={seed}&claim={}", claim.id))
+}
+
+/// The seed of the run with the earliest violation of the headline, or of the first run.
+fn pictured(shown: &Shown) -> u64 {
+    let headline = shown.scenario.headline();
+    let shortest = shown.world.shortest.get(&headline);
+    shortest.map_or(0, |shortest| shortest.seed)
+}
+
+/// A run of what the claim names first.
+fn picture(claim: &Claim, name: &str, shown: &Shown) -> anyhow::Result<Picture> {
     let scenario = &shown.scenario;
     let headline = scenario.headline();
-    let seed = shown
-        .world
-        .shortest
-        .get(&headline)
-        .map_or(0, |shortest| shortest.seed);
+    let seed = pictured(shown);
     let run = judged::record(scenario, seed)?;
     let (picture, provenance) = recordings::drawing(scenario, &run, headline, &Sheet::SCREEN)?;
-    let name = &scenario.name;
+    let name = quoted(name);
     let again = format!("locklab run {name} --seed {seed}");
     let (caption, commands) = match recordings::violation_of(&run, headline) {
         Some(violation) => (
@@ -336,6 +383,6 @@ fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Optio
         swept.seeds
     );
     let prefix = format!("{}-sweep", claim.id);
-    let commands = format!("locklab sweep {name}");
+    let commands = format!("locklab sweep {}", quoted(name));
     Ok(Some(Picture::new(&drawn, &prefix, caption, commands)))
 }

@@ -9,8 +9,7 @@ use crate::risk::model::{Causes, Cost, Costs, Runs, Sampling, Setup, Time};
 use serde::Serialize;
 
 use self::answer::{Answer, Curve, Point};
-use super::{STAGE, bug, folder, made, results};
-use locklab_lab::parts::{Rounds, Stage};
+use super::{costs, folder, made, results};
 use locklab_lab::report::Report;
 use locklab_lab::work::{Made, Work};
 use locklab_lab::{Experiment, Reports, Session, Store};
@@ -80,23 +79,6 @@ impl Leases {
         self.locks.iter().flat_map(|(_, asked)| asked)
     }
 
-    /// Measures what each lease costs.
-    fn costs(&self, work: &Work<'_>) -> anyhow::Result<Vec<Made<Costs>>> {
-        let stage = Stage {
-            name: "costs",
-            doing: "measuring what leases cost",
-            rounds: Rounds::One,
-            ..STAGE
-        };
-        let all: Vec<&Cost> = self.asked().map(|asked| &asked.cost).collect();
-        let numbers: Vec<_> = all.iter().map(|cost| cost.numbers()).collect();
-        let run = |place: usize, number: u64, costs: &mut Costs| all[place].add(number, costs);
-        let session = work.session();
-        work.runs(&stage, &numbers, session.threads, run, &|broken| {
-            bug(broken, "the cost of a lease", session)
-        })
-    }
-
     fn answer<'d>(&'d self, done: &'d Done) -> Answer<'d> {
         let results = results(&done.grants);
         let mut rest = &results[..];
@@ -156,7 +138,8 @@ impl Experiment for Leases {
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
         let series = self.asked().flat_map(|asked| asked.causes.series());
         // The grants take all the time that is left.
-        let costs = self.costs(work)?;
+        let all: Vec<&Cost> = self.asked().map(|asked| &asked.cost).collect();
+        let costs = costs(work, &all)?;
         Ok(Done {
             grants: made(work, &series.collect::<Vec<_>>())?,
             costs,

@@ -39,7 +39,7 @@ pub use excluded::Excluded;
 pub use grant::PROPERTIES;
 pub use parameter::{Origin, Parameter};
 pub use question::{ByCause, Causes, Share};
-pub use row::Term;
+pub use row::{Term, without_replica};
 pub use series::{Sampling, Series};
 pub use setup::{Setup, inline};
 pub use setup_error::SetupError;

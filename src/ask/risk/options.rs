@@ -10,6 +10,7 @@ use locklab_values::dist::Dist;
 
 use crate::options::many::Many;
 use crate::options::number::whole;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, seeds};
 use crate::problems::lock_completer;
 
@@ -59,7 +60,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TIME", value_parser = work)]
     work: Dist,
     /// How often the lock is asked for, on average, by all clients together; with --keys, how often any of them
-    #[arg(long, value_name = "TIME", default_value = "1min", value_parser = Time::parse)]
+    #[arg(long, value_name = "TIME", default_value = EVERY, value_parser = Time::parse)]
     every: Time,
     /// So many locks, which are asked for alike: 100 jobs a second over 5,000 keys are --every 10ms --keys 5000
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole::<u64>(1..=1_000_000_000))]
@@ -68,10 +69,10 @@ pub(crate) struct Options {
     #[arg(long)]
     contended: bool,
     /// The environment: the name of a shipped one, or a file
-    #[arg(long, value_name = "NAME|FILE", default_value = "jvm-on-vms")]
+    #[arg(long, value_name = "NAME|FILE", default_value = ENVIRONMENT)]
     environment: String,
     /// Override a value of the scenario, or of the environment; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// Runs for each cause [default: 20000, or a tenth where each takes as long as ten others: of locks whose servers talk
     /// to each other all the time, and with leases above 200s; with --leases such locks always have a tenth]
@@ -90,11 +91,20 @@ pub(crate) struct Options {
     pub(crate) many: Many,
 }
 
+/// The longest time of a scenario.
+const MS_PER_YEAR: f64 = 365.0 * 86_400_000.0;
+
+/// How often the lock is asked for, if nobody says so.
+pub(crate) const EVERY: &str = "1min";
+
+/// The environment, if nobody says one.
+pub(crate) const ENVIRONMENT: &str = "jvm-on-vms";
+
 /// Runs for each cause, if none are asked for.
 const RUNS: u64 = 20_000;
 
 /// A time with a unit, or a distribution of milliseconds.
-fn work(text: &str) -> Result<Dist, String> {
+pub(crate) fn work(text: &str) -> Result<Dist, String> {
     match text.trim_start().starts_with('{') {
         false => Time::parse(text).map(|time| Dist::Constant(time.0)),
         true => {
@@ -133,6 +143,7 @@ impl Ask for Options {
     }
 
     fn answer(&self, context: &Context) -> anyhow::Result<Exit> {
+        self.check_times()?;
         self.check_load()?;
         let session = self.many.session(context)?;
         let environment = self.environment()?;
@@ -191,6 +202,26 @@ impl Options {
     /// The mean time between two requests for one lock.
     fn every_ms(&self) -> f64 {
         self.every.0 * self.keys as f64
+    }
+
+    /// Refuses times for which no grant can be simulated.
+    fn check_times(&self) -> anyhow::Result<()> {
+        for lease in self.lease.iter().chain(&self.leases) {
+            ensure!(
+                lease.0 >= 1.0,
+                "a lease of less than 1ms is over before it begins; write at least 1ms"
+            );
+            ensure!(
+                lease.0 <= MS_PER_YEAR,
+                "a lease of {lease} is longer than anything that is simulated; write at most 365days"
+            );
+        }
+        ensure!(
+            self.work.mean_ms() <= MS_PER_YEAR,
+            "--work takes {:.1e} years on average; write at most 365days",
+            self.work.mean_ms() / MS_PER_YEAR
+        );
+        Ok(())
     }
 
     /// Refuses more work than fits one after the other.

@@ -24,7 +24,7 @@ pub(super) fn section(text: String, environment: &Environment, folder: &Store) -
 }
 
 /// How many numbers were published, in a few words.
-pub(super) fn summary(environment: &Environment) -> String {
+pub(crate) fn summary(environment: &Environment) -> String {
     let [published, guessed] = environment.published_and_guessed();
     format!(
         "{published} of {} numbers published, {guessed} guessed",

@@ -6,7 +6,7 @@ use locklab_values::dist::Dist;
 use serde_json::{Value, json};
 
 /// What the lock calls its lease: `lease`, `session`.
-pub(super) fn term(setup: &Setup) -> &'static str {
+pub(crate) fn term(setup: &Setup) -> &'static str {
     setup.term().unwrap_or(Term::Lease).name()
 }
 
@@ -19,7 +19,7 @@ pub(super) fn lock_and_term(lock: &str, setup: &Setup) -> String {
 }
 
 /// How long the work takes: `2 s`.
-pub(super) fn work(setup: &Setup) -> String {
+pub(crate) fn work(setup: &Setup) -> String {
     match &setup.work_ms {
         Dist::Constant(ms) => Time(*ms).to_string(),
         other => format!("{} ms", inline(other)),
@@ -36,7 +36,7 @@ pub(super) fn overrides(setup: &Setup) -> String {
 
 /// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)`
 /// if no run is violated; `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
-pub(super) fn cell(year: &Number) -> String {
+pub(crate) fn cell(year: &Number) -> String {
     match year.interval() {
         None if year.not_excluded() == 0.0 => "none".into(),
         None => format!("none (≤ {})", figures(year.not_excluded())),
@@ -61,8 +61,44 @@ pub(super) fn upper_end(year: &Number) -> Option<f64> {
     (whole > 2.0 * seen).then_some(whole)
 }
 
+/// A number of a year in words: `about once in 29 years (between once in 80 years and once in 12 years)`.
+pub(crate) fn how_often(year: &Number) -> String {
+    match (year.interval(), year.seen()) {
+        (Some(interval), seen) => {
+            let seen = seen.unwrap_or(interval);
+            let more = upper_end(year)
+                .map(|high| format!("; these runs are too few to exclude {}", once(high)));
+            format!(
+                "about {} (between {} and {}{})",
+                once(year.mean),
+                once(seen.low),
+                once(seen.high),
+                more.unwrap_or_default()
+            )
+        }
+        (None, _) if year.not_excluded() == 0.0 => "never: the sums exclude every cause".into(),
+        (None, _) => {
+            let most = once(year.not_excluded());
+            format!("not in these runs, which are too few to exclude {most}")
+        }
+    }
+}
+
+/// So many times a year: `3 times a year`, `once in 8 months`.
+fn once(per_year: f64) -> String {
+    let years = 1.0 / per_year;
+    match years {
+        ..0.7 => format!("{} times a year", count(per_year)),
+        2.0.. => format!("once in {} years", count(years)),
+        _ => {
+            let months = (12.0 * years).round();
+            format!("once in {months} months")
+        }
+    }
+}
+
 /// A number for programs.
-pub(super) fn data(number: &Number) -> Value {
+pub(crate) fn data(number: &Number) -> Value {
     json!({
         "mean": number.mean,
         "interval": number.interval().map(|it| [it.low, it.high]),
@@ -73,7 +109,7 @@ pub(super) fn data(number: &Number) -> Value {
 }
 
 /// Two significant figures, without an exponent where there need be none.
-pub(super) fn figures(value: f64) -> String {
+pub(crate) fn figures(value: f64) -> String {
     if value == 0.0 {
         return "0".into();
     }
@@ -90,7 +126,7 @@ pub(super) fn range(interval: Interval) -> String {
 }
 
 /// `950`, `43,000`, `1.7 million`.
-pub(super) fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     let units = [(1e12, " trillion"), (1e9, " billion"), (1e6, " million")];
     let unit = units.into_iter().find(|(unit, _)| value >= *unit);
     match unit {
@@ -117,6 +153,39 @@ mod tests {
         assert_eq!(cell(&with(seen, 30.0)), "10 (4.8–18, ≤ 120)");
         assert_eq!(cell(&with(Number::default(), 2.0)), "none (≤ 6)");
         assert_eq!(cell(&Number::default()), "none");
+    }
+
+    #[test]
+    fn number_of_a_year_is_told_as_people_say_it() {
+        let year = |mean: f64| Number {
+            mean,
+            squares: mean * mean / 100.0,
+            one_more: mean / 100.0,
+            violated: 100,
+            ..Number::default()
+        };
+        assert_eq!(
+            how_often(&year(0.0345)),
+            "about once in 29 years (between once in 36 years and once in 24 years)"
+        );
+        let begins = |mean: f64, expected: &str| {
+            let told = how_often(&year(mean));
+            assert!(told.starts_with(expected), "{told}");
+        };
+        begins(1.0, "about once in 12 months (");
+        begins(3.2, "about 3.2 times a year (");
+        begins(18_234.0, "about 18,000 times a year (");
+        begins(0.8e-3, "about once in 1,200 years (");
+        let with = |number: Number, first: f64| how_often(&Number { first, ..number });
+        let told = with(year(0.0345), 1.0);
+        assert!(
+            told.ends_with("; these runs are too few to exclude 3.7 times a year)"),
+            "{told}"
+        );
+        assert_eq!(
+            with(Number::default(), 0.5 / 3.0),
+            "not in these runs, which are too few to exclude once in 2 years"
+        );
     }
 
     #[test]

@@ -1,18 +1,23 @@
-//! What a run of somebody else's program comes to: which violations are held against it, what could not be
-//! shown, how many runs the machine bears at once, and how one is repeated.
+//! What a run of somebody else's program comes to: what could not be shown, how many runs the machine bears at once, and
+//! how one is repeated.
 
-use locklab_check::Property;
+use crate::meaning::is_promised_by_few;
 use locklab_runner::prediction::Comparison;
 
-pub(crate) mod advice;
 pub(crate) mod again;
-pub(crate) mod excuse;
 pub(crate) mod gate;
 pub(crate) mod unshown;
 
-/// Whether something is told of a property of somebody else's lock. Few locks keep an order or work without
-/// their servers, so these two are told where they are predicted.
+/// Whether something is told of a property of somebody else's lock.
 pub(crate) fn is_told(comparison: &Comparison) -> bool {
-    let is_rare = matches!(comparison.property, Property::Fifo | Property::Availability);
-    !is_rare || comparison.predicted.is_some()
+    !is_promised_by_few(comparison.property) || comparison.predicted.is_some()
+}
+
+/// What is told of a program with several locks.
+pub(crate) fn of_several(seed: u64, lock: &str) -> String {
+    let has = match lock.contains("permit ") {
+        true => "a semaphore is judged by each of its permits",
+        false => "the program has several locks",
+    };
+    format!("{has}, and a run counts by the worst of them; with seed {seed} that is {lock}")
 }

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use crate::options::many::Many;
 use crate::options::seeds::{self, Seeds};
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, PerRun, scenario_completer};
 use crate::run::twice::Twice;
 use crate::run::{self, Run};
@@ -39,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
     seeds: Option<Seeds>,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// Where to run
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
@@ -58,7 +59,9 @@ pub(crate) enum On {
     /// Any number of runs in virtual time
     #[value(name = "simulator", alias = "world")]
     World,
-    /// Servers that Locklab starts on this machine, in real time: Redis, or ZooKeeper for `consensus`
+    /// Servers that Locklab starts on this machine, in real time: Redis; ZooKeeper for `consensus`;
+    /// PostgreSQL for locks on a database
+    #[value(aliases = ["real", "zookeeper", "postgres"])]
     Redis,
 }
 

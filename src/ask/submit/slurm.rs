@@ -66,8 +66,8 @@ impl Job<'_> {
         let (program, folder) = (self.below(PROGRAM), text_of(self.folder));
         let folder = quoted(&folder);
         format!(
-            "{}if unfinished=$({program} status --unfinished {folder}); then\n    \
-                 exec {program} merge {folder} --out {}\n\
+            "{}if unfinished=$({program} shards status --unfinished {folder}); then\n    \
+                 exec {program} shards merge {folder} --out {}\n\
              fi\n\
              # Without a number no shard has begun.\n\
              if [ -z \"$unfinished\" ] || [ \"$1\" -ge {} ]; then\n    \

@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
+use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, PerRun, property_parser, scenario_completer};
 use crate::sweep;
 use locklab_check::Property;
@@ -42,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "budget")]
     independent_seeds: bool,
     /// Override a value of the scenario; may be given several times
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = set_completer())]
     sets: Vec<String>,
     /// Properties to chart; by default what the scenario is about: lease and resource, or
     /// else its headline

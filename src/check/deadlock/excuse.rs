@@ -121,11 +121,7 @@ impl<'h> RequestTracker<'h> {
         };
         for &client in &clients {
             match effect {
-                Effect::Delays { by_ns } => {
-                    let wanting = &mut self.wanting[client];
-                    wanting.delay_ns = wanting.delay_ns.saturating_add(by_ns);
-                    wanting.longest_delay_ns = wanting.longest_delay_ns.max(wanting.delay_ns);
-                }
+                Effect::Delays { by_ns } => self.wanting[client].delay(record.at_ns, by_ns),
                 Effect::Stops | Effect::Silences | Effect::Cuts => {
                     self.close(client, record.at_ns);
                     self.wanting[client].hindered += 1;

@@ -23,6 +23,8 @@ pub struct Grant {
     pub lapse_ns: u64,
     /// Until when it may have relied on the lock: it gave it up on the wire, or ended. `u64::MAX`: to the end.
     pub gives_up_ns: u64,
+    /// Whether the request that gave it up asks for the lock again. Any other is a release, or finds out that it is lost.
+    pub asks_again: bool,
     /// Why less is certain than the lease.
     pub doubt: Option<Doubt>,
     /// The request with which it gave the lock up, if there is one node.
@@ -110,7 +112,8 @@ fn answer(wire: &Wire, visits: &[Visit], attempt: &Attempt, held: &[&Hold]) -> O
     ends_ns.sort_unstable_by(|one, other| other.cmp(one));
     let counts_ns = answered.iter().map(|hold| hold.counts_ns).min()?;
     let lapse_ns = lease_ns(wire, asked_ns.min(counts_ns), &answered);
-    let gives_up_ns = held.iter().map(|hold| hold.gives_up_ns).min()?;
+    let gives_up = held.iter().min_by_key(|hold| hold.gives_up_ns)?;
+    let gives_up_ns = gives_up.gives_up_ns;
     // A release may wait for them too, before it comes to a node that is in sight.
     let lost = answered.iter().filter(|hold| hold.doubt.is_some()).count();
     let released_ns = match wire.nodes {
@@ -126,6 +129,7 @@ fn answer(wire: &Wire, visits: &[Visit], attempt: &Attempt, held: &[&Hold]) -> O
         until_ns,
         lapse_ns,
         gives_up_ns,
+        asks_again: gives_up.asks_again,
         doubt: doubt.filter(|_| until_ns < lapse_ns.min(gives_up_ns)),
         release: match (wire.nodes, held) {
             (1, [hold]) => release(visits, hold),

@@ -25,6 +25,8 @@ pub(super) struct Hold<'a> {
     pub(super) until_ns: u64,
     /// When the client gave the key up on the wire; `u64::MAX` if it did not.
     pub(super) gives_up_ns: u64,
+    /// Whether the request that gave it up asks for the key again.
+    pub(super) asks_again: bool,
     /// Why less is certain than the lease.
     pub(super) doubt: Option<Doubt>,
 }
@@ -79,6 +81,7 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     let mut later = later(visits, grant);
     let gives_up = later.find(|visit| visit.names && !visit.keeps(grant));
     let gives_up_ns = gives_up.map_or(u64::MAX, |visit| visit.exchange.sent_ns);
+    let asks_again = gives_up.is_some_and(|visit| visit.asks);
     Hold {
         client,
         grant,
@@ -88,6 +91,7 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
         lapse_ns,
         until_ns,
         gives_up_ns: gives_up_ns.min(died_ns),
+        asks_again,
         doubt,
     }
 }

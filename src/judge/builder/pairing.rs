@@ -27,8 +27,17 @@ pub(super) struct Pairing {
     accessed: Vec<Option<(u64, u32)>>,
     /// Per process: the keys in which it appears.
     appears: Vec<BTreeSet<usize>>,
-    /// Per process: the owner that it last called as.
-    owners: Vec<Option<u32>>,
+    /// Per process and key, where it has named an owner: for whom it calls.
+    owners: BTreeMap<(u32, usize), Owners>,
+}
+
+/// The owners for whom a process has called.
+#[derive(Default)]
+struct Owners {
+    /// The last.
+    now: u32,
+    /// Those for whom it has asked for the lock, and not called release since.
+    asked: Vec<u32>,
 }
 
 impl Pairing {
@@ -44,7 +53,7 @@ impl Pairing {
             asked_ns: vec![None; processes],
             accessed: Vec::new(),
             appears: vec![BTreeSet::new(); processes],
-            owners: vec![None; processes],
+            owners: BTreeMap::new(),
         };
         pairing.make_room();
         pairing
@@ -82,7 +91,8 @@ impl Pairing {
 
     /// The number of the holder that a line is about.
     fn holder(&mut self, key: usize, line: &Line) -> u32 {
-        let owner = line.rare().owner.or(self.owners[line.process as usize]);
+        let last = || self.owners.get(&(line.process, key)).map(|it| it.now);
+        let owner = line.rare().owner.or_else(last);
         self.number(key, owner.unwrap_or(line.process))
     }
 
@@ -102,7 +112,14 @@ impl Pairing {
             }
             F::Crash => {
                 for key in self.appears[line.process as usize].clone() {
-                    self.lose(key, line);
+                    let owners = self.owners.get_mut(&(line.process, key));
+                    let asked = owners.map(|it| std::mem::take(&mut it.asked));
+                    for owner in asked.unwrap_or_default() {
+                        let holder = self.number(key, owner);
+                        push(&mut self.histories[key], line, holder, What::Lost);
+                    }
+                    let holder = self.number(key, line.process);
+                    push(&mut self.histories[key], line, holder, What::Lost);
                 }
                 self.open[line.process as usize] = None;
                 return Ok(());
@@ -129,7 +146,7 @@ impl Pairing {
             ));
         }
         let key = self.key(line);
-        self.owners[process] = line.rare().owner.or(self.owners[process]);
+        self.note_owner(key, line, act);
         let holder = self.holder(key, line);
         let number = self.number(key, line.process);
         let history = &mut self.histories[key];
@@ -150,6 +167,25 @@ impl Pairing {
         push(history, line, holder, What::Invoked(call as u32));
         self.open[process] = Some((key, call));
         Ok(())
+    }
+
+    /// Notes for whom a call is.
+    fn note_owner(&mut self, key: usize, line: &Line, act: Act) {
+        let place = (line.process, key);
+        if let Some(owner) = line.rare().owner {
+            self.owners.entry(place).or_default().now = owner;
+        }
+        let Some(owners) = self.owners.get_mut(&place) else {
+            return;
+        };
+        match act {
+            Act::Acquire => owners.asked.push(owners.now),
+            Act::Release => {
+                let place = owners.asked.iter().rposition(|&it| it == owners.now);
+                place.map(|place| owners.asked.swap_remove(place));
+            }
+            Act::Extend => {}
+        }
     }
 
     fn complete(&mut self, line: &Line, act: Act) -> Result<(), Bad> {
@@ -180,6 +216,16 @@ impl Pairing {
             let what = format!(
                 "a return for the lock \"{}\", but the call of line {} is for \"{}\"",
                 names[other as usize], call.invoked_line, history.key
+            );
+            return Err(Bad::at(line.line, what));
+        }
+        if let Some(owner) = line.rare().owner
+            && self.numbers[key].get(&owner) != Some(&call.holder)
+        {
+            let what = format!(
+                "a return for the owner \"{}\", but the call of line {} is for \"{}\"; write \"owner\" on the \
+                 line of the call",
+                self.names[owner as usize], call.invoked_line, history.names[call.holder as usize]
             );
             return Err(Bad::at(line.line, what));
         }

@@ -108,8 +108,10 @@ type Judged = Vec<(Criterion, String)>;
 
 /// Judges lines, each of which says as this who it is about.
 fn judged(lines: &[Line], model: ModelName, who: impl Fn(&Line) -> String) -> Judged {
-    let mut text =
-        format!("{{\"lock-history\":1,\"unit\":\"ms\",\"model\":\"{model}\",\"permits\":2}}\n");
+    let permits = if model == ModelName::Semaphore { 2 } else { 1 };
+    let mut text = format!(
+        "{{\"lock-history\":1,\"unit\":\"ms\",\"model\":\"{model}\",\"permits\":{permits}}}\n"
+    );
     for line in lines {
         text += &format!("{{{},{}}}\n", who(line), line.text);
     }

@@ -49,8 +49,8 @@ fn write_operation(
     let name = |number: u32| {
         let name = &*of_key.names[number as usize];
         match name.parse::<i64>() {
-            Ok(number) => number.to_string(),
-            Err(_) => edn::quoted(name),
+            Ok(number) if number.to_string() == name => name.to_owned(),
+            _ => edn::quoted(name),
         }
     };
     let (process, kind, f) = match point.what {

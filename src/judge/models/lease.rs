@@ -14,7 +14,10 @@
 use super::{Act, Model, Step, next_token};
 
 /// See the module.
-pub struct Lease;
+pub struct Lease {
+    /// Whether others may release what a holder has.
+    pub anybody_releases: bool,
+}
 
 /// The state of a lock with a lease.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +55,7 @@ impl Model for Lease {
                 next.held = Some((call.holder, if call.is_known { deadline_ns() } else { 0 }));
                 next.least = next_token(state.least, call.token)?;
             }
+            (Act::Release, Some(_)) if self.anybody_releases => next.held = None,
             (_, Some((holder, until_ns))) if holder == call.holder => match call.act {
                 Act::Extend if call.is_known => {
                     next.held = Some((holder, call.deadline_ns.unwrap_or(until_ns)));

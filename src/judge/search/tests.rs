@@ -15,6 +15,10 @@ const PERMITS: u32 = 2;
 const BUDGET: u64 = 1_000_000;
 const NEVER: u64 = u64::MAX;
 
+const LEASE: Lease = Lease {
+    anybody_releases: false,
+};
+
 /// No instant after this one makes a difference.
 const LAST_NS: u64 = 40;
 
@@ -252,7 +256,7 @@ fn found(lock: Lock, calls: &[Searched]) -> Found {
         Lock::ReentrantFenced => search(&ReentrantFenced, calls, BUDGET),
         Lock::ReentrantReadWrite => search(&ReentrantReadWrite, calls, BUDGET),
         Lock::Fenced => search(&Fenced, calls, BUDGET),
-        Lock::Lease => search(&Lease, calls, BUDGET),
+        Lock::Lease => search(&LEASE, calls, BUDGET),
     }
 }
 
@@ -379,25 +383,25 @@ fn a_lease_makes_room_at_its_deadline_and_not_before() {
     let first = leased(20, call(1, Acquire, 0, 1));
     let second = |returned_ns| leased(90, call(2, Acquire, 5, returned_ns));
     assert!(matches!(
-        search(&Lease, &[first, second(19)], BUDGET),
+        search(&LEASE, &[first, second(19)], BUDGET),
         Found::None(_)
     ));
-    assert_eq!(search(&Lease, &[first, second(20)], BUDGET), Found::Order);
+    assert_eq!(search(&LEASE, &[first, second(20)], BUDGET), Found::Order);
     // An extension that returned while the second one waited moves the deadline.
     let extended = leased(40, call(1, Extend, 10, 12));
     assert!(matches!(
-        search(&Lease, &[first, second(39), extended], BUDGET),
+        search(&LEASE, &[first, second(39), extended], BUDGET),
         Found::None(_)
     ));
     assert_eq!(
-        search(&Lease, &[first, second(40), extended], BUDGET),
+        search(&LEASE, &[first, second(40), extended], BUDGET),
         Found::Order
     );
     // A holder that comes late and finds its lock still there.
     let late = call(1, Release, 30, 31);
-    assert_eq!(search(&Lease, &[first, late], BUDGET), Found::Order);
+    assert_eq!(search(&LEASE, &[first, late], BUDGET), Found::Order);
     assert!(matches!(
-        search(&Lease, &[first, second(25), late], BUDGET),
+        search(&LEASE, &[first, second(25), late], BUDGET),
         Found::None(_)
     ));
 }

@@ -28,7 +28,7 @@ pub struct Header {
     /// The shard; absent: the whole work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// The command line without the program, which `locklab merge` reads to report on the whole.
+    /// The command line without the program, which `locklab shards merge` reads to report on the whole.
     pub words: Vec<String>,
 }
 

@@ -472,7 +472,7 @@ mod tests {
         let all = FaultKind::ALL.iter().map(FaultKind::name);
         assert_eq!(
             kinds,
-            all.filter(|name| !["failover", "reset", "command"].contains(name))
+            all.filter(|name| !["failover", "reset", "command", "stall"].contains(name))
                 .collect()
         );
         assert_eq!(hosts, scenario.topology.hosts().into_iter().collect());

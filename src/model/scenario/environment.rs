@@ -44,6 +44,9 @@ pub struct NodeSpec {
     /// scenario without it may be of any.
     #[serde(skip_serializing_if = "Imitate::is_default")]
     pub imitate: Imitate,
+    /// When a database answers a statement that changes something.
+    #[serde(skip_serializing_if = "Commit::is_default")]
+    pub commit: Commit,
 }
 
 impl NodeSpec {
@@ -128,6 +131,29 @@ impl From<Imitate> for locklab_redis::Imitated {
             Imitate::Redis8_4 => Imitated::Redis8_4,
             Imitate::Valkey9_0 => Imitated::Valkey9_0,
         }
+    }
+}
+
+/// When a database answers a statement that changes something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commit {
+    /// When the change is on its disk.
+    #[default]
+    Synchronous,
+    /// At once: PostgreSQL's `synchronous_commit = off`. The change reaches the disk within [`Commit::DELAY_MS`] (PostgreSQL
+    /// promises three times that), and is lost if the database ends before.
+    Asynchronous,
+}
+
+impl Commit {
+    /// PostgreSQL's `wal_writer_delay`, in milliseconds.
+    pub const DELAY_MS: u64 = 200;
+
+    // serde passes a reference.
+    #[allow(clippy::trivially_copy_pass_by_ref)]
+    fn is_default(&self) -> bool {
+        *self == Commit::default()
     }
 }
 

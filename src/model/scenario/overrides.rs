@@ -124,9 +124,9 @@ fn put_into_array<'a>(
     }
 }
 
-/// Words, and moments such as `c1 acquired #2`; not a malformed list.
+/// Words, versions such as `redis-8.4`, and moments such as `c1 acquired #2`; not a malformed list.
 fn is_bare_word(text: &str) -> bool {
-    let plain = |c: char| c.is_alphanumeric() || "-_/# ".contains(c);
+    let plain = |c: char| c.is_alphanumeric() || "-_/#. ".contains(c);
     !text.is_empty() && text.starts_with(char::is_alphabetic) && text.chars().all(plain)
 }
 

@@ -64,6 +64,11 @@ impl Source {
         &self.file
     }
 
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     fn read<R: Read>(
         file: &str,
         open: impl FnOnce() -> io::Result<R>,

@@ -5,7 +5,7 @@ use locklab_locks::Servers;
 use locklab_redis::EvictionPolicy;
 use locklab_values::dist::Dist;
 
-use super::{NodeSpec, Scenario, sweep_axis};
+use super::{Commit, NodeSpec, Scenario, sweep_axis};
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
 mod campaign;
@@ -191,6 +191,14 @@ fn check_environment(scenario: &Scenario) -> Result<(), Problem> {
         &["client"],
         format!(
             "\"{}\" does not use Redis; leave [client] out",
+            scenario.lock.entry().name
+        ),
+    )?;
+    require(
+        scenario.lock.servers() == Servers::Database || scenario.node.commit == Commit::default(),
+        &["node", "commit"],
+        format!(
+            "\"{}\" is on no database; leave \"commit\" out",
             scenario.lock.entry().name
         ),
     )?;

@@ -17,8 +17,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) nodes: Vec<SocketAddr>,
     /// Where it reaches the sentinels.
     pub(crate) sentinels: Vec<SocketAddr>,
-    /// Where it reaches the resource.
-    pub(crate) resource: SocketAddr,
+    /// Where it reaches the resource, if there is one.
+    pub(crate) resource: Option<SocketAddr>,
     /// The lease of the scenario's lock, in milliseconds, if it has one.
     pub(crate) lease_ms: Option<u64>,
     /// The seed of the run.
@@ -34,10 +34,12 @@ pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)
     let mut variables = vec![
         ("REDIS_URLS", joined(around.nodes.iter().map(url).collect())),
         ("LOCKLAB_HOST", around.host.to_owned()),
-        ("LOCKLAB_RESOURCE", url(&around.resource)),
         ("LOCKLAB_SEED", around.seed.to_string()),
         (RUN, around.folder.display().to_string()),
     ];
+    if let Some(resource) = &around.resource {
+        variables.push(("LOCKLAB_RESOURCE", url(resource)));
+    }
     if let Some(first) = around.nodes.first() {
         variables.push(("REDIS_URL", url(first)));
     }

@@ -55,7 +55,7 @@ pub(crate) fn check(
     let Some((host, bends)) = bent(scenario, schedule) else {
         return Ok(());
     };
-    let Some(why) = found(&program.name).and_then(|file| of_file(&file)) else {
+    let Some(why) = of_program(&program.name) else {
         return Ok(());
     };
     Err(ConfirmError::Untranslated {
@@ -75,12 +75,17 @@ pub(crate) fn bent(scenario: &Scenario, schedule: &Schedule) -> Option<(Name, St
     let by_fault = schedule.faults.iter().find_map(|fault| {
         let host = fault.effect.hosts().find(|host| is_client(host))?.clone();
         let bends = format!("fault `{}` ({})", fault.name, fault.kind().name());
-        fault.kind().bends_clocks().then_some((host, bends))
+        fault.kind().is_preloaded().then_some((host, bends))
     });
     by_fault.or_else(|| {
         let own = scenario.clocks.host.keys().find(|host| is_client(host))?;
         Some((Name::from(&**own), format!("`clocks.host.{own}`")))
     })
+}
+
+/// Why a program of this name is not reached; `None` if it may be.
+pub(crate) fn of_program(name: &str) -> Option<Why> {
+    of_file(&found(name)?)
 }
 
 /// The file of a program, as the system finds it.

@@ -20,7 +20,7 @@ use crate::real_env::read_clock;
 
 /// The copies of the servers, and the connections on which a granting reply comes next.
 #[derive(Default)]
-pub(super) struct Grants {
+pub(crate) struct Grants {
     copies: VecMap<Name, Copy>,
     granting: VecSet<(Name, u64)>,
 }
@@ -33,8 +33,8 @@ struct Copy {
 }
 
 impl Grants {
-    /// A request of a client has arrived at a server.
-    pub(super) fn executes(&mut self, passing: &Passing<'_>) {
+    /// A request of a client has arrived at a server. Returns the key that it makes exist, if it grants.
+    pub(crate) fn executes(&mut self, passing: &Passing<'_>) -> Option<Vec<u8>> {
         let copy = self
             .copies
             .entry(passing.to.clone())
@@ -42,26 +42,36 @@ impl Grants {
                 node: Node::new(NodeConfig::default()),
                 connections: VecMap::new(),
             });
-        if copy.grants(passing) {
-            let reply = (passing.from.clone(), passing.connection);
-            self.granting.insert(reply);
+        let granted = copy.grants(passing)?;
+        let reply = (passing.from.clone(), passing.connection);
+        self.granting.insert(reply);
+        Some(granted)
+    }
+
+    /// All servers have been emptied, past the proxy.
+    pub(crate) fn empty(&mut self) {
+        for copy in self.copies.values_mut() {
+            let conn = copy.node.accept();
+            let now_us = read_clock(ClockKind::Wall) / NS_PER_US;
+            (copy.node).receive(conn, b"FLUSHALL\r\n", now_us, &mut Vec::new());
         }
+        self.granting = VecSet::new();
     }
 
     /// Whether the next data that this client gets on this connection grants it the lock.
-    pub(super) fn is_reply(&self, client: &Name, connection: u64) -> bool {
+    pub(crate) fn is_reply(&self, client: &Name, connection: u64) -> bool {
         self.granting.contains(&(client.clone(), connection))
     }
 
     /// The same, of data that has arrived.
-    pub(super) fn take_reply(&mut self, client: &Name, connection: u64) -> bool {
+    pub(crate) fn take_reply(&mut self, client: &Name, connection: u64) -> bool {
         self.granting.remove(&(client.clone(), connection))
     }
 }
 
 impl Copy {
-    /// Executes a request; tells whether it grants.
-    fn grants(&mut self, passing: &Passing<'_>) -> bool {
+    /// Executes a request; returns the key that it grants, if it does.
+    fn grants(&mut self, passing: &Passing<'_>) -> Option<Vec<u8>> {
         let node = &mut self.node;
         let (conn, left) = (self.connections)
             .entry(passing.connection)
@@ -76,7 +86,9 @@ impl Copy {
         let before: VecSet<Vec<u8>> = there.map(|key| key.name.to_vec()).collect();
         node.receive(*conn, passing.payload, now_us, &mut Vec::new());
         let mut new = node.keys().filter(|key| !before.contains(key.name));
-        new.any(|key| lives(key.expires_at_ms) && (takes || key.expires_at_ms.is_some()))
+        let granted =
+            new.find(|key| lives(key.expires_at_ms) && (takes || key.expires_at_ms.is_some()));
+        granted.map(|key| key.name.to_vec())
     }
 }
 
@@ -102,6 +114,46 @@ mod tests {
     use locklab_testing::hostile;
 
     use super::*;
+
+    fn request(words: &[&str]) -> Vec<u8> {
+        let parts = words.iter();
+        let parts = parts.map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        format!("*{}\r\n{}", words.len(), parts.collect::<String>()).into_bytes()
+    }
+
+    fn executes(grants: &mut Grants, words: &[&str]) -> Option<Vec<u8>> {
+        let (from, to) = ("c1".into(), "n1".into());
+        let payload = request(words);
+        grants.executes(&Passing {
+            from: &from,
+            to: &to,
+            connection: 1,
+            payload: &payload,
+        })
+    }
+
+    #[test]
+    fn an_emptied_server_grants_again_by_the_scripts_that_it_knows() {
+        const TAKE: &str = "return redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', 1000)";
+        let mut grants = Grants::default();
+        // Only a script that takes: it is known by its digest from then on.
+        assert_eq!(
+            executes(&mut grants, &["EVAL", TAKE, "1", "lock", "a"]),
+            Some(b"lock".to_vec())
+        );
+        let by_digest = [
+            "EVALSHA",
+            "d3a35557535dfca84370af83450cd26a5208417c",
+            "1",
+            "lock",
+            "b",
+        ];
+        assert_eq!(executes(&mut grants, &by_digest), None, "it is held");
+        assert!(grants.is_reply(&"c1".into(), 1));
+        grants.empty();
+        assert!(!grants.is_reply(&"c1".into(), 1));
+        assert_eq!(executes(&mut grants, &by_digest), Some(b"lock".to_vec()));
+    }
 
     #[test]
     fn hostile_request_is_none_and_is_forgotten() {

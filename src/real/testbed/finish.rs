@@ -20,7 +20,7 @@ use crate::foreign::locks::{self, Part};
 use crate::foreign::records::{self, Converted};
 use crate::foreign::told::{News, Told};
 use crate::replay::{self, Repeated, Unknown, Wire};
-use crate::{Clients, ConfirmError, zookeeper_server};
+use crate::{Clients, ConfirmError, postgres_server, zookeeper_server};
 
 /// What a run has left.
 pub(crate) struct Finished {
@@ -170,6 +170,7 @@ impl Testbed<'_> {
                 }
                 ServerKind::Redis => label::of(&segment.payload),
                 ServerKind::ZooKeeper => zookeeper_server::label(segment),
+                ServerKind::Postgres => postgres_server::label(segment),
             },
         };
         kept.map(message).collect()

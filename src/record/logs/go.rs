@@ -3,13 +3,14 @@
 //! Of `0.011+1.8+0.030 ms clock` the first and the last are the times for which the world is stopped:
 //! to end the sweep, and to end the mark. Between them the program runs.
 
-use super::Covered;
+use super::{Covered, Said, Unread};
 
 /// What the lines so far said.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     covered: Covered,
     pauses_ms: Vec<f64>,
+    unread: Unread,
 }
 
 /// One collection.
@@ -22,7 +23,7 @@ struct Collection {
 }
 
 impl Log {
-    pub(super) fn add(&mut self, line: &str) {
+    pub(super) fn add(&mut self, number: u64, line: &str) {
         if let Some(collection) = collection(line) {
             if collection.number == 1 {
                 // The trace begins with the process.
@@ -30,28 +31,37 @@ impl Log {
             }
             self.covered.add(collection.at_s);
             self.pauses_ms.extend(collection.stopped_ms);
+        } else if begin(line).is_some() {
+            self.unread.add(number, line);
         }
     }
 
-    pub(super) fn pauses(self) -> (Vec<f64>, Covered) {
-        (self.pauses_ms, self.covered)
+    pub(super) fn said(self) -> Said {
+        Said {
+            pauses_ms: self.pauses_ms,
+            stalls_ms: Vec::new(),
+            covered: self.covered,
+            unread: self.unread,
+        }
     }
 }
 
-/// `gc 1 @0.041s 0%: 0.011+1.8+0.030 ms clock, …`, wherever in the line: a service manager may have
-/// written something before it.
-fn collection(line: &str) -> Option<Collection> {
+/// `gc 1 @`, wherever in the line: a service manager may have written something before it. Its number, and what follows.
+fn begin(line: &str) -> Option<(u64, &str)> {
     let (before, after) = line.split_once(" @")?;
     let mut words = before.rsplit(' ');
     let number = words.next()?.parse().ok()?;
-    if words.next() != Some("gc") {
-        return None;
-    }
+    (words.next() == Some("gc")).then_some((number, after))
+}
+
+/// `gc 1 @0.041s 0%: 0.011+1.8+0.030 ms clock, …`. Go 1.5 has five phases, of which it stops for the same two.
+fn collection(line: &str) -> Option<Collection> {
+    let (number, after) = begin(line)?;
     let (at, after) = after.split_once("s ")?;
     let (_, after) = after.split_once("%: ")?;
     let (clock, _) = after.split_once(" ms clock")?;
     let phases: Option<Vec<f64>> = clock.split('+').map(|it| it.parse().ok()).collect();
-    let [sweep, _, mark] = phases?[..] else {
+    let [sweep, _, .., mark] = phases?[..] else {
         return None;
     };
     Some(Collection {
@@ -78,6 +88,8 @@ mod tests {
         assert_eq!(collection(line), Some(expected));
         let prefixed = format!("Nov 25 15:00:00 host app[7]: {line}");
         assert_eq!(collection(&prefixed), collection(line));
+        let of_1_5 = "gc 2 @0.064s 0%: 0.052+0.15+0.026+0.51+0.005 ms clock, 0.1 ms cpu";
+        assert_eq!(collection(of_1_5), collection(line));
         for other in [
             "",
             "gc 2 @",

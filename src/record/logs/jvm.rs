@@ -98,6 +98,9 @@ impl Log {
 
     pub(super) fn said(mut self) -> Said {
         self.keep_collections();
+        if let Some((number, line)) = self.old.lost(u64::MAX) {
+            self.unread.add(number, &line);
+        }
         let [machine, start] = self.covered;
         Said {
             pauses_ms: self.pauses_ms,
@@ -114,14 +117,18 @@ impl Log {
 
 /// `Allocation Stall (query-481) 315.305ms`, `Relocation Stall (main) 52.1ms` of ZGC: one thread waited.
 fn stall_ms(line: &str) -> Option<f64> {
+    number(stall(line)?.strip_suffix("ms")?)
+}
+
+/// The last word of such a line.
+fn stall(line: &str) -> Option<&str> {
     let what = ["Allocation Stall (", "Relocation Stall ("];
     let place = what.iter().find_map(|it| line.find(it))?;
     // Not the cause of a collection.
     if line[..place].ends_with('(') {
         return None;
     }
-    let last = line.split_whitespace().next_back()?;
-    number(last.strip_suffix("ms")?)
+    line.split_whitespace().next_back()
 }
 
 /// Whether a line that was not understood may tell how long something stood still.
@@ -148,14 +155,22 @@ fn may_be_a_pause(line: &str) -> bool {
     let stops = ["pause", "stall", "stopped"]
         .iter()
         .any(|it| said.contains(it));
-    said.contains("pacing accrued") || is_long && stops
+    said.contains("pacing accrued") || is_long && stops || is_cut_off(line)
+}
+
+/// Whether a line that was not understood begins like one that tells how long something stood still.
+fn is_cut_off(line: &str) -> bool {
+    let begins = ["Safepoint \"", "application threads were stopped:"];
+    let last = pause(line).or_else(|| stall(line));
+    let is_in_number = last.is_some_and(|last| last.starts_with(|c: char| c.is_ascii_digit()));
+    begins.iter().any(|it| line.contains(it)) || is_in_number
 }
 
 /// `Safepoint "G1CollectForAllocation", Time since last: …, Total: 2102072 ns`
 fn safepoint_ms(line: &str) -> Option<f64> {
     let (_, after) = line.split_once("Safepoint \"")?;
     let (_, total) = after.split_once("Total:")?;
-    let ns: u64 = total.trim().split(' ').next()?.parse().ok()?;
+    let ns: u64 = before_unit(total, "ns")?.parse().ok()?;
     Some(locklab_values::units::fractional_ms_from_ns(ns))
 }
 
@@ -163,13 +178,23 @@ fn safepoint_ms(line: &str) -> Option<f64> {
 /// write the decimal comma of their locale.
 fn stopped_ms(line: &str) -> Option<f64> {
     let (_, after) = line.split_once("application threads were stopped:")?;
-    let seconds = after.trim().split(' ').next()?.replace(',', ".");
-    Some(seconds.parse::<f64>().ok()? * 1e3)
+    Some(number(before_unit(after, "seconds")?)? * 1e3)
+}
+
+/// The number before its unit, without which it may be cut off.
+fn before_unit<'t>(text: &'t str, unit: &str) -> Option<&'t str> {
+    let (number, after) = text.trim_start().split_once(' ')?;
+    after.starts_with(unit).then_some(number)
 }
 
 /// `GC(0) Pause Young (Normal) (G1 Evacuation Pause) 6M->2M(32M) 2.019ms`; generational ZGC says
 /// first whether it is young: `GC(0) y: Pause Mark Start 0.009ms`.
 fn collection_ms(line: &str) -> Option<f64> {
+    number(pause(line)?.strip_suffix("ms")?)
+}
+
+/// The last word of such a line, and of one that tells of the begin.
+fn pause(line: &str) -> Option<&str> {
     let (_, after) = line.split_once("GC(")?;
     let (_, after) = after.split_once(')')?;
     let after = after.trim_start();
@@ -177,11 +202,7 @@ fn collection_ms(line: &str) -> Option<f64> {
         .iter()
         .find_map(|it| after.strip_prefix(it));
     let what = what.unwrap_or(after);
-    let last = what
-        .strip_prefix("Pause ")?
-        .split_whitespace()
-        .next_back()?;
-    number(last.strip_suffix("ms")?)
+    what.strip_prefix("Pause ")?.split_whitespace().next_back()
 }
 
 /// The time of a line in seconds, since 1970 and since the start: `[2026-11-25T15:24:13.123+0000]`, `[0.194s]`,

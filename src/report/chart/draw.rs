@@ -1,7 +1,6 @@
 //! The page of a chart: title, legend, and the panels.
 
 use plotters::prelude::*;
-use plotters::style::register_font;
 
 use super::super::drawing::{Colour, Drawing};
 use super::super::{Error, Heading, Sheet, font, palette};
@@ -21,8 +20,7 @@ const HEADING: u32 = 26;
 
 /// The chart.
 pub(super) fn drawing(plot: &Plot, sheet: &Sheet) -> Result<Drawing, Error> {
-    register_font(font::FAMILY, FontStyle::Normal, font::bytes())
-        .map_err(|_| Error::Chart("the built-in font was refused".to_owned()))?;
+    font::register()?;
     let width = sheet.width;
     let header = Header::new(plot, sheet);
     let (columns, height) = match plot.panels.len() {

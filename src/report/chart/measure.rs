@@ -59,7 +59,7 @@ impl Measure {
     pub(super) fn name(self) -> &'static str {
         match self {
             Measure::Loss => "loss rate",
-            Measure::Violations(property) => property.title(),
+            Measure::Violations(property) => property.violated(),
         }
     }
 
@@ -67,8 +67,7 @@ impl Measure {
     pub(super) fn axis_title(measures: &[Measure]) -> String {
         match measures {
             [Measure::Loss] => "share of acknowledged adds lost (%)".to_owned(),
-            // Quoted, since some names are sentences.
-            [only] => format!("share of all runs that violate “{}” (%)", only.name()),
+            [Measure::Violations(only)] => format!("share of all runs that violate {only} (%)"),
             _ => "share of all runs that violate the property (%)".to_owned(),
         }
     }

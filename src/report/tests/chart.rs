@@ -234,7 +234,7 @@ fn a_sweep_over_nothing_still_has_its_chart() {
     );
     let drawn = svg(&single, &ChartOptions::default());
     Document::parse(&drawn).expect("it is well-formed");
-    assert!(drawn.contains("no deadlock"), "{drawn}");
+    assert!(drawn.contains("violate deadlock (%)"), "{drawn}");
     assert!(
         drawn.contains("grey dashes: inconclusive runs, up to 10.0 %"),
         "{drawn}"

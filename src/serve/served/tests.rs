@@ -15,7 +15,7 @@ fn one_node() -> Served {
     };
     let mut places = listen(&topology).expect("a free port");
     let record = Record::new(None, |_| ()).expect("no file");
-    Served::new(&mut places, record).expect("it starts").0
+    Served::new(&mut places, record, None).expect("it starts").0
 }
 
 #[test]

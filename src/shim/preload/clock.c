@@ -20,8 +20,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* The bytes "LLCLOCK1", as a number of this machine. */
-static const char MAGIC[8] = {'L', 'L', 'C', 'L', 'O', 'C', 'K', '1'};
+/* The bytes "LLCLOCK2", as a number of this machine. */
+static const char MAGIC[8] = {'L', 'L', 'C', 'L', 'O', 'C', 'K', '2'};
 
 struct record {
     char magic[8];
@@ -31,6 +31,7 @@ struct record {
     int64_t mono_offset_ns;
     int64_t drift_ppm;
     int64_t frozen;
+    uint64_t stalls;
 };
 
 static const int64_t NS_PER_S = 1000000000;
@@ -191,6 +192,10 @@ int shim_is_wrong(void) {
         prepare();
     }
     return is_prepared() && record != NULL;
+}
+
+uint64_t shim_stalls(void) {
+    return shim_is_wrong() ? __atomic_load_n(&record->stalls, __ATOMIC_RELAXED) : 0;
 }
 
 int shim_bends(clockid_t id) { return id == CLOCK_REALTIME || id == CLOCK_MONOTONIC; }

@@ -39,6 +39,21 @@ int64_t shim_now_ns(clockid_t id);
  * INT64_MAX if it stands still; clock.c. */
 int64_t shim_true_left_ns(clockid_t id, int64_t until_ns);
 
+/* How often a stall of a thread of this process has begun or ended: odd while one lasts; clock.c. */
+uint64_t shim_stalls(void);
+
+/* This thread enters or leaves a function: if it is the one that a stall strikes, it stands still; stall.c. */
+int shim_enters(int writes);
+void shim_leaves(const int *entered);
+
+/* This thread writes so many bytes, perhaps that it has the lock; stall.c. */
+void shim_tells(const void *bytes, size_t length);
+
+/* The first line of a function in which a thread may stand still: when it enters it, and when it leaves. It must not
+ * have a lock then that others wait for, of the C library or of the program's runtime. */
+#define MAY_STAND_STILL(writes)                                                                    \
+    __attribute__((cleanup(shim_leaves), unused)) const int entered = shim_enters(writes)
+
 /* A system call without the C library, whose functions are replaced: the result, or -1 with errno; syscall.c. */
 long shim_syscall(long number, long a, long b, long c, long d, long e, long f);
 

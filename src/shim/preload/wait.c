@@ -122,6 +122,7 @@ static int sleep_in_slices(const struct wait *wait) {
 
 OVERRIDE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
                              struct timespec *left) {
+    MAY_STAND_STILL(0);
     if (is_for_the_real_one_by(clock, time)) {
         return REAL(clock_nanosleep)(clock, flags, time, left);
     }
@@ -135,6 +136,7 @@ OVERRIDE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *
 }
 
 OVERRIDE int nanosleep(const struct timespec *length, struct timespec *left) {
+    MAY_STAND_STILL(0);
     if (is_for_the_real_one(length)) {
         return REAL(nanosleep)(length, left);
     }
@@ -437,6 +439,7 @@ OVERRIDE int aio_suspend(const struct aiocb *const requests[], int count,
 
 OVERRIDE int ppoll(struct pollfd *files, nfds_t count, const struct timespec *length,
                    const sigset_t *signals) {
+    MAY_STAND_STILL(0);
     if (is_for_the_real_one(length) || ns(length) == 0) {
         return REAL(ppoll)(files, count, length, signals);
     }
@@ -447,6 +450,7 @@ OVERRIDE int ppoll(struct pollfd *files, nfds_t count, const struct timespec *le
 }
 
 int shim_poll(struct pollfd *files, nfds_t count, int timeout_ms) {
+    MAY_STAND_STILL(0);
     if (timeout_ms <= 0 || !shim_is_wrong()) {
         return REAL(poll)(files, count, timeout_ms);
     }
@@ -484,6 +488,7 @@ static int select_in_slices(int count, fd_set *sets[3], const struct wait *wait,
 
 OVERRIDE int pselect(int count, fd_set *readable, fd_set *writable, fd_set *others,
                      const struct timespec *length, const sigset_t *signals) {
+    MAY_STAND_STILL(0);
     if (is_for_the_real_one(length) || ns(length) == 0) {
         return REAL(pselect)(count, readable, writable, others, length, signals);
     }
@@ -495,6 +500,7 @@ OVERRIDE int pselect(int count, fd_set *readable, fd_set *writable, fd_set *othe
 /* Linux writes into the time how much of it is left. */
 OVERRIDE int select(int count, fd_set *readable, fd_set *writable, fd_set *others,
                     struct timeval *length) {
+    MAY_STAND_STILL(0);
     if (length == NULL || length->tv_sec < 0 || length->tv_usec < 0 || !shim_is_wrong() ||
         (length->tv_sec == 0 && length->tv_usec == 0)) {
         return REAL(select)(count, readable, writable, others, length);
@@ -524,6 +530,7 @@ static int wait_for_events(int epoll, struct epoll_event *events, int most,
 
 OVERRIDE int epoll_pwait2(int epoll, struct epoll_event *events, int most,
                           const struct timespec *length, const sigset_t *signals) {
+    MAY_STAND_STILL(0);
     if (is_for_the_real_one(length) || ns(length) == 0) {
         return REAL(epoll_pwait2)(epoll, events, most, length, signals);
     }
@@ -536,6 +543,7 @@ OVERRIDE int epoll_pwait2(int epoll, struct epoll_event *events, int most,
 
 OVERRIDE int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout_ms,
                          const sigset_t *signals) {
+    MAY_STAND_STILL(0);
     if (timeout_ms <= 0 || !shim_is_wrong()) {
         return REAL(epoll_pwait)(epoll, events, most, timeout_ms, signals);
     }
@@ -544,6 +552,7 @@ OVERRIDE int epoll_pwait(int epoll, struct epoll_event *events, int most, int ti
 }
 
 OVERRIDE int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms) {
+    MAY_STAND_STILL(0);
     if (timeout_ms <= 0 || !shim_is_wrong()) {
         return REAL(epoll_wait)(epoll, events, most, timeout_ms);
     }
@@ -580,6 +589,7 @@ OVERRIDE ssize_t read(int file, void *bytes, size_t length) {
     if (real_read == NULL) {
         return shim_syscall(SYS_read, file, (long)bytes, (long)length, 0, 0, 0);
     }
+    MAY_STAND_STILL(0);
     return CAN_READ(file, 0) ? real_read(file, bytes, length) : -1;
 }
 
@@ -587,48 +597,60 @@ OVERRIDE ssize_t write(int file, const void *bytes, size_t length) {
     if (real_write == NULL) {
         return shim_syscall(SYS_write, file, (long)bytes, (long)length, 0, 0, 0);
     }
+    MAY_STAND_STILL(1);
+    shim_tells(bytes, length);
     return CAN_WRITE(file, 0) ? real_write(file, bytes, length) : -1;
 }
 
 OVERRIDE ssize_t readv(int file, const struct iovec *parts, int count) {
+    MAY_STAND_STILL(0);
     return CAN_READ(file, 0) ? REAL(readv)(file, parts, count) : -1;
 }
 
 OVERRIDE ssize_t writev(int file, const struct iovec *parts, int count) {
+    MAY_STAND_STILL(1);
     return CAN_WRITE(file, 0) ? REAL(writev)(file, parts, count) : -1;
 }
 
 OVERRIDE ssize_t recv(int socket, void *bytes, size_t length, int flags) {
+    MAY_STAND_STILL(0);
     return CAN_READ(socket, flags) ? REAL(recv)(socket, bytes, length, flags) : -1;
 }
 
 OVERRIDE ssize_t recvfrom(int socket, void *bytes, size_t length, int flags, struct sockaddr *from,
                           socklen_t *size) {
+    MAY_STAND_STILL(0);
     return CAN_READ(socket, flags) ? REAL(recvfrom)(socket, bytes, length, flags, from, size) : -1;
 }
 
 OVERRIDE ssize_t recvmsg(int socket, struct msghdr *message, int flags) {
+    MAY_STAND_STILL(0);
     return CAN_READ(socket, flags) ? REAL(recvmsg)(socket, message, flags) : -1;
 }
 
 OVERRIDE int accept(int socket, struct sockaddr *from, socklen_t *size) {
+    MAY_STAND_STILL(0);
     return CAN_READ(socket, 0) ? REAL(accept)(socket, from, size) : -1;
 }
 
 OVERRIDE int accept4(int socket, struct sockaddr *from, socklen_t *size, int flags) {
+    MAY_STAND_STILL(0);
     return CAN_READ(socket, 0) ? REAL(accept4)(socket, from, size, flags) : -1;
 }
 
 OVERRIDE ssize_t send(int socket, const void *bytes, size_t length, int flags) {
+    MAY_STAND_STILL(1);
     return CAN_WRITE(socket, flags) ? REAL(send)(socket, bytes, length, flags) : -1;
 }
 
 OVERRIDE ssize_t sendto(int socket, const void *bytes, size_t length, int flags,
                         const struct sockaddr *to, socklen_t size) {
+    MAY_STAND_STILL(1);
     return CAN_WRITE(socket, flags) ? REAL(sendto)(socket, bytes, length, flags, to, size) : -1;
 }
 
 OVERRIDE ssize_t sendmsg(int socket, const struct msghdr *message, int flags) {
+    MAY_STAND_STILL(1);
     return CAN_WRITE(socket, flags) ? REAL(sendmsg)(socket, message, flags) : -1;
 }
 

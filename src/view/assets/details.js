@@ -94,6 +94,7 @@ function showVerdict(verdict) {
   Object.assign(selection, { name: verdict.property });
   listed.at = verdict.at;
   scrollToItem(lowerBound(items.at, verdict.at));
+  writeKnown(verdict.at);
   facts(`✗ ${verdict.property}`, [["from", at(verdict.at)],
     ["until", verdict.until > verdict.at ? at(verdict.until) : null],
     ["clients", verdict.clients.map(hostName).join(", ")]], verdict.what);

@@ -3,6 +3,8 @@
    the address sees the same. A jump is a step back of the browser; moving around is not. */
 
 const KINDS = ["record", "message", "lease", "lease-end", "belief", "fault"];
+/* A frame of another page (`src/play`) has no address of its own. */
+const isEmbedded = location.protocol === "about:";
 const address = { jumped: null, timer: 0, opening: null };
 
 const milliseconds = (ns) => `${+(ns / 1e6).toFixed(6)}`;
@@ -25,7 +27,7 @@ function writeAddress() {
   clearTimeout(address.timer);
   address.timer = 0;
   const now = addressOf();
-  if (now === location.hash) return;
+  if (isEmbedded || now === location.hash) return;
   // The page as it opened needs no address.
   if (location.hash === "" && now === address.opening) return;
   history.replaceState(null, "", now);
@@ -40,6 +42,7 @@ function moved() {
 function jumped(kind) {
   if (address.timer !== 0) writeAddress();
   const now = addressOf();
+  if (isEmbedded) return;
   if (now !== location.hash && !(kind === "step" && address.jumped === "step")) history.pushState(null, "", now);
   else writeAddress();
   address.jumped = kind;

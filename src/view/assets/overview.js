@@ -43,6 +43,8 @@ function drawStill() {
 }
 
 function drawOverview() {
+  // A frame that is not shown has no width.
+  if (overview.clientWidth === 0) return;
   if (strip.width !== overview.clientWidth) { strip.width = overview.clientWidth; strip.still = null; }
   if (!strip.still) drawStill();
   const g = prepare(overview, strip.width, strip.height);

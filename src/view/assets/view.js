@@ -9,7 +9,9 @@ function select({ type, ref }) {
   if (isItem) listed.chosen = item;
   Object.assign(selection, { type, ref, name: null });
   describe(selection);
-  reveal(isItem ? items.at[item] : (type === BELIEF ? run.beliefs : run.faults)[ref].from);
+  const t = isItem ? items.at[item] : (type === BELIEF ? run.beliefs : run.faults)[ref].from;
+  writeKnown(t);
+  reveal(t);
   if (isItem) scrollToItem(item); else drawRows();
   requestDraw();
 }
@@ -18,6 +20,7 @@ function clearSelection() {
   Object.assign(selection, { type: -1, ref: -1, name: null });
   Object.assign(listed, { chosen: -1, at: null });
   element("selection").replaceChildren(node("p", "Click on anything in the picture or in the list."));
+  writeKnown(null);
   drawRows();
 }
 
@@ -72,7 +75,8 @@ for (const over of ["pointerup", "pointercancel"]) {
   });
 }
 picture.addEventListener("wheel", (event) => {
-  if (event.shiftKey) return;
+  // In a frame the wheel moves the page around it.
+  if (event.shiftKey || (isEmbedded && !event.ctrlKey)) return;
   event.preventDefault();
   if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / lanes.width);
   else zoom(1.0016 ** event.deltaY, uOfX(place2(event).x));

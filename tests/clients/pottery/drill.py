@@ -1,29 +1,37 @@
-"""Does with pottery's Redlock what it is told, for `cargo xtask clients --ports`; see README.md."""
+"""Does with pottery's Redlock what it is told, for `locklab score`; see README.md."""
 
 import os
-import sys
 
 import redis
 from pottery import Redlock
-from pottery.exceptions import PrimitiveError
-from redis.exceptions import RedisError
 
-LEASE_MS = int(os.environ["LOCKLAB_LEASE_MS"])
+import locklab_drill
+
 masters = {redis.Redis.from_url(url) for url in os.environ["REDIS_URLS"].split(",")}
-lock = Redlock(key="lock", masters=masters, auto_release_time=LEASE_MS / 1000)
 
 
-def does(order):
-    """The answer to an order."""
-    try:
-        if order in ("lock", "try"):
-            return "ok" if lock.acquire(blocking=order == "lock") else "no"
-        {"extend": lock.extend, "unlock": lock.release}[order]()
-        return "ok"
-    except (PrimitiveError, RedisError):
-        return "error"
+class Drill:
+    """The lock, as its documentation shows it."""
+
+    taken = Redlock(key="lock", masters=masters, auto_release_time=locklab_drill.LEASE_MS / 1000)
+
+    def lock(self, wait_ms):
+        return self.taken.acquire(timeout=-1 if wait_ms is None else wait_ms / 1000)
+
+    def try_(self):
+        return self.taken.acquire(blocking=False)
+
+    def plain(self):
+        return Redlock(key="lock", masters=masters).acquire()
+
+    def again(self, wait_ms):
+        return self.lock(wait_ms)
+
+    def extend(self):
+        self.taken.extend()
+
+    def unlock(self):
+        self.taken.release()
 
 
-print("ready", flush=True)
-for line in sys.stdin:
-    print(does(line.strip()), flush=True)
+locklab_drill.follow(Drill(), quorum=True)

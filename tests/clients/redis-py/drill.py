@@ -1,26 +1,36 @@
-"""Does with redis-py's own Lock what it is told, for `cargo xtask clients --ports`; see README.md."""
+"""Does with redis-py's own Lock what it is told, for `locklab score`; see README.md."""
 
 import os
-import sys
 
 import redis
-from redis.exceptions import LockError, RedisError
 
-LEASE_S = int(os.environ["LOCKLAB_LEASE_MS"]) / 1000
-lock = redis.Redis.from_url(os.environ["REDIS_URL"]).lock("lock", timeout=LEASE_S)
+import locklab_drill
 
-
-def does(order):
-    """The answer to an order."""
-    try:
-        if order in ("lock", "try"):
-            return "ok" if lock.acquire(blocking=order == "lock") else "no"
-        {"extend": lock.reacquire, "unlock": lock.release}[order]()
-        return "ok"
-    except (LockError, RedisError):
-        return "error"
+server = redis.Redis.from_url(os.environ["REDIS_URL"])
 
 
-print("ready", flush=True)
-for line in sys.stdin:
-    print(does(line.strip()), flush=True)
+class Drill:
+    """The lock, as its documentation shows it."""
+
+    taken = server.lock("lock", timeout=locklab_drill.LEASE_MS / 1000)
+
+    def lock(self, wait_ms):
+        return self.taken.acquire(blocking_timeout=wait_ms and wait_ms / 1000)
+
+    def try_(self):
+        return self.taken.acquire(blocking=False)
+
+    def plain(self):
+        return server.lock("lock").acquire()
+
+    def again(self, wait_ms):
+        return self.lock(wait_ms)
+
+    def extend(self):
+        return self.taken.reacquire()
+
+    def unlock(self):
+        self.taken.release()
+
+
+locklab_drill.follow(Drill())

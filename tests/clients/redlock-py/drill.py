@@ -1,33 +1,36 @@
-"""Does with redlock-py's Redlock what it is told, for `cargo xtask clients --ports`; see README.md."""
+"""Does with redlock-py's Redlock what it is told, for `locklab score`; see README.md."""
 
 import os
-import sys
 
-from redis.exceptions import RedisError
-from redlock import MultipleRedlockException, Redlock
+from redlock import Redlock
 
-LEASE_MS = int(os.environ["LOCKLAB_LEASE_MS"])
+import locklab_drill
+
 URLS = os.environ["REDIS_URLS"].split(",")
-# With the library's own delay between attempts.
-managers = {"lock": Redlock(URLS, retry_count=1000), "try": Redlock(URLS, retry_count=1)}
-held = []
+managers = {"lock": Redlock(URLS, retry_count=1000), "try": Redlock(URLS, retry_count=1), "usual": Redlock(URLS)}
 
 
-def does(order):
-    """The answer to an order."""
-    try:
-        if order in managers:
-            lock = managers[order].lock("lock", LEASE_MS)
-            if not lock:
-                return "no"
-            held.append(lock)
-        else:
-            {"unlock": lambda: managers["lock"].unlock(held.pop())}[order]()
-        return "ok"
-    except (MultipleRedlockException, RedisError):
-        return "error"
+class Drill:
+    """The lock, as its documentation shows it. It knows no limit in time, but one of attempts, 200 ms apart."""
+
+    held = None
+
+    def take(self, manager):
+        lock = manager.lock("lock", locklab_drill.LEASE_MS)
+        self.held = lock or self.held
+        return {"valid_ms": lock.validity} if lock else False
+
+    def lock(self, wait_ms):
+        return self.take(managers["lock" if wait_ms is None else "usual"])
+
+    def try_(self):
+        return self.take(managers["try"])
+
+    def plain(self):
+        return bool(managers["usual"].lock("lock", 1000))
+
+    def unlock(self):
+        managers["usual"].unlock(self.held)
 
 
-print("ready", flush=True)
-for line in sys.stdin:
-    print(does(line.strip()), flush=True)
+locklab_drill.follow(Drill(), limit=False, quorum=True)

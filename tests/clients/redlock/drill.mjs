@@ -1,29 +1,43 @@
-// Does with redlock's lock what it is told, for `cargo xtask clients --ports`; see README.md.
+// Does with redlock's lock what it is told, for `locklab score`; see README.md.
 
-import { createInterface } from "node:readline";
 import Redis from "ioredis";
 import Redlock from "redlock";
+import { follow, leaseMs, urls } from "./locklab_drill.mjs";
 
-const lease = Number(process.env.LOCKLAB_LEASE_MS);
-const servers = process.env.REDIS_URLS.split(",").map((url) => new Redis(url));
-// With the library's own delay between attempts, and its own number of attempts to extend and to release.
-const managers = { lock: new Redlock(servers, { retryCount: 1000 }), try: new Redlock(servers, { retryCount: 0 }) };
-const usual = new Redlock(servers);
+const servers = urls.map((url) => new Redis(url));
+const redlock = new Redlock(servers);
+// The number of attempts is one of the settings of a manager; a call cannot ask for none after the first.
+const once = new Redlock(servers, { retryCount: 0 });
 for (const redis of servers) redis.on("error", () => {});
-for (const manager of [usual, ...Object.values(managers)]) manager.on("clientError", () => {});
 let held;
 
-async function does(order) {
-  if (managers[order]) {
-    const lock = await managers[order].lock("lock", lease).catch(() => null);
-    held = lock ?? held;
-    return lock ? "ok" : "no";
+// A LockError says neither whether another has the lock nor which server failed: to its user all are busy.
+async function take(manager, ms, options = {}) {
+  try {
+    held = await manager.lockWithOptions("lock", ms, options);
+    return { valid_ms: held.expiration - Date.now() };
+  } catch (error) {
+    if (error instanceof Redlock.LockError) return false;
+    throw error;
   }
-  const done = order === "extend" ? usual.extend(held, lease) : usual.unlock(held);
-  return done.then(() => "ok", () => "error");
 }
 
-await Promise.all(servers.map((redis) => redis.ping()));
-console.log("ready");
-for await (const order of createInterface({ input: process.stdin })) console.log(await does(order));
-process.exit();
+function lock(waitMs) {
+  // Its limit of the wait is a number of retries, 200 ms apart; -1 stands for none.
+  return take(redlock, leaseMs, { retryCount: waitMs ? Math.ceil(waitMs / redlock.retryDelay) : -1 });
+}
+
+follow(
+  {
+    lock,
+    again: lock,
+    try: () => take(once, leaseMs),
+    plain: () => take(redlock, 1000),
+    async extend() {
+      held = await held.extend(leaseMs);
+      return { valid_ms: held.expiration - Date.now() };
+    },
+    unlock: () => held.unlock(),
+  },
+  { quorum: true },
+);

@@ -94,8 +94,9 @@ impl Plant {
 
     /// Whether its catcher starts real servers.
     pub fn is_real(&self) -> bool {
-        let agreement = |test: &String| test.contains("--test agreement ");
-        self.test.as_ref().is_some_and(agreement)
+        let on_servers = ["--test agreement ", "--test servers "];
+        let starts = |test: &String| on_servers.iter().any(|it| test.contains(it));
+        self.test.as_ref().is_some_and(starts)
     }
 
     /// Whether the other is the same mistake with the same first catcher, wherever its file is now.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -12,7 +12,7 @@ use super::choice::Which;
 use super::data::{Catcher, Plant};
 use super::switch::VARIABLE;
 use crate::binary::{Binary, build_in};
-use crate::tool::{PRODUCT, parallel};
+use crate::tool::{PRODUCT, ends_within, parallel};
 
 /// The environment variable with the scenarios that `tests/plants/main.rs` runs.
 pub const SCENARIO: &str = "LOCKLAB_PLANT_SCENARIO";
@@ -22,6 +22,10 @@ pub const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
 
 /// A trial that takes longer is named with its time.
 const SLOW_S: f64 = 20.0;
+
+/// The longest trial: many times as long as any takes. A mistake that makes its catcher wait for ever is not
+/// caught by it.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// The folder in which catchers run. A random test that fails saves its case below it.
 const WORK: &str = "target/plants/work";
@@ -67,7 +71,7 @@ pub fn run(which: Which, all: &[Plant], chosen: &[&Plant], tree: &Path) -> Resul
     let complaints = parallel(&trials, BESIDE, |(plant, catcher)| {
         let start = Instant::now();
         let passes = match plant {
-            None if is_recent => exists(catcher, &binaries)?,
+            None if is_recent => Some(exists(catcher, &binaries)?),
             _ => passes(catcher, *plant, &binaries)?,
         };
         let (name, seconds) = (plant.map(|it| &*it.name), start.elapsed().as_secs_f64());
@@ -75,13 +79,19 @@ pub fn run(which: Which, all: &[Plant], chosen: &[&Plant], tree: &Path) -> Resul
             let name = name.unwrap_or("without any mistake");
             println!("{name}: {seconds:.0} s in {catcher}");
         }
-        let complaint = match plant {
-            None if !passes && is_recent => format!("nothing catches: {catcher} does not exist"),
-            None if !passes => format!("fails without any mistake: {catcher}"),
-            Some(Plant { name, what, .. }) if passes => {
+        let complaint = match (plant, passes) {
+            (_, None) => {
+                let name = name.unwrap_or("without any mistake");
+                format!("{name}: {catcher} does not end within {LIMIT:?}")
+            }
+            (None, Some(false)) if is_recent => {
+                format!("nothing catches: {catcher} does not exist")
+            }
+            (None, Some(false)) => format!("fails without any mistake: {catcher}"),
+            (Some(Plant { name, what, .. }), Some(true)) => {
                 format!("{name} survives {catcher}: {what}")
             }
-            _ => return Ok(None),
+            (None, Some(true)) | (Some(_), Some(false)) => return Ok(None),
         };
         println!("{complaint}");
         Ok(Some(complaint))
@@ -92,14 +102,13 @@ pub fn run(which: Which, all: &[Plant], chosen: &[&Plant], tree: &Path) -> Resul
         .collect()
 }
 
-/// Whether the catcher passes with this mistake.
+/// Whether the catcher passes with this mistake; `None` if it does not end.
 fn passes(
     catcher: &Catcher,
     plant: Option<&Plant>,
     binaries: &BTreeMap<Binary, PathBuf>,
-) -> Result<bool> {
-    let binary = &binaries[&catcher.binary()];
-    let mut command = Command::new(binary);
+) -> Result<Option<bool>> {
+    let mut command = Command::new(&binaries[&catcher.binary()]);
     match catcher {
         Catcher::Scenario(name) => command.env(SCENARIO, name),
         Catcher::Test(_, filter) => command.arg(filter),
@@ -108,9 +117,8 @@ fn passes(
     command.env_remove(VARIABLE);
     command.envs(plant.map(|plant| (VARIABLE, &plant.name)));
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let status = command.status();
-    let status = status.with_context(|| format!("start {}", binary.display()))?;
-    Ok(status.success())
+    let status = ends_within(LIMIT, &mut command)?;
+    Ok(status.map(|status| status.success()))
 }
 
 /// Whether the copy has the catcher: the scenario can be run, or the filter matches a test.

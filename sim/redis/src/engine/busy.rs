@@ -46,7 +46,8 @@ pub(super) fn begin(call: &mut Call<'_>, sha: &Sha, reading: &Reading, reply: &R
     if lasts_us == 0 && !reading.overrun || call.state.loading {
         return;
     }
-    let since_us = call.wall_us;
+    let now_us = call.state.process_us(call.wall_us);
+    let since_us = now_us.saturating_add(call.state.slept_us);
     let threshold_us = call.state.config.busy_threshold_us();
     let resp = call.session().resp;
     let mut encoded = bytes::BytesMut::new();
@@ -120,5 +121,6 @@ pub(super) fn holds_back(state: &State, client: u64) -> bool {
 
 /// When the node has to be called because of a script.
 pub(super) fn next_wake_us(state: &State) -> Option<u64> {
-    state.busy.as_ref()?.ends_us
+    let ends_us = state.busy.as_ref()?.ends_us?;
+    Some(state.wall_us_at(ends_us))
 }

@@ -67,14 +67,22 @@ impl Call<'_> {
         self.state.db.changes.reply_goes_here();
     }
 
-    /// The time for commands of a script that read the clock again in 7.0 (TIME, PTTL and TTL), in
-    /// microseconds. All others use the time at which the script began.
+    /// The time for commands of a script or a transaction that read the clock again in 7.0, in microseconds: those
+    /// that ask for it (TIME, PTTL, TTL) or set a time to live. Whether a key has expired depends on the time at which
+    /// the script or the transaction began.
     pub(super) fn live_us(&self) -> u64 {
-        match (self.context, &self.state.clock) {
-            (Context::Script, Some(clock)) => clock().max(self.wall_us),
-            (Context::Script, None) => self.wall_us + self.state.script_us,
-            _ => self.wall_us,
-        }
+        let passed_us = match (self.context, &self.state.clock) {
+            (Context::Direct, _) => return self.wall_us,
+            (_, Some(clock)) => clock().wall_us.saturating_sub(self.wall_us),
+            (_, None) => self.state.script_us,
+        };
+        // The driver lets the sleep pass when the transaction is over.
+        (self.wall_us.saturating_add(passed_us)).saturating_add(self.state.slept_us)
+    }
+
+    /// [`Call::live_us`] in milliseconds, the unit of expiry.
+    pub(super) fn live_ms(&self) -> i64 {
+        (self.live_us() / 1000) as i64
     }
 
     /// The node's wall clock in milliseconds, the unit of expiry.

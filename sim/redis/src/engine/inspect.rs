@@ -3,7 +3,10 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+
 use super::node::Node;
+use crate::store::keyspace::Entry;
 use crate::store::value::Value;
 
 /// A key of a node.
@@ -22,11 +25,36 @@ impl Node {
     pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
         let spaces = self.database().spaces();
         let entries = spaces.flat_map(|(_, space)| space.iter_all());
-        entries.map(|(name, entry)| Key {
+        entries.map(|(name, entry)| Key::of(name, entry))
+    }
+
+    /// The key of this name, in the last database that has it.
+    pub fn key<'n>(&'n self, name: &'n [u8]) -> Option<Key<'n>> {
+        let spaces = self.database().spaces();
+        let found = spaces.filter_map(|(_, space)| space.entry(name)).last();
+        found.map(|entry| Key::of(name, entry))
+    }
+
+    /// Notes from now on which keys change, for [`Node::take_changed`].
+    pub fn note_changes(&mut self) {
+        self.database_mut().touched = Some(Vec::new());
+    }
+
+    /// The names of the keys that were changed since the last call, or deleted by anything but their time to live. One that
+    /// was changed twice comes twice.
+    pub fn take_changed(&mut self) -> Vec<Bytes> {
+        let touched = self.database_mut().touched.as_mut();
+        touched.map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl<'n> Key<'n> {
+    fn of(name: &'n [u8], entry: &'n Entry) -> Key<'n> {
+        Key {
             name,
             expires_at_ms: entry.expires_at_ms,
             value: &entry.value,
-        })
+        }
     }
 }
 
@@ -37,6 +65,18 @@ impl Key<'_> {
             Value::String(_) => false,
             Value::Hash(hash) => hash.len() > 1,
             Value::List(_) | Value::Set(_) | Value::Zset(_) => true,
+        }
+    }
+
+    /// What says who has the key, if it is a lock: the string, or the only field of a hash.
+    pub fn holder(&self) -> Option<&[u8]> {
+        match self.value {
+            Value::String(text) => Some(text),
+            Value::Hash(hash) => match &*hash.iter().take(2).collect::<Vec<_>>() {
+                [(field, _)] => Some(field),
+                _ => None,
+            },
+            Value::List(_) | Value::Set(_) | Value::Zset(_) => None,
         }
     }
 }
@@ -89,5 +129,15 @@ mod tests {
             "c = a list of 2 (several) until None",
         ];
         assert_eq!(held.collect::<Vec<_>>(), expected);
+        node.note_changes();
+        node.receive(conn, b"HSET d mine 1\r\n", 9_000_000, &mut effects);
+        assert_eq!(node.take_changed(), ["d"]);
+        assert_eq!(node.take_changed(), [""; 0]);
+        assert!(node.key(b"e").is_none());
+        let mine = node.key(b"d").expect("it is there");
+        assert_eq!(mine.holder(), Some(&b"mine"[..]));
+        let holders = node.keys().map(|key| key.holder().map(<[u8]>::to_vec));
+        let expected = [Some(b"one".to_vec()), None, None, Some(b"mine".to_vec())];
+        assert_eq!(holders.collect::<Vec<_>>(), expected);
     }
 }

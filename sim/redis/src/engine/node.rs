@@ -1,6 +1,7 @@
 //! The node: its connections, and its input and output.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -13,6 +14,7 @@ use super::state::State;
 use super::state::extension::ExtensionReply;
 use super::state::handover::Handover;
 use super::state::input::{ConnId, InputSize};
+use super::state::now::Now;
 use super::state::other_clients::{Attention, OtherClients};
 use super::state::persist::{DiskWrite, Files};
 use super::state::session::{Addresses, Closing, Peer, Session};
@@ -91,11 +93,21 @@ impl Node {
         &self.state.db
     }
 
-    /// Gives the node the wall clock of its machine, in microseconds since the Unix epoch. It is
-    /// read while a script runs, by TIME, PTTL and TTL, and between the requests of a client, to
-    /// give others their turns.
-    pub fn read_clock(&mut self, clock: impl Fn() -> u64 + 'static) {
+    pub(super) fn database_mut(&mut self) -> &mut Db {
+        &mut self.state.db
+    }
+
+    /// Gives the node the clocks of its machine. They are read while a script or a transaction runs, by commands
+    /// that ask for the time or set a time to live, and between the requests of a client, to give others their turns.
+    pub fn read_clock(&mut self, clock: impl Fn() -> Now + 'static) {
         self.state.clock = Some(Rc::new(clock));
+    }
+
+    /// Tells the node the time on the clocks of its machine. A driver with a monotonic clock does so before each call
+    /// that depends on the time: then DEBUG SLEEP and scripts last as long as that clock says, as in Redis, even if
+    /// the wall clock is set meanwhile. A node that is told nothing goes by the wall clock alone.
+    pub fn see_clocks(&mut self, now: Now) {
+        self.state.clocks = Some(now);
     }
 
     /// Lets the node attend to its other clients while a script runs for longer than
@@ -277,10 +289,12 @@ impl Node {
         self.state.config.max_clients()
     }
 
-    /// The wall-clock time, in microseconds, until which DEBUG SLEEP suspends the process, or a script does in a node
-    /// without [`Node::attend`]. It reads nothing until then.
-    pub fn asleep_until_us(&self) -> Option<u64> {
-        self.state.asleep_until_us
+    /// For how long DEBUG SLEEP suspends the process from this wall-clock time on, or a script does in a node
+    /// without [`Node::attend`]. It reads nothing meanwhile.
+    pub fn asleep_for(&self, wall_us: u64) -> Option<Duration> {
+        let until_us = self.state.asleep_until_us?;
+        let left_us = until_us.saturating_sub(self.state.process_us(wall_us));
+        (left_us > 0).then(|| Duration::from_micros(left_us))
     }
 
     /// The wall-clock time, in microseconds, at which the node has to be called again if no input
@@ -291,8 +305,8 @@ impl Node {
     /// client is notified of it, replication, a SHUTDOWN that waits, and a disk. A node that only
     /// answers requests sets no timer.
     pub fn next_wake_us(&self) -> Option<u64> {
-        if let Some(us) = self.state.asleep_until_us {
-            return Some(us);
+        if let Some(until_us) = self.state.asleep_until_us {
+            return Some(self.state.wall_us_at(until_us));
         }
         if self.state.shut_down.is_some() {
             return None;

@@ -69,7 +69,8 @@ fn serve_client(table: Table, state: &mut State, client: u64, place: &Place, wal
 
 /// Ends a script whose time has passed: releases its effects, and deferred clients continue.
 pub(super) fn end_if_over(table: Table, state: &mut State, wall_us: u64) {
-    let over = |busy: &Busy| busy.ends_us.is_some_and(|ends_us| ends_us <= wall_us);
+    let now_us = state.process_us(wall_us);
+    let over = |busy: &Busy| busy.ends_us.is_some_and(|ends_us| ends_us <= now_us);
     let Some(Busy { client, .. }) = state.busy.take_if(|busy| over(busy)) else {
         return;
     };

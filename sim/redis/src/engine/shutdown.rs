@@ -34,8 +34,11 @@ pub(super) fn begin(
     if state.pending_shutdown.is_none() {
         if wait == ReplicaWait::Skip || timeout_ms == 0 || state.repl.all_have_all() {
             state.shut_down = Some(saving);
-            // The client gets no reply: its connection closes.
-            state.close(client, Closing::Now);
+            // The client gets no reply: its connection closes. So does that of a script that runs.
+            let runs_script = state.busy.as_ref().map(|busy| busy.client);
+            for client in [Some(client), runs_script].into_iter().flatten() {
+                state.close(client, Closing::Now);
+            }
             return;
         }
         if state.paused().is_none() {

@@ -10,6 +10,7 @@ pub(super) mod fsync;
 pub(super) mod handover;
 pub(super) mod input;
 mod monitors;
+pub(super) mod now;
 pub(super) mod other_clients;
 pub(super) mod pause;
 mod pending_output;
@@ -38,6 +39,7 @@ use self::eviction::Eviction;
 use self::extension::Extension;
 use self::input::{ConnId, Input};
 use self::monitors::Monitors;
+use self::now::Now;
 use self::other_clients::Attention;
 use self::pause::Pause;
 use self::pending_output::PendingOutput;
@@ -89,8 +91,12 @@ pub(super) struct State {
     pub(super) script_wrote: bool,
     /// How long the running script has taken so far, in microseconds.
     pub(super) script_us: u64,
+    /// How long DEBUG SLEEP has slept in the running transaction, in microseconds.
+    pub(super) slept_us: u64,
     /// The clock of the node's machine, if it has one.
     pub(super) clock: Option<Clock>,
+    /// The clocks of the machine when the driver last told them, if it does.
+    pub(super) clocks: Option<Now>,
     /// The position in the sequence of the scripts' `math.random`.
     pub(super) random: Rand48,
     /// The source of the random choices of keys to evict, and to forget that clients read.
@@ -114,8 +120,8 @@ pub(super) struct State {
     pub(super) eviction: Eviction,
     /// Connections that were closed immediately.
     pub(super) killed: Vec<u64>,
-    /// DEBUG SLEEP or a script: the server does nothing before this wall-clock time, in
-    /// microseconds.
+    /// DEBUG SLEEP or a script: the server does nothing before this time, by
+    /// [`State::process_us`].
     pub(super) asleep_until_us: Option<u64>,
     /// A SHUTDOWN that waits for replicas.
     pub(super) pending_shutdown: Option<PendingShutdown>,
@@ -147,7 +153,9 @@ impl State {
             extension: None,
             script_wrote: false,
             script_us: 0,
+            slept_us: 0,
             clock: None,
+            clocks: None,
             random: Rand48::default(),
             choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),
@@ -169,8 +177,23 @@ impl State {
 
     /// Whether DEBUG SLEEP or a script suspends the server. Clears a suspension that has ended.
     pub(super) fn is_asleep(&mut self, wall_us: u64) -> bool {
-        self.asleep_until_us = self.asleep_until_us.filter(|until_us| wall_us < *until_us);
+        let now_us = self.process_us(wall_us);
+        self.asleep_until_us = self.asleep_until_us.filter(|until_us| now_us < *until_us);
         self.asleep_until_us.is_some()
+    }
+
+    /// The clock that measures how long the process does something, in microseconds: the monotonic one, if the
+    /// driver tells it, otherwise the wall clock.
+    pub(super) fn process_us(&self, wall_us: u64) -> u64 {
+        self.clocks.map_or(wall_us, |now| now.monotonic_us())
+    }
+
+    /// What the wall clock will show at this time of [`State::process_us`], if nobody sets it.
+    pub(super) fn wall_us_at(&self, process_us: u64) -> u64 {
+        self.clocks.map_or(process_us, |now| {
+            let left_us = process_us.saturating_sub(now.monotonic_us());
+            now.wall_us.saturating_add(left_us)
+        })
     }
 
     /// The session of a connected client, for running its command.

@@ -15,8 +15,8 @@ const LENGTH_US: u64 = 10_000;
 
 /// Begins the turn of a call.
 pub(super) fn begin(state: &mut State, wall_us: u64) {
-    let ends_us = |_| wall_us.saturating_add(LENGTH_US);
-    state.turn.ends_us = state.clock.as_ref().map(ends_us);
+    let ends_us = state.process_us(wall_us).saturating_add(LENGTH_US);
+    state.turn.ends_us = state.clock.is_some().then_some(ends_us);
     state.turn.work = 0;
     state.turn.amid = None;
 }
@@ -28,7 +28,7 @@ pub(super) fn is_over(state: &mut State) -> bool {
         && turn.work >= INSTRUCTIONS_PER_LOOK
     {
         // Once it is late it stays so.
-        match clock() > ends_us {
+        match clock().monotonic_us() > ends_us {
             true => return true,
             false => turn.work = 0,
         }

@@ -1,10 +1,20 @@
 //! Three sentinels, a master and two replicas that answer correctly, and a clock that the
-//! test advances: no network, no delay.
+//! test advances: no network, no delay. The transcripts are in `stories/`, their format in
+//! `tests/testing/src/transcript.rs`:
+//!
+//! | | |
+//! |---|---|
+//! | `pass 5000`, `late 3000` | so many milliseconds pass, in steps of ten; or at once |
+//! | `until +promoted-slave` | time passes until a sentinel has told this event |
+//! | `down m`, `up m` | a server does not answer; it does again |
+//! | `0 SENTINEL myid`, `restart 0` | a sentinel gets a command; its process ends, and another starts |
+//! | `count +odown`, `master of r1` | how often an event was told that begins so; whom a server follows |
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
-use locklab_testing::hostile;
+use locklab_testing::{check_transcript, hostile, transcripts};
 
 use super::{Address, Effect, LinkId, Monitor, Sentinel, SentinelConfig, SentinelFile, Uptime};
 
@@ -191,6 +201,41 @@ impl Cluster {
         }
     }
 
+    fn tell(&mut self, command: &str) -> Vec<String> {
+        let words: Vec<&str> = command.split(' ').collect();
+        let number = |word: &str| word.parse::<i64>().expect("a number");
+        match words[..] {
+            ["pass", ms] => self.pass(number(ms)),
+            ["late", ms] => self.now_ms += number(ms),
+            ["until", event] => {
+                while self.happened(event) == 0 {
+                    self.pass(10);
+                }
+            }
+            ["down", server] => self.server(server).is_up = false,
+            ["up", server] => self.server(server).is_up = true,
+            ["restart", index] => self.restart(number(index) as usize),
+            ["master", "of", server] => {
+                let master = self.server(server).master.clone();
+                return vec![master.unwrap_or("itself".into())];
+            }
+            ["count", ..] => {
+                let event = command.trim_start_matches("count ");
+                return vec![self.happened(event).to_string()];
+            }
+            [index, ref command @ ..] => {
+                let reply = self.ask(number(index) as usize, command);
+                return vec![reply.replace("\r\n", "⏎")];
+            }
+            [] => panic!("no command"),
+        }
+        Vec::new()
+    }
+
+    fn server(&mut self, name: &str) -> &mut Server {
+        self.servers.get_mut(name).expect("a server")
+    }
+
     fn ask(&mut self, index: usize, command: &[&str]) -> String {
         let words: Vec<&[u8]> = command.iter().map(|word| word.as_bytes()).collect();
         let mut effects = Vec::new();
@@ -243,168 +288,17 @@ fn info(name: &str, servers: &BTreeMap<String, Server>) -> String {
     text
 }
 
-#[test]
-fn sentinels_find_each_other_and_the_replicas() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    assert_eq!(
-        (cluster.happened("+sentinel"), cluster.happened("+slave")),
-        (6, 6)
-    );
-    let quorum = cluster.ask(0, &["SENTINEL", "ckquorum", "mymaster"]);
-    assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
+fn check(path: &Path) {
+    check_transcript(path, &["$ "], Cluster::new, |cluster, _, command| {
+        cluster.tell(command)
+    });
 }
 
-#[test]
-fn the_replica_with_most_data_is_promoted_and_the_rest_follows() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    cluster.servers.get_mut("m").expect("the master").is_up = false;
-    cluster.pass(10_000);
-    assert_eq!(cluster.servers["r2"].master, None);
-    assert_eq!(cluster.servers["r1"].master.as_deref(), Some("r2"));
-    assert_eq!(
-        cluster.happened("+switch-master mymaster m 6379 r2 6379"),
-        3
-    );
-    for index in 0..3 {
-        let address = cluster.ask(index, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
-        assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
-    }
-}
-
-/// An old master is demoted four `PUBLISH_PERIOD`s after it first reports being a master.
-#[test]
-fn old_master_is_demoted_after_eight_seconds() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    cluster.servers.get_mut("m").expect("the master").is_up = false;
-    cluster.pass(10_000);
-    cluster.servers.get_mut("m").expect("the master").is_up = true;
-    cluster.pass(7_900);
-    assert_eq!(cluster.happened("+convert-to-slave"), 0);
-    // Sentinels ask it for its role every ten seconds.
-    cluster.pass(23_000);
-    assert!(cluster.happened("+convert-to-slave") > 0);
-    assert_eq!(cluster.servers["m"].master.as_deref(), Some("r2"));
-}
-
-#[test]
-fn an_administrator_needs_no_vote() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    assert_eq!(
-        cluster.ask(1, &["SENTINEL", "failover", "mymaster"]),
-        "+OK\r\n"
-    );
-    cluster.pass(5000);
-    assert_eq!(cluster.happened("+odown"), 0);
-    assert_eq!(cluster.happened("+switch-master"), 3);
-}
-
-/// A sentinel votes once per epoch: a second candidate does not get its vote.
-#[test]
-fn a_vote_is_given_once_in_an_epoch() {
-    let mut cluster = Cluster::new();
-    let mut vote = |candidate, epoch| {
-        let words = [
-            "SENTINEL",
-            "is-master-down-by-addr",
-            "m",
-            "6379",
-            epoch,
-            candidate,
-        ];
-        cluster.ask(0, &words)
-    };
-    assert_eq!(vote("aa", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
-    assert_eq!(vote("bb", "1"), "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n");
-    assert_eq!(vote("bb", "2"), "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n");
-}
-
-/// The file records the epoch of a vote, not the candidate.
-#[test]
-fn a_vote_is_given_once_in_an_epoch_even_by_two_processes() {
-    let mut cluster = Cluster::new();
-    let words = |candidate, epoch| {
-        let question = ["SENTINEL", "is-master-down-by-addr", "m", "6379"];
-        [&question[..], &[epoch, candidate]].concat()
-    };
-    assert_eq!(
-        cluster.ask(0, &words("aa", "1")),
-        "*3\r\n:0\r\n$2\r\naa\r\n:1\r\n"
-    );
-    cluster.restart(0);
-    assert_eq!(
-        cluster.ask(0, &words("bb", "1")),
-        "*3\r\n:0\r\n$1\r\n*\r\n:1\r\n"
-    );
-    assert_eq!(
-        cluster.ask(0, &words("bb", "2")),
-        "*3\r\n:0\r\n$2\r\nbb\r\n:2\r\n"
-    );
-}
-
-#[test]
-fn a_sentinel_that_starts_again_knows_the_new_master_and_everybody_else() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    cluster.servers.get_mut("m").expect("the master").is_up = false;
-    cluster.pass(10_000);
-    let own = ["SENTINEL", "myid"];
-    let address = ["SENTINEL", "get-master-addr-by-name", "mymaster"];
-    for index in 0..3 {
-        let id = cluster.ask(index, &own);
-        cluster.restart(index);
-        // Immediately: no other server has reported anything yet.
-        assert_eq!(cluster.ask(index, &own), id);
-        let master = cluster.ask(index, &address);
-        assert_eq!(master, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
-        let quorum = cluster.ask(index, &["SENTINEL", "ckquorum", "mymaster"]);
-        assert!(quorum.starts_with("+OK 3 usable Sentinels."), "{quorum}");
-        let listed = cluster.ask(index, &["SENTINEL", "replicas", "mymaster"]);
-        assert!(listed.starts_with("*2\r\n"), "{listed}");
-    }
-    cluster.pass(5000);
-    // The sentinels kept their identities: none is discovered a second time.
-    assert_eq!(cluster.happened("+sentinel "), 6);
-}
-
-/// The new master is written to the file as soon as the replica is promoted, before the
-/// others follow.
-#[test]
-fn leader_that_dies_after_the_promotion_remembers_the_promoted_replica() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    let asked = cluster.ask(0, &["SENTINEL", "failover", "mymaster"]);
-    assert_eq!(asked, "+OK\r\n");
-    while cluster.happened("+promoted-slave") == 0 {
-        cluster.pass(10);
-    }
-    assert_eq!(cluster.happened("+switch-master"), 0);
-    cluster.restart(0);
-    let address = cluster.ask(0, &["SENTINEL", "get-master-addr-by-name", "mymaster"]);
-    assert_eq!(address, "*2\r\n$2\r\nr2\r\n$4\r\n6379\r\n");
-    let listed = cluster.ask(0, &["SENTINEL", "replicas", "mymaster"]);
-    assert!(
-        listed.contains("m:6379") && listed.contains("r1:6379"),
-        "{listed}"
-    );
-}
-
-#[test]
-fn a_late_timer_makes_a_sentinel_watch_only() {
-    let mut cluster = Cluster::new();
-    cluster.pass(5000);
-    cluster.now_ms += 3000;
-    cluster.pass(100);
-    assert_eq!(cluster.happened("+tilt"), 3);
-    cluster.servers.get_mut("m").expect("the master").is_up = false;
-    cluster.pass(20_000);
-    assert_eq!(cluster.happened("+sdown"), 0);
-    cluster.pass(20_000);
-    assert_eq!(cluster.happened("-tilt"), 3);
-    assert_eq!(cluster.happened("+switch-master"), 3);
+transcripts! {
+    "src/sentinel/stories", check:
+    failover
+    restart
+    votes
 }
 
 #[test]

@@ -66,6 +66,10 @@ pub(super) async fn serve(
         exit: Notify::new(),
         shut_down: Cell::new(false),
     });
+    if let Some(watch) = &server.around.watcher.0 {
+        server.endpoint.borrow_mut().note_changes();
+        watch.begins(server.endpoint.borrow().node());
+    }
     let other_clients = SocketClients::new(sockets, news, &server.around);
     server.endpoint.borrow_mut().attend(other_clients);
     let mut tasks = JoinSet::new();
@@ -211,8 +215,8 @@ impl Server {
     }
 
     fn is_asleep(&self) -> bool {
-        let until_us = self.endpoint.borrow().asleep_until_us();
-        until_us.is_some_and(|until_us| self.around.machine.now().wall_us < until_us)
+        let now = self.around.machine.now();
+        self.endpoint.borrow_mut().asleep_for(now).is_some()
     }
 
     async fn keep_pauses(self: Rc<Self>) {
@@ -234,7 +238,19 @@ impl Server {
         };
         match read {
             Ok(count @ 1..) => {
-                (self.endpoint.borrow_mut()).receive(conn, &buffer[..count], self.now());
+                let now = self.now();
+                let mut endpoint = self.endpoint.borrow_mut();
+                let watch = self.around.watcher.0.as_ref();
+                if let Some(watch) = watch {
+                    let changed = endpoint.take_changed();
+                    watch.arrives(conn, &buffer[..count], &changed, endpoint.node(), now);
+                }
+                endpoint.receive(conn, &buffer[..count], now);
+                if let Some(watch) = watch {
+                    let changed = endpoint.take_changed();
+                    watch.executed(conn, &changed, endpoint.node());
+                }
+                drop(endpoint);
                 self.execute_effects();
                 self.called.notify_one();
                 // There may be more, or the end of the connection.
@@ -323,11 +339,12 @@ impl Server {
     /// after each request.
     async fn run_timer(self: Rc<Self>) {
         loop {
-            let Some(wake_us) = self.endpoint.borrow().next_wake_us() else {
+            let now = self.now();
+            let next_us = self.endpoint.borrow_mut().next_wake_us(now);
+            let Some(wake_us) = next_us else {
                 self.called.notified().await;
                 continue;
             };
-            let now = self.now();
             if now.wall_us >= wake_us {
                 self.endpoint.borrow_mut().wake(now);
                 self.execute_effects();
@@ -337,7 +354,9 @@ impl Server {
                 continue;
             }
             let machine = &self.around.machine;
-            let nap = machine.true_time(endpoint::sleep(wake_us, now.wall_us));
+            let asleep_for = self.endpoint.borrow_mut().asleep_for(now);
+            let nap = asleep_for
+                .unwrap_or_else(|| machine.true_time(endpoint::sleep(wake_us, now.wall_us)));
             tokio::select! {
                 biased;
                 () = self.called.notified() => {}

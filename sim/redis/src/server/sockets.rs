@@ -16,6 +16,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpSocket;
 use tokio::sync::Notify;
 
+use super::any_port::bind;
 use super::news::token;
 use crate::endpoint::TOO_MANY_CLIENTS;
 use crate::engine::{Addresses, ConnId};
@@ -245,7 +246,7 @@ fn end<'s>(stream: impl Into<SockRef<'s>>) {
 
 /// Both ends of a connection to ourselves.
 fn pair() -> io::Result<(net::TcpStream, net::TcpStream)> {
-    let listener = net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into())?;
     let one = net::TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (other, from) = listener.accept()?;

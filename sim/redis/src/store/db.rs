@@ -7,7 +7,7 @@
 //! is deleted when a client accesses it, or when `active_expiry` finds it.
 
 use std::collections::BTreeSet;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use bytes::Bytes;
 
@@ -32,6 +32,8 @@ pub(crate) struct Db {
     pub(crate) evicted_keys: u64,
     /// The changes since the last command.
     pub(crate) changes: Changes,
+    /// The names of the keys that changed, if somebody looks on.
+    pub(crate) touched: Option<Vec<Bytes>>,
     /// The effects to replicate and persist.
     pub(crate) effects: Effects,
     /// How expired keys are handled.
@@ -71,6 +73,7 @@ impl Default for Db {
             expired_keys: 0,
             evicted_keys: 0,
             changes: Changes::default(),
+            touched: None,
             effects: Effects::default(),
             overdue: Overdue::default(),
             own_deadlines: BTreeSet::new(),
@@ -275,6 +278,7 @@ impl Db {
 
     /// Deletes all keys of the selected database. Watchers of existing keys see a change.
     pub(crate) fn flush(&mut self) {
+        self.touch_all(self.selected..self.selected + 1);
         self.clear();
         self.effects.dirty += 1;
         self.changes.flushed();
@@ -282,6 +286,7 @@ impl Db {
 
     /// Like [`Db::flush`], in all databases.
     pub(crate) fn flush_all(&mut self) {
+        self.touch_all(0..self.spaces.len());
         self.own_deadlines.clear();
         for space in &mut self.spaces {
             space.clear();
@@ -327,9 +332,20 @@ impl Db {
         memory::EMPTY_SERVER_BYTES + self.spaces.iter().map(of_space).sum::<usize>()
     }
 
+    /// Notes that all keys of these databases change, if somebody looks on.
+    fn touch_all(&mut self, databases: Range<usize>) {
+        if let Some(touched) = &mut self.touched {
+            let spaces = self.spaces[databases].iter();
+            touched.extend(spaces.flat_map(|space| space.iter_all().map(|(name, _)| name.clone())));
+        }
+    }
+
     /// `signalModifiedKey`.
     fn signal(&mut self, key: &[u8]) {
         self.changes.modified(key);
+        if let Some(touched) = &mut self.touched {
+            touched.push(Bytes::copy_from_slice(key));
+        }
         if self.watched.is_empty() {
             return;
         }

@@ -9,6 +9,7 @@ mod patience;
 
 use std::fmt::Write as _;
 
+use locklab_redis::endpoint::Now;
 use locklab_redis::resp::command;
 use locklab_redis::{Effect, Node, NodeConfig};
 
@@ -69,7 +70,7 @@ const LOOKS: u32 = 20;
 pub fn play(input: &[u8]) {
     let script = script(input);
     let mut node = Node::new(NodeConfig::default());
-    node.read_clock(|| 0);
+    node.read_clock(Now::default);
     let patience = Patience::default();
     node.attend(patience.clone());
     let conn = node.accept();

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::path::Path;
 use std::rc::Rc;
 
+use locklab_redis::endpoint::Now;
 use locklab_redis::resp::command;
 use locklab_redis::{Effect, Node, NodeConfig};
 use locklab_testing::{check_transcript, transcripts};
@@ -42,7 +43,7 @@ fn reply(script: &str) -> String {
 /// The same of a node that looks up from its script again and again, until another client ends it.
 fn reply_when_killed(script: &str) -> String {
     let mut node = Node::new(NodeConfig::default());
-    node.read_clock(|| 0);
+    node.read_clock(Now::default);
     let patience = Patience(Rc::new(Cell::new(8)));
     node.attend(patience.clone());
     let conn = node.accept();

@@ -250,7 +250,7 @@ fn the_soft_limit_needs_no_further_output() {
     let client = Client::stalled(&mut endpoint);
     assert_eq!(client.send(&mut endpoint, "GET k\r\n", at(3)), []);
     let due_us = at(63).wall_us + 1;
-    assert_eq!(endpoint.next_wake_us(), Some(due_us));
+    assert_eq!(endpoint.next_wake_us(at(3)), Some(due_us));
     endpoint.wake(at(63));
     assert_eq!(client.carry_out(&mut endpoint), []);
     let monotonic = Duration::from_secs(63) + Duration::from_micros(1);
@@ -258,7 +258,7 @@ fn the_soft_limit_needs_no_further_output() {
     endpoint.wake(Now { wall_us, monotonic });
     let close = Action::Close { conn: client.conn };
     assert_eq!(client.carry_out(&mut endpoint), [close]);
-    assert_eq!(endpoint.next_wake_us(), None);
+    assert_eq!(endpoint.next_wake_us(at(64)), None);
 }
 
 #[test]
@@ -326,7 +326,7 @@ fn a_node_hands_over_much_output_before_it_makes_more() {
             read += len;
         }
         rounds += 1;
-        let Some(wake_us) = endpoint.next_wake_us() else {
+        let Some(wake_us) = endpoint.next_wake_us(at(0)) else {
             break;
         };
         assert_eq!(wake_us, at(0).wall_us);
@@ -414,8 +414,39 @@ fn only_long_lived_nodes_wake_to_expire_unread_keys() {
             takes: usize::MAX,
         };
         client.send(&mut endpoint, "SET k v PX 5000\r\n", at(0));
-        assert_eq!(endpoint.next_wake_us().is_some(), wakes, "{expiry:?}");
+        assert_eq!(endpoint.next_wake_us(at(0)).is_some(), wakes, "{expiry:?}");
     }
+}
+
+/// As in Redis, whatever happens to the wall clock.
+#[test]
+fn debug_sleep_lasts_as_long_as_the_monotonic_clock_says() {
+    let mut endpoint = endpoint(&[]);
+    let conn = accept(&mut endpoint).expect("there is room");
+    let client = Client { conn, takes: 0 };
+    assert_eq!(client.send(&mut endpoint, "DEBUG SLEEP 4\r\n", at(0)), []);
+    // It was set ahead, set back, and then stands still.
+    for (wall_s, passed_s) in [(100, 1), (0, 2), (0, 3)] {
+        let monotonic = Duration::from_secs(passed_s);
+        let now = Now {
+            monotonic,
+            ..at(wall_s)
+        };
+        let left_s = 4 - passed_s;
+        assert_eq!(endpoint.asleep_for(now), Some(Duration::from_secs(left_s)));
+        let wake_us = at(wall_s + left_s).wall_us;
+        assert_eq!(endpoint.next_wake_us(now), Some(wake_us));
+        endpoint.wake(now);
+        assert_eq!(endpoint.poll(), None);
+    }
+    let now = Now {
+        monotonic: Duration::from_secs(4),
+        ..at(0)
+    };
+    assert_eq!(endpoint.asleep_for(now), None);
+    assert_eq!(endpoint.next_wake_us(now), Some(now.wall_us));
+    endpoint.wake(now);
+    assert_eq!(endpoint.poll(), Some(Action::Write { conn }));
 }
 
 #[test]
@@ -438,5 +469,5 @@ fn nothing_is_left_of_connections_when_the_process_ends() {
     let conn = client.conn;
     assert_eq!(actions, [Action::StopReading { conn }, Action::Exit]);
     assert_eq!(endpoint.unwritten(client.conn), None);
-    assert_eq!(endpoint.next_wake_us(), None);
+    assert_eq!(endpoint.next_wake_us(at(0)), None);
 }

@@ -8,23 +8,33 @@
 //! |---|---|
 //! | `a: GET k⏎PING` | a client sends lines; `n2a` is a client of `n2`, other names are clients of `n1` |
 //! | `clients a b` | clients that connect in this order |
-//! | `a closes` | the client has closed its connection |
-//! | `100 a: SET {} v` | the same so often, with the numbers from 0 on |
+//! | `a closes`, `a is cut off` | the client, or the node, has closed its connection |
+//! | `100 a: SET {} v`, `9 together a: GET k` | the same so often, with the numbers from 0 on, or all at once |
 //! | `at 1500` | the clock of the nodes shows these milliseconds |
 //! | `wake` | the nodes do what is due; also those without anything due |
 //! | `sleep 100` | each of these milliseconds passes, with what is due in it |
-//! | `next`, `expiry` | when `n1` wants to be woken, and when a key expires |
+//! | `next`, `expiry`, `asleep` | when `n1` wants to be woken, when a key expires, and how much longer it sleeps |
 //! | `info n1 role` | a field of INFO |
 //! | `nodes 2`, `replicas 2` | further nodes, or replicas of `n1` |
 //! | `like valkey-9.0` | `n1` begins anew, like this server; so do its clients |
 //! | `set n1 port 7` | a parameter of the node |
 //! | `load`, `load *1⏎…` | the node starts without files, or with this append-only file |
 //! | `cut n3`, `heal` | nothing reaches this node, and no bytes leave it |
+//! | `a sends GE` | the client sends this without a line break |
+//! | `clocks 10 0` | `n1` begins anew, and its wall and monotonic clock are these seconds ahead at each reading |
+//! | `meanwhile a: GET k`, `meanwhile connects` | what comes when `n1` next looks up while it is busy |
 
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
 
-use locklab_redis::{ConnId, DiskWrite, Effect, Files, Node, NodeConfig};
+use bytes::Bytes;
+use locklab_redis::endpoint::Now;
+use locklab_redis::{
+    Addresses, Arrival, ConnId, DiskWrite, Effect, Files, Node, NodeConfig, OtherClients,
+};
 use locklab_testing::{check_transcript, transcripts};
 
 /// Some nodes, each found by its name.
@@ -38,6 +48,30 @@ struct Story {
     cut_off: Vec<String>,
     /// What the current command caused: who, and what.
     caused: Vec<(String, String)>,
+    others: Others,
+}
+
+/// What comes while `n1` is busy, and what it says then.
+#[derive(Clone, Default)]
+struct Others {
+    arrivals: Rc<RefCell<VecDeque<Arrival>>>,
+    heard: Rc<RefCell<Heard>>,
+}
+
+/// Who was sent what, in order.
+type Heard = Vec<(ConnId, Vec<u8>)>;
+
+impl OtherClients for Others {
+    fn poll(&mut self, _: &dyn Fn(ConnId) -> bool) -> Option<Arrival> {
+        self.arrivals.borrow_mut().pop_front()
+    }
+
+    fn accepted(&mut self, _: Option<ConnId>) {}
+
+    fn send(&mut self, conn: ConnId, bytes: Bytes) -> Bytes {
+        self.heard.borrow_mut().push((conn, bytes.to_vec()));
+        Bytes::new()
+    }
 }
 
 impl Story {
@@ -50,6 +84,7 @@ impl Story {
             now_us: 1_000_000,
             cut_off: Vec::new(),
             caused: Vec::new(),
+            others: Others::default(),
         }
     }
 
@@ -62,6 +97,10 @@ impl Story {
             [client, "closes"] => {
                 let (node, conn) = self.client(client);
                 self.node(&node).closed(conn);
+            }
+            [client, "is", "cut", "off"] => {
+                let (node, conn) = self.client(client);
+                self.node(&node).disconnect(conn);
             }
             ["at", ms] => self.now_us = (ms.parse::<f64>().expect("a time") * 1000.0) as u64,
             ["wake"] => self.wake(|_| true),
@@ -76,6 +115,11 @@ impl Story {
                 }
             }
             ["next"] => self.show_time(|node| node.next_wake_us()),
+            ["asleep"] => {
+                let now_us = self.now_us;
+                let left = self.node("n1").asleep_for(now_us);
+                self.caused.push(("n1".into(), format!("{left:?}")));
+            }
             ["expiry"] => self.show_time(|node| node.next_expiry_us()),
             ["info", node, field] => {
                 let text = self.ask(node, "INFO everything");
@@ -107,6 +151,24 @@ impl Story {
                 };
                 self.node("n1").load(&files, now_us);
             }
+            ["clocks", wall_s, monotonic_s] => {
+                self.begin_with_clocks([wall_s, monotonic_s].map(|s| s.parse().expect("seconds")));
+            }
+            ["meanwhile", "connects"] => {
+                let connected = Arrival::Connected(Addresses::default());
+                self.others.arrivals.borrow_mut().push_back(connected);
+            }
+            ["meanwhile", client, ..] => {
+                let (_, line) = command.split_once(": ").expect("it is a command");
+                let (_, conn) = self.client(client.trim_end_matches(':'));
+                let bytes = (line.replace('⏎', "\r\n") + "\r\n").into_bytes();
+                let arrival = Arrival::Received { conn, bytes };
+                self.others.arrivals.borrow_mut().push_back(arrival);
+            }
+            [client, "sends", ..] => {
+                let (_, bytes) = command.split_once(" sends ").expect("it has one");
+                self.deliver(client, &bytes.replace('⏎', "\r\n"));
+            }
             ["cut", node] => self.cut_off.push(node.into()),
             ["heal"] => self.cut_off.clear(),
             _ => self.say(command),
@@ -115,17 +177,38 @@ impl Story {
         caused.map(|(who, what)| format!("{who}: {what}")).collect()
     }
 
+    fn begin_with_clocks(&mut self, [wall_s, monotonic_s]: [u64; 2]) {
+        let mut node = Node::new(NodeConfig::default());
+        node.see_clocks(Now::default());
+        let readings = Cell::new(0);
+        node.read_clock(move || {
+            let reading = readings.replace(readings.get() + 1) + 1;
+            Now {
+                wall_us: reading * wall_s * 1_000_000,
+                monotonic: Duration::from_secs(reading * monotonic_s),
+            }
+        });
+        self.others = Others::default();
+        node.attend(self.others.clone());
+        *self.node("n1") = node;
+        self.clients.clear();
+        self.now_us = 0;
+    }
+
     /// Lets a client send lines.
     fn say(&mut self, command: &str) {
         let (client, line) = command.split_once(": ").expect("it is a command");
         let line = line.replace('⏎', "\r\n") + "\r\n";
-        match client.split_once(' ') {
-            None => self.deliver(client, &line),
-            Some((times, client)) => {
-                for number in 0..times.parse::<usize>().expect("a number") {
-                    self.deliver(client, &line.replace("{}", &number.to_string()));
+        let words: Vec<&str> = client.split(' ').collect();
+        let number = |times: &str| times.parse::<usize>().expect("a number");
+        match words[..] {
+            [times, "together", client] => self.deliver(client, &line.repeat(number(times))),
+            [times, client] => {
+                for place in 0..number(times) {
+                    self.deliver(client, &line.replace("{}", &place.to_string()));
                 }
             }
+            _ => self.deliver(client, &line),
         }
     }
 
@@ -212,6 +295,9 @@ impl Story {
     }
 
     fn carry_out(&mut self, name: &str, effects: Vec<Effect>) {
+        for (conn, bytes) in self.others.heard.take() {
+            self.send(name, conn, &bytes);
+        }
         for effect in effects {
             match effect {
                 Effect::Send { conn, bytes } => self.send(name, conn, &bytes),
@@ -290,6 +376,7 @@ transcripts! {
     replication
     scripts
     time
+    turns
     waiting
 }
 

@@ -69,8 +69,8 @@ impl Database {
     /// Bytes arrived from a client, at the database's wall-clock time `now_ms`, in milliseconds
     /// since the Unix epoch. Bytes on an unknown connection are ignored.
     ///
-    /// The changes of a statement are durable before its client gets the answer (in PostgreSQL
-    /// `synchronous_commit`, in MySQL `innodb_flush_log_at_trx_commit = 1`).
+    /// The changes of a statement are to be durable before its client gets the answer (in PostgreSQL
+    /// `synchronous_commit`, in MySQL `innodb_flush_log_at_trx_commit = 1`); a driver may write them later.
     pub fn receive(&mut self, conn: ConnId, bytes: &[u8], now_ms: u64, effects: &mut Vec<Effect>) {
         let Some(inbound) = self.clients.get_mut(&conn) else {
             return;

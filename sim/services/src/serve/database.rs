@@ -2,7 +2,9 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
+use locklab_redis::DiskWrite;
 use locklab_values::units::ms_from_ns;
 use tokio::sync::Notify;
 use turmoil_net::shim::tokio::net::tcp::OwnedReadHalf;
@@ -13,8 +15,8 @@ use crate::disk::Disk;
 use locklab_world::Host;
 
 /// Runs a database on `host` until its process ends. It uses that host's wall clock; `disk`
-/// survives its process.
-pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, port: u16) {
+/// survives its process. With a `delay` a statement is answered at once, and its change written that much later at most.
+pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, delay: Option<Duration>, port: u16) {
     disk.borrow_mut().start(&host);
     let database = Database::new(disk.borrow().files());
     let Ok(listener) = host.listen(port).await else {
@@ -25,7 +27,11 @@ pub async fn database(host: Host, disk: Rc<RefCell<Disk>>, port: u16) {
         disk,
         database: RefCell::new(database),
         clients: RefCell::default(),
+        unwritten: delay.map(|_| RefCell::default()),
     });
+    if let Some(delay) = delay {
+        host.spawn(server.clone().write_behind(delay));
+    }
     while let Ok((stream, _)) = listener.accept().await {
         let conn = server.database.borrow_mut().accept();
         let (reader, writer) = stream.into_split();
@@ -43,6 +49,8 @@ struct Server {
     disk: Rc<RefCell<Disk>>,
     database: RefCell<Database>,
     clients: Lines<ConnId>,
+    /// Changes that were answered and are not on the disk yet; `None` if each is written before its answer.
+    unwritten: Option<RefCell<Vec<DiskWrite>>>,
 }
 
 impl Server {
@@ -68,9 +76,22 @@ impl Server {
         self.clients.borrow_mut().forget(&conn);
     }
 
+    async fn write_behind(self: Rc<Self>, delay: Duration) {
+        loop {
+            self.host.sleep(delay).await;
+            let unwritten = self.unwritten.as_ref().map(RefCell::take);
+            for write in unwritten.into_iter().flatten() {
+                self.disk.borrow_mut().write(write, self.host.now_ns());
+            }
+        }
+    }
+
     fn execute_effects(&self, effect: Effect) {
         match effect {
-            Effect::Disk(write) => self.disk.borrow_mut().write(write, self.host.now_ns()),
+            Effect::Disk(write) => match &self.unwritten {
+                Some(unwritten) => unwritten.borrow_mut().push(write),
+                None => self.disk.borrow_mut().write(write, self.host.now_ns()),
+            },
             Effect::Reply { conn, bytes } => self.clients.borrow_mut().send(&conn, bytes),
             Effect::Close { conn } => self.clients.borrow_mut().end(&conn),
         }

@@ -25,6 +25,8 @@ pub struct Comparison {
     pub gone: Vec<String>,
     /// Cases that only the second has.
     pub new: Vec<String>,
+    /// Those of them that fail.
+    pub new_failing: Vec<String>,
 }
 
 /// A value of a scenario that is not what it was.
@@ -86,7 +88,7 @@ impl Comparison {
     /// Whether something newly fails, or is violated more often.
     pub fn is_worse(&self) -> bool {
         let is_worse = |change: &Change| change.newly_fails() || change.is_worse();
-        !self.unlike.is_empty() || self.changes.iter().any(is_worse)
+        !self.unlike.is_empty() || !self.new_failing.is_empty() || self.changes.iter().any(is_worse)
     }
 }
 
@@ -97,6 +99,7 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
     let ids = |cases: &mut dyn Iterator<Item = &CaseResult>| cases.map(|c| c.id.clone()).collect();
     let both =
         { after.cases.iter() }.filter_map(|is| Some((&before.cases[find(before, &is.id)?], is)));
+    let new = after.cases.iter().filter(|case| lacks(before, case));
     Comparison {
         changes: { both.clone() }
             .flat_map(|(was, is)| changes(was, is))
@@ -108,7 +111,8 @@ pub fn compare(before: &Results, after: &Results) -> Comparison {
             .filter(|(was, is)| was.unlike.is_none() && is.unlike.is_some())
             .map(|(_, is)| is)),
         gone: ids(&mut before.cases.iter().filter(|case| lacks(after, case))),
-        new: ids(&mut after.cases.iter().filter(|case| lacks(before, case))),
+        new: ids(&mut new.clone()),
+        new_failing: ids(&mut new.filter(|case| case.judgement() == Judgement::Differs)),
     }
 }
 
@@ -288,5 +292,12 @@ mod tests {
             (other.gone, other.new),
             (vec!["a".into()], vec!["b".into()])
         );
+        assert_eq!(other.new_failing, [""; 0]);
+    }
+
+    #[test]
+    fn a_case_that_is_new_and_fails_is_worse() {
+        let worse = compare(&results("a", 100), &results("b", 0));
+        assert!(worse.is_worse() && worse.new_failing == ["b"]);
     }
 }

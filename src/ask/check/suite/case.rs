@@ -89,27 +89,27 @@ impl Case {
 
 /// The cases of these paths, in their order: scenario files (`.toml`), recordings (`.jsonl`),
 /// folders of both, searched with all folders in them, and names of scenarios that ship. Without
-/// paths the folders `scenarios` and `regressions` of the current one, and where there is neither,
-/// every scenario that ships.
+/// paths the folders `scenarios` and `regressions` of the current one.
 ///
 /// # Errors
 ///
-/// The first path that is nothing of the kind, or cannot be read.
+/// The first path that is nothing of the kind, or cannot be read; without paths, if there is neither folder: what
+/// somebody meant to check is not all that ships.
 pub fn find(paths: &[String]) -> anyhow::Result<Vec<Case>> {
     let mut usual = ["scenarios", "regressions"].map(String::from).to_vec();
     let paths = match paths {
         [] => {
             usual.retain(|folder| Path::new(folder).is_dir());
+            ensure!(
+                !usual.is_empty(),
+                "there is no folder `scenarios` or `regressions` here; name files or folders, or check all \
+                 scenarios that ship with --all"
+            );
             &usual
         }
         paths => paths,
     };
     let mut cases: Vec<Case> = Vec::new();
-    if paths.is_empty() {
-        for (name, _) in SHIPPED {
-            cases.push(Case::scenario(name)?);
-        }
-    }
     for path in paths {
         let before = cases.len();
         add(path, &mut cases)?;
@@ -124,6 +124,17 @@ pub fn find(paths: &[String]) -> anyhow::Result<Vec<Case>> {
         }
     }
     Ok(cases)
+}
+
+/// Every scenario that ships, in the order of their list.
+///
+/// # Errors
+///
+/// None, while each of them is valid.
+pub fn shipped() -> anyhow::Result<Vec<Case>> {
+    { SHIPPED.iter() }
+        .map(|(name, _)| Case::scenario(name))
+        .collect()
 }
 
 fn add(path: &str, cases: &mut Vec<Case>) -> anyhow::Result<()> {

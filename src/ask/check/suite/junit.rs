@@ -203,6 +203,7 @@ mod tests {
             evidence: Some(Evidence {
                 seed: 1,
                 what: HOSTILE.into(),
+                prevents: HOSTILE.into(),
                 replay: vec!["run".into()],
                 recording: HOSTILE.into(),
                 picture: HOSTILE.into(),

@@ -94,6 +94,9 @@ pub struct Evidence {
     pub seed: u64,
     /// What happened, in a sentence.
     pub what: String,
+    /// What would have prevented it, in a sentence; absent in files of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prevents: String,
     /// The arguments of the command that makes it again.
     pub replay: Vec<String>,
     /// The recording, in the folder of the results.

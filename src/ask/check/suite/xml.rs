@@ -6,7 +6,7 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// The value of an attribute, in its quotes.
-pub(super) fn quoted(value: &str) -> String {
+pub(crate) fn quoted(value: &str) -> String {
     format!("\"{}\"", escape(value, &['\t', '\n', '\r']))
 }
 

@@ -24,11 +24,12 @@ const RATES: [&str; 4] = ["belief", "lease", "resource", "other"];
 /// What that column has.
 const REAL_NOTE: &str = " \
 Real Redis: how far apart the rates of the claim’s scenarios may be from the
-simulated ones, at 95 % confidence.";
+simulated ones, at 95 % confidence. Equivalent: ";
 
 impl Page {
     /// The page as HTML. All fields are text, except the drawings.
     pub fn html(&self) -> String {
+        let real = self.real.is_some();
         let html = format!(
             include_str!("page.html"),
             style = include_str!("page.css"),
@@ -36,10 +37,13 @@ impl Page {
             about = escape(self.about.as_deref().unwrap_or(ABOUT)),
             contents = each(&self.sources, contents),
             summary = escape(&self.summary),
-            real_head = if self.real { REAL_HEAD } else { "" },
-            claims = each(&self.claims, |claim| line(claim, self.real)),
-            real_note = if self.real { REAL_NOTE } else { "" },
-            sources = each(&self.sources, |text| source(text, self.real)),
+            real_head = if real { REAL_HEAD } else { "" },
+            claims = each(&self.claims, |claim| line(claim, real)),
+            real_note = each(&self.real, |equivalent| format!(
+                "{REAL_NOTE}{}",
+                escape(equivalent)
+            )),
+            sources = each(&self.sources, |text| source(text, real)),
             every_step_link = each(&self.every_step, |_| every_step::LINK.into()),
             every_step = each(&self.every_step, every_step::section),
             how = each(&self.how, |(what, value)| format!(
@@ -70,9 +74,10 @@ fn contents(text: &SourceView) -> String {
 fn line(claim: &Line, real: bool) -> String {
     format!(
         r##"
-<tr class="claim is-{look}"><td><a href="#{id}">{id}</a></td><td class="words">{}<br><span class="faint">{}</span></td>{}{}<td class="verdict {look}">{}</td></tr>"##,
+<tr class="claim is-{stands}"><td><a href="#{id}">{id}</a></td><td class="words">{}<br><span class="faint">{}</span></td><td class="standing {stands}">{}</td>{}{}<td class="verdict {look}" data-of="as predicted">{}</td></tr>"##,
         escape(&claim.says),
         escape(&claim.prediction),
+        escape(&claim.standing.text),
         each(RATES.iter().zip(&claim.cells), |(of, cell)| format!(
             r#"<td class="rate" data-of="{of}">{}</td>"#,
             escape(cell)
@@ -87,6 +92,7 @@ fn line(claim: &Line, real: bool) -> String {
             String::new()
         },
         escape(&claim.verdict.text),
+        stands = escape(claim.standing.look),
         look = escape(claim.verdict.look),
         id = escape(&claim.id),
     )
@@ -117,10 +123,10 @@ fn source(text: &SourceView, real: bool) -> String {
 fn section(claim: &ClaimView, url: &str, real: bool) -> String {
     format!(
         r#"
-<section aria-labelledby="{id}" class="claim is-{look}">
+<section aria-labelledby="{id}" class="claim is-{stands}">
 <h3 id="{id}">{id}. {}</h3>{}
-<p class="faint">In: {}</p>
-<p><strong>Prediction.</strong> {} <span class="{look}">{}</span></p>{}{}
+<p class="faint">In: {}</p>{}
+<p><strong>Prediction.</strong> {} <span class="{look}">{}</span></p>{}{}{}
 </section>"#,
         escape(&claim.says),
         each(&claim.quote, |quote| format!(
@@ -129,13 +135,29 @@ fn section(claim: &ClaimView, url: &str, real: bool) -> String {
             escape(quote)
         )),
         escape(&claim.section),
+        standing(&claim.standing),
         escape(&claim.prediction),
         escape(&claim.verdict.sentence),
         each(&claim.elsewhere, |words| elsewhere(words)),
+        each(&claim.play, |address| play(address)),
         evidence(claim, real),
+        stands = escape(claim.standing.look),
         look = escape(claim.verdict.look),
         id = escape(&claim.id),
     )
+}
+
+/// Where a claim stands, in words with the reason.
+fn standing(mark: &Mark) -> String {
+    match &*mark.text {
+        "" => String::new(),
+        text => format!(
+            "\n<p><strong class=\"{}\">{}.</strong> {}</p>",
+            escape(mark.look),
+            escape(text),
+            escape(&mark.sentence)
+        ),
+    }
 }
 
 /// The runs of a claim and their pictures, which are shown on demand.
@@ -156,6 +178,13 @@ fn evidence(claim: &ClaimView, real: bool) -> String {
         scenarios(&claim.scenarios, real),
         each(&claim.picture, figure),
         each(&claim.chart, figure),
+    )
+}
+
+fn play(address: &str) -> String {
+    format!(
+        "\n<p><a href=\"{}\">Play with it in the browser</a></p>",
+        escape(address)
     )
 }
 
@@ -300,9 +329,11 @@ mod tests {
             quote: Some(hostile()),
             section: hostile(),
             prediction: hostile(),
+            standing: mark(),
             verdict: mark(),
             elsewhere: Some(hostile()),
             scenarios: vec![scenario],
+            play: Some(hostile()),
             picture: Some(picture()),
             chart: Some(picture()),
         };
@@ -311,6 +342,7 @@ mod tests {
             says: hostile(),
             prediction: hostile(),
             cells: std::array::from_fn(|_| hostile()),
+            standing: mark(),
             verdict: mark(),
             real: mark(),
         };
@@ -326,7 +358,7 @@ mod tests {
             title: Some(hostile()),
             about: Some(hostile()),
             summary: hostile(),
-            real: true,
+            real: Some(hostile()),
             claims: vec![line],
             sources: vec![source],
             every_step: Some(EveryStep {
@@ -402,7 +434,7 @@ mod tests {
     fn columns_of_real_redis_are_absent_without_it() {
         let with = page().html();
         let without = Page {
-            real: false,
+            real: None,
             ..page()
         };
         let without = without.html();

@@ -10,8 +10,8 @@ pub struct Page {
     pub about: Option<String>,
     /// What all claims came to, in a sentence.
     pub summary: String,
-    /// Whether scenarios also ran on real Redis.
-    pub real: bool,
+    /// If scenarios also ran on real Redis, when their rates are equivalent, as a sentence.
+    pub real: Option<String>,
     /// A line for each claim.
     pub claims: Vec<Line>,
     /// The texts, each with its claims.
@@ -29,7 +29,7 @@ pub struct Mark {
     pub text: String,
     /// The same as a sentence.
     pub sentence: String,
-    /// The class in the style sheet: `good`, `bad`, `open` or none.
+    /// The class in the style sheet: `good`, `partly`, `bad`, `open` or none.
     pub look: &'static str,
 }
 
@@ -44,7 +44,9 @@ pub struct Line {
     /// The rates of `belief`, `lease` and `resource`, and of what the scenario is about if that is
     /// none of them.
     pub cells: [String; 4],
-    /// Whether it came out as predicted.
+    /// Where it stands.
+    pub standing: Mark,
+    /// Whether its runs came out as predicted.
     pub verdict: Mark,
     /// How far apart the rates on real Redis may be.
     pub real: Mark,
@@ -78,12 +80,16 @@ pub struct ClaimView {
     pub section: String,
     /// What the runs were to show.
     pub prediction: String,
+    /// Where it stands, and why.
+    pub standing: Mark,
     /// Whether they did.
     pub verdict: Mark,
     /// What else shows it; what a program or a file is called stands between backticks.
     pub elsewhere: Option<String>,
     /// The scenarios that were run.
     pub scenarios: Vec<ScenarioView>,
+    /// The address of its place in the page to play with, if there is one.
+    pub play: Option<String>,
     /// A run of the first of them.
     pub picture: Option<Picture>,
     /// A sweep.
@@ -177,7 +183,7 @@ mod tests {
             title: None,
             about: None,
             summary: "<script>alert(1)</script>".into(),
-            real: false,
+            real: None,
             claims: vec![],
             sources: vec![],
             every_step: None,

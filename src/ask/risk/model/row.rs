@@ -1,7 +1,6 @@
 //! The lock that is asked about: a row of the matrix, perhaps with a replica.
 
-use crate::problems::{Row, Setting, rows};
-use locklab_model::scenario::did_you_mean;
+use crate::problems::{Row, Setting, meant, rows};
 use toml::Table;
 
 use crate::risk::model::setup_error::SetupError;
@@ -54,6 +53,11 @@ enum Replicas {
     One,
 }
 
+/// The name of a lock without what says that its node has a replica, which is before the form or behind it.
+pub fn without_replica(name: &str) -> String {
+    name.replacen(WITH_REPLICA, "", 1)
+}
+
 impl LockRow {
     /// Finds the row of this name: of a lock, which is its most common form, or of one of its forms.
     ///
@@ -61,8 +65,7 @@ impl LockRow {
     ///
     /// If there is none, or the lock has no lease.
     pub fn called(name: &str) -> Result<LockRow, SetupError> {
-        // Before the form or behind it.
-        let label = &*name.replacen(WITH_REPLICA, "", 1);
+        let label = &*without_replica(name);
         let replicas = match label == name {
             true => Replicas::None,
             false => Replicas::One,
@@ -87,10 +90,7 @@ impl LockRow {
             let names: Vec<String> = all.iter().map(|row| row.label.clone()).collect();
             SetupError::Unknown {
                 name: label.to_owned(),
-                meant: match did_you_mean(label, &names) {
-                    none if none.is_empty() => "; `locklab cost` prints the names".into(),
-                    meant => meant,
-                },
+                meant: meant(label, &names),
             }
         })?;
         let term = match row.lease_parameter() {
@@ -184,7 +184,8 @@ mod tests {
     fn an_unknown_lock_and_one_without_a_lease_are_refused() {
         let told = |name: &str| LockRow::called(name).expect_err(name).to_string();
         assert!(told("redison").contains("did you mean \"redisson\"?"));
-        assert!(told("xyzzy").contains("`locklab cost` prints the names"));
+        assert!(told("xyzzy").contains("`locklab list locks` has their names"));
+        assert!(told("Redis-py").contains("Redis-py is a library, and its lock is here set-nx-px"));
         assert!(told("setnx").contains("has no lease"));
         let without = told("redlock (with token)");
         assert!(

@@ -79,7 +79,7 @@ where
                     serve::redis(host, NodeConfig::default(), PORT)
                 }),
                 Servers::Database => world.start(*host, |host| {
-                    serve::database::database(host, Rc::default(), PORT)
+                    serve::database::database(host, Rc::default(), None, PORT)
                 }),
                 Servers::Consensus => {
                     let setup = serve::consensus::Setup {

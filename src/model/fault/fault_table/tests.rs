@@ -163,6 +163,7 @@ fn every_kind_lists_its_keys() {
             "on",
             "on",
             "on",
+            "on",
             "from, to, direction",
             "from, to, direction, extra_ms",
             "from, to, direction, probability",

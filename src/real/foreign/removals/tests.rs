@@ -15,6 +15,7 @@ fn granted() -> Answer {
         until_ns: 310 * NS_PER_MS,
         lapse_ns: 310 * NS_PER_MS,
         gives_up_ns: 450 * NS_PER_MS,
+        asks_again: false,
         doubt: None,
         release: Some(Release {
             sent_ns: 450 * NS_PER_MS,

@@ -62,7 +62,7 @@ fn the_shape_follows_the_numbers_of_values() {
     assert_eq!(shape(&grid([9, 5], &[])), [0, 0]);
     let both = grid([9, 4], &[]);
     assert_eq!((shape(&both), both.legend.len()), (vec![4, 4], 4));
-    assert_eq!(both.panels[1].heading, "resource (intact)");
+    assert_eq!(both.panels[1].heading, "resource corrupted");
     // And lines of one parameter together.
     assert_eq!(shape(&grid([9, 1], &[])), [2]);
 }

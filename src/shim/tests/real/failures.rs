@@ -29,9 +29,9 @@ fn files_that_cannot_be_used() {
     check(&folder, Some(&missing), None, "cannot be opened");
     check(&folder, None, Some(&missing), "cannot be opened");
     let clock = folder.join("clock");
-    fs::write(&clock, "LLCLOCK1").unwrap();
+    fs::write(&clock, "LLCLOCK2").unwrap();
     check(&folder, Some(&clock), None, "too short");
-    fs::write(&clock, [0; 56]).unwrap();
+    fs::write(&clock, [0; 64]).unwrap();
     check(&folder, Some(&clock), None, "no clock file");
 }
 

@@ -95,10 +95,10 @@ fn clock_file_is_not_overwritten_and_other_files_are_rejected() {
     drop(ClockFile::create(&path).unwrap());
     let again = ClockFile::create(&path).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
-    fs::write(&path, [b'x'; 56]).unwrap();
+    fs::write(&path, [b'x'; 64]).unwrap();
     let other = ClockReader::open(&path).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::InvalidData);
-    fs::write(&path, "LLCLOCK1").unwrap();
+    fs::write(&path, "LLCLOCK2").unwrap();
     let short = ClockReader::open(&path).unwrap_err();
     assert_eq!(short.kind(), ErrorKind::UnexpectedEof);
 }

@@ -247,8 +247,8 @@ function result() {
         (&found["title"], &found["rows"]),
         (&evil.into(), &evil.into())
     );
-    // One with data, eleven of the page, and two of this test.
-    assert_eq!(found["scripts"], 14);
+    // One with data, twelve of the page, and two of this test.
+    assert_eq!(found["scripts"], 15);
 }
 
 /// How long a picture of a hundred thousand messages takes, at several zooms; nothing is asserted

@@ -1,59 +1,60 @@
-// Does with redislock's Lock what it is told, for `cargo xtask clients --ports`; see README.md.
+// Does with redislock's Lock what it is told, for `locklab score`; see README.md.
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
+	"errors"
 	"os"
-	"strconv"
 	"time"
+
+	drill "locklab-client/score"
 
 	"github.com/bsm/redislock"
 	"github.com/redis/go-redis/v9"
 )
 
 func main() {
-	milliseconds, err := strconv.Atoi(os.Getenv("LOCKLAB_LEASE_MS"))
-	if err != nil {
-		panic(err)
-	}
 	options, err := redis.ParseURL(os.Getenv("REDIS_URL"))
 	if err != nil {
 		panic(err)
 	}
-	lease := time.Duration(milliseconds) * time.Millisecond
 	locker := redislock.New(redis.NewClient(options))
 	var held *redislock.Lock
-	word := func(err error, otherwise string) string {
-		if err == nil {
-			return "ok"
-		}
-		return otherwise
-	}
-	obtain := func(options *redislock.Options) string {
-		// Without a deadline it would try for no longer than a lease.
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
+	take := func(ctx context.Context, lease time.Duration, options *redislock.Options) (drill.Answer, error) {
 		lock, err := locker.Obtain(ctx, "lock", lease, options)
+		if errors.Is(err, redislock.ErrNotObtained) {
+			return drill.No, nil
+		}
 		if err == nil {
 			held = lock
 		}
-		return word(err, "no")
+		return nil, err
 	}
-	fmt.Println("ready")
-	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
-		switch orders.Text() {
-		case "lock":
-			// The library has no strategy by default.
-			strategy := redislock.LinearBackoff(100 * time.Millisecond)
-			fmt.Println(obtain(&redislock.Options{RetryStrategy: strategy}))
-		case "try":
-			fmt.Println(obtain(nil))
-		case "extend":
-			fmt.Println(word(held.Refresh(context.Background(), lease, nil), "error"))
-		case "unlock":
-			fmt.Println(word(held.Release(context.Background()), "error"))
+	lock := func(ctx context.Context, wait time.Duration) (drill.Answer, error) {
+		// Its limit is that of the context. Without one it would try for no longer than a lease.
+		if wait == 0 {
+			wait = time.Minute
 		}
+		ctx, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		// It waits only with a strategy; this is that of its example.
+		strategy := redislock.LinearBackoff(100 * time.Millisecond)
+		return take(ctx, drill.Lease(), &redislock.Options{RetryStrategy: strategy})
 	}
+	drill.Follow(drill.Drill{
+		"lock":  lock,
+		"again": lock,
+		"try": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return take(ctx, drill.Lease(), nil)
+		},
+		"plain": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return take(ctx, 100*time.Millisecond, nil)
+		},
+		"extend": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return nil, held.Refresh(ctx, drill.Lease(), nil)
+		},
+		"unlock": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return nil, held.Release(ctx)
+		},
+	}, "cancel", "limit")
 }

@@ -1,13 +1,12 @@
-// Does with redsync's Mutex what it is told, for `cargo xtask clients --ports`; see README.md.
+// Does with redsync's Mutex what it is told, for `locklab score`; see README.md.
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"os"
-	"strconv"
-	"strings"
+	"context"
+	"errors"
 	"time"
+
+	drill "locklab-client/score"
 
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
@@ -16,39 +15,53 @@ import (
 )
 
 func main() {
-	lease, err := strconv.Atoi(os.Getenv("LOCKLAB_LEASE_MS"))
-	if err != nil {
-		panic(err)
-	}
 	var pools []redsyncredis.Pool
-	for _, url := range strings.Split(os.Getenv("REDIS_URLS"), ",") {
+	for _, url := range drill.URLs() {
 		options, err := redis.ParseURL(url)
 		if err != nil {
 			panic(err)
 		}
 		pools = append(pools, goredis.NewPool(redis.NewClient(options)))
 	}
-	expiry := redsync.WithExpiry(time.Duration(lease) * time.Millisecond)
-	mutex := redsync.New(pools...).NewMutex("lock", expiry, redsync.WithTries(1000))
-	word := func(ok bool, otherwise string) string {
-		if ok {
-			return "ok"
+	rs := redsync.New(pools...)
+	// Its own number of attempts, 32, is a limit of the wait, and `lock` has none.
+	mutex := rs.NewMutex("lock", redsync.WithExpiry(drill.Lease()), redsync.WithTries(1000))
+	// ErrTaken says that others have a majority. ErrFailed and what the servers answered are errors.
+	told := func(err error) (drill.Answer, error) {
+		var taken *redsync.ErrTaken
+		if errors.As(err, &taken) {
+			return drill.No, nil
 		}
-		return otherwise
+		return drill.Answer{"valid_ms": float64(time.Until(mutex.Until())) / 1e6}, err
 	}
-	fmt.Println("ready")
-	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
-		switch orders.Text() {
-		case "lock":
-			fmt.Println(word(mutex.Lock() == nil, "no"))
-		case "try":
-			fmt.Println(word(mutex.TryLock() == nil, "no"))
-		case "extend":
-			ok, err := mutex.Extend()
-			fmt.Println(word(ok && err == nil, "error"))
-		case "unlock":
-			ok, err := mutex.Unlock()
-			fmt.Println(word(ok && err == nil, "error"))
+	done := func(ok bool, err error) (drill.Answer, error) {
+		if !ok && err == nil {
+			return drill.No, nil
 		}
+		return nil, err
 	}
+	lock := func(ctx context.Context, wait time.Duration) (drill.Answer, error) {
+		if wait > 0 {
+			limited, cancel := context.WithTimeout(ctx, wait)
+			defer cancel()
+			ctx = limited
+		}
+		return told(mutex.LockContext(ctx))
+	}
+	drill.Follow(drill.Drill{
+		"lock":  lock,
+		"again": lock,
+		"try": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return told(mutex.TryLockContext(ctx))
+		},
+		"plain": func(context.Context, time.Duration) (drill.Answer, error) {
+			return nil, rs.NewMutex("lock").Lock()
+		},
+		"extend": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return done(mutex.ExtendContext(ctx))
+		},
+		"unlock": func(ctx context.Context, _ time.Duration) (drill.Answer, error) {
+			return done(mutex.UnlockContext(ctx))
+		},
+	}, "cancel", "limit", "quorum")
 }

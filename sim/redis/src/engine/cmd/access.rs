@@ -80,7 +80,7 @@ impl Call<'_> {
     /// Whether a time to live that is over deletes its key at once: not on a replica (`checkAlreadyExpired`).
     pub(in crate::engine) fn deletes_at_once(&self, until_ms: i64) -> bool {
         let deletes = matches!(self.state.db.overdue, Overdue::Delete | Overdue::Hide);
-        until_ms <= self.now_ms() && deletes
+        until_ms <= self.live_ms() && deletes
     }
 
     /// Deletes a key that was given a time which is over, if it exists. For Valkey it has expired.

@@ -141,7 +141,7 @@ pub(in crate::engine) fn pause(call: &mut Call<'_>) -> Answer {
     };
     let timeout_ms = integer_timeout(call.args[2])?;
     let until_ms = call
-        .now_ms()
+        .live_ms()
         .checked_add(timeout_ms)
         .ok_or(Error::of("ERR timeout is out of range"))?;
     let pause = Pause { until_ms, whom };

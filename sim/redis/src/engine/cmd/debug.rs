@@ -2,7 +2,7 @@
 
 use super::SYNTAX;
 use crate::engine::busy;
-use crate::engine::command::Call;
+use crate::engine::command::{Call, Context};
 use crate::engine::persist::Saving;
 use crate::engine::shutdown::{self, ReplicaWait};
 use crate::wire::reply::{Answer, Error, Reply};
@@ -12,9 +12,15 @@ pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
     let name = call.args[1].to_ascii_lowercase();
     match (name.as_slice(), &call.args[2..]) {
         (b"sleep", [seconds]) => {
-            let sleep_us = leading_number(seconds) * 1e6;
-            let until_us = call.wall_us.saturating_add(sleep_us as u64);
-            call.state.asleep_until_us = Some(until_us);
+            // Of a length that Redis cannot count, `nanosleep` wants to know nothing.
+            let sleep_us = (leading_number(seconds) * 1e6) as u64;
+            let sleep_us = i64::try_from(sleep_us).map_or(0, i64::unsigned_abs);
+            if call.context == Context::Transaction {
+                call.state.slept_us = call.state.slept_us.saturating_add(sleep_us);
+            }
+            let now_us = call.state.process_us(call.wall_us);
+            let since_us = call.state.asleep_until_us.unwrap_or(0).max(now_us);
+            call.state.asleep_until_us = Some(since_us.saturating_add(sleep_us));
             Ok(Reply::OK)
         }
         (b"set-active-expire", [flag]) => {
@@ -33,12 +39,19 @@ pub(in crate::engine) fn debug(call: &mut Call<'_>) -> Answer {
     }
 }
 
-/// C's `strtod`, for plain numbers: an invalid number counts as 0.
+/// C's `strtod`, for decimal numbers: what follows the number does not matter, and no number counts as 0.
 fn leading_number(text: &[u8]) -> f64 {
-    let text = String::from_utf8_lossy(text);
-    let is_part = |c: char| c.is_ascii_digit() || c == '.';
-    let end = text.find(|c: char| !is_part(c)).unwrap_or(text.len());
-    text[..end].parse().unwrap_or(0.0)
+    let is_part = |byte: &u8| byte.is_ascii_digit() || b".eE+-".contains(byte);
+    let text = text.trim_ascii_start();
+    // A number is short, and a text may be long.
+    let len = text
+        .iter()
+        .take(64)
+        .take_while(|byte| is_part(byte))
+        .count();
+    let prefixes = (1..=len).rev().map(|len| &text[..len]);
+    let numbers = prefixes.filter_map(|text| str::from_utf8(text).ok()?.parse::<f64>().ok());
+    numbers.take(1).sum()
 }
 
 /// `SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE]`, `SHUTDOWN ABORT`.

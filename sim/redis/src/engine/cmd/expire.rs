@@ -30,7 +30,7 @@ fn expire_generic(call: &mut Call<'_>, name: &str, unit: Unit, base: Base) -> An
     let options = Options::parse(&call.args[3..])?;
     let time = Time { number, unit, base };
     let now_ms = call.now_ms();
-    let when = time.unix_ms(now_ms, name)?;
+    let when = time.unix_ms(call.live_ms(), name)?;
     let Some(entry) = call.state.db.get(key, now_ms) else {
         return Ok(Reply::Integer(0));
     };
@@ -111,7 +111,7 @@ fn expires_at_ms(call: &mut Call<'_>) -> i64 {
 
 fn remaining_ms(call: &mut Call<'_>) -> i64 {
     let now_ms = call.now_ms();
-    let live_ms = (call.live_us() / 1000) as i64;
+    let live_ms = call.live_ms();
     match call.state.db.peek(call.args[1], now_ms) {
         None => -2,
         Some(entry) => match entry.expires_at_ms {

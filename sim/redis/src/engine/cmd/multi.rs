@@ -49,6 +49,7 @@ pub(in crate::engine) fn exec(call: &mut Call<'_>) -> Answer {
         execute::answer(call.state, call.client, &reply);
     }
     call.session().executing = None;
+    call.state.slept_us = 0;
     Ok(Reply::NONE)
 }
 

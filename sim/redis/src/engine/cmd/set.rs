@@ -19,7 +19,7 @@ pub(in crate::engine) fn set(call: &mut Call<'_>) -> Answer {
     let options = Options::parse(&call.args[3..], call.state.imitated)?;
     let now_ms = call.now_ms();
     let expires_at_ms = match &options.expiry {
-        Expiry::At(time) => Some(time.positive_unix_ms(now_ms, "set")?),
+        Expiry::At(time) => Some(time.positive_unix_ms(call.live_ms(), "set")?),
         Expiry::Keep | Expiry::None => None,
     };
     let (key, value) = (call.args[1], call.args[2]);
@@ -100,7 +100,7 @@ pub(in crate::engine) fn psetex(call: &mut Call<'_>) -> Answer {
 
 fn set_with_expiry(call: &mut Call<'_>, name: &str, unit: Unit) -> Answer {
     let time = Time::new(call.args[2], unit, Base::Now);
-    let when = time.positive_unix_ms(call.now_ms(), name)?;
+    let when = time.positive_unix_ms(call.live_ms(), name)?;
     let value = Value::String(Bytes::copy_from_slice(call.args[3]));
     let entry = Entry::new(value, Some(when));
     let now_ms = call.now_ms();

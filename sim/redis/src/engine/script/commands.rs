@@ -124,14 +124,16 @@ impl Commands {
             return false;
         };
         let Some(mut attention) = state.attention.take_if(|attention| {
-            attention.other_clients.is_process_ended() || clock() >= running.answers_from_us
+            attention.other_clients.is_process_ended()
+                || clock().monotonic_us() >= running.answers_from_us
         }) else {
             return false;
         };
-        let now_us = clock();
+        let now = clock();
+        state.clocks = state.clocks.map(|_| now);
         running.wrote = state.script_wrote;
         state.busy = lent.running.take().map(|running| *running);
-        (attention.attend)(state, &mut attention, now_us);
+        (attention.attend)(state, &mut attention, now.wall_us);
         lent.running = state.busy.take().map(Box::new);
         state.attention = Some(attention);
         let running = lent.running.as_ref();

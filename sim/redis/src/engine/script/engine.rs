@@ -287,7 +287,10 @@ fn running(call: &Call<'_>) -> Option<Box<Busy>> {
     let threshold_us = call.state.config.busy_threshold_us();
     Some(Box::new(Busy {
         client: call.client,
-        answers_from_us: call.wall_us.saturating_add(threshold_us),
+        answers_from_us: call
+            .state
+            .process_us(call.wall_us)
+            .saturating_add(threshold_us),
         ends_us: None,
         wrote: false,
         // The interpreter raises it.

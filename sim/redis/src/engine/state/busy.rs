@@ -1,9 +1,10 @@
 //! The script that keeps a node busy, and how long scripts take.
 
+use super::now::Now;
 use crate::wire::reply::Error;
 
-/// Reads the wall clock of a node's machine, in microseconds since the Unix epoch.
-pub(in crate::engine) type Clock = std::rc::Rc<dyn Fn() -> u64>;
+/// Reads the clocks of a node's machine.
+pub(in crate::engine) type Clock = std::rc::Rc<dyn Fn() -> Now>;
 
 /// The speed of a node's scripts. A real machine is about ten times as fast, but here an endless
 /// script can only be detected by running it.
@@ -27,11 +28,11 @@ pub(in crate::engine) fn taken_us(instructions: u64) -> u64 {
     }
 }
 
-/// A script whose time has not passed yet.
+/// A script whose time has not passed yet. Its times are those of [`State::process_us`](super::State::process_us).
 pub(in crate::engine) struct Busy {
     /// The client that runs it, which waits.
     pub(in crate::engine) client: u64,
-    /// When the node starts to answer other clients, in wall-clock microseconds.
+    /// When the node starts to answer other clients.
     pub(in crate::engine) answers_from_us: u64,
     /// When it ends; `None` for never.
     pub(in crate::engine) ends_us: Option<u64>,

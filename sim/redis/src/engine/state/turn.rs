@@ -7,7 +7,7 @@ use super::busy::INSTRUCTIONS_PER_COMMAND;
 /// The turn that began with the current call.
 #[derive(Default)]
 pub(in crate::engine) struct Turn {
-    /// When it ends, by the machine's clock; `None` on a node that reads no clock, whose
+    /// When it ends, by the machine's monotonic clock; `None` on a node that reads no clock, whose
     /// requests take no time.
     pub(in crate::engine) ends_us: Option<u64>,
     /// The work since the clock was read, in instructions of scripts.
