@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the table of a sweep with matplotlib: the rate of each property, with its interval.
 
-    locklab sweep kleppmann/k1
+    locklab study sweep kleppmann/k1
     python3 docs/redraw.py target/locklab/kleppmann-k1/sweep-*.csv chart.pdf lease resource
 
 A second varied parameter makes a line of each of its values; the one with more values is the

@@ -30,7 +30,7 @@ pub fn main(locks: &'static [Registration]) -> ExitCode {
 }
 
 /// Does in a test what a command line of Locklab says, with these locks beside those of the
-/// catalogue; the arguments are those after the program: `["matrix", "--lock", "my-lock"]`. It
+/// catalogue; the arguments are those after the program: `["study", "matrix", "--lock", "my-lock"]`. It
 /// prints what the command prints.
 ///
 /// # Panics

@@ -1,7 +1,7 @@
 //! Every lock gives the predicted result for every problem.
 //!
 //! Here a few runs of each cell must not differ from what is predicted. With `LOCKLAB_LONG=1` all cells
-//! have the runs that `locklab matrix` gives them, which decide every prediction.
+//! have the runs that `locklab study matrix` gives them, which decide every prediction.
 
 use std::env;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use locklab_runner::judged;
 use locklab_runner::prediction::Comparison;
 use locklab_runner::simulate::Keep;
 
-/// The number of seeds that `locklab matrix` runs.
+/// The number of seeds that `locklab study matrix` runs.
 const SEEDS: u64 = 200;
 
 /// A rate that is far from the predicted one differs after so many, and so does a single violation

@@ -1,6 +1,6 @@
 //! One answer: which lock, which lease, what will go wrong and how often, and what to change.
 //!
-//! The rules are data (`rules.toml`). Every number comes from the runs of `locklab risk`, with the same seeds, so that the
+//! The rules are data (`rules.toml`). Every number comes from the runs of `locklab study risk`, with the same seeds, so that the
 //! command beside it gives the same number.
 
 pub(crate) mod answers;
@@ -110,7 +110,7 @@ impl Case {
     }
 }
 
-/// Lengths that are exceeded less often than this are not looked for, as by default in `locklab risk`.
+/// Lengths that are exceeded less often than this are not looked for, as by default in `locklab study risk`.
 const UNTIL: f64 = 1e-9;
 
 /// Runs of which locks have fewer, whose runs take long.

@@ -286,7 +286,7 @@ impl Campaign {
     fn bug(&self, broken: Broken, program: &Program) -> anyhow::Error {
         let row = &*self.rows[broken.job].own_name();
         let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
-        let mut words = vec!["campaign", "--lock", row, "--seeds", &seeds];
+        let mut words = vec!["study", "campaign", "--lock", row, "--seeds", &seeds];
         if self.strategy != Strategy::Uniform {
             words.extend(["--strategy", self.strategy.name()]);
         }

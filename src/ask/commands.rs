@@ -111,6 +111,19 @@ mod measure {
     }
 }
 
+mod study {
+    together! {
+        "Run every lock against every problem" Matrix(crate::matrix::options::Options),
+        "Run every lock under random faults, and see whether it recovers" Campaign(crate::campaign::options::Options),
+        "Measure what every lock costs, and how clients wait for it" Cost(crate::cost::options::Options),
+        "Run a scenario over a grid of parameters and chart its violation rates" Sweep(crate::sweep::options::Options),
+        "Place a fault at every step of a run, and map what each does" Place(crate::place::options::Options),
+        "Estimate the rate of a violation that is too rare to count" Rare(crate::rare::options::Options),
+        "Estimate how often a lock fails in an environment, in times a year" Risk(crate::risk::options::Options),
+        "Find the mechanisms of reported bugs, each beside the lock without it" Museum(crate::museum::options::Options),
+    }
+}
+
 mod setup {
     together! {
         "Print the completion script of a shell: source <(locklab setup completions bash)" Completions(crate::completions::Options),
@@ -137,15 +150,8 @@ commands! {
         "Begin a crate with a lock of your own, a drill, a scenario or claims" New(crate::new::Options),
     }
     "Study locks" {
-        "Run every lock against every problem" Matrix(crate::matrix::options::Options),
-        "Run every lock under random faults, and see whether it recovers" Campaign(crate::campaign::options::Options),
-        "Measure what every lock costs, and how clients wait for it" Cost(crate::cost::options::Options),
-        "Run a scenario over a grid of parameters and chart its violation rates" Sweep(crate::sweep::options::Options),
-        "Place a fault at every step of a run, and map what each does" Place(crate::place::options::Options),
-        "Estimate the rate of a violation that is too rare to count" Rare(crate::rare::options::Options),
-        "Estimate how often a lock fails in an environment, in times a year" Risk(crate::risk::options::Options),
-        "Find the mechanisms of reported bugs, each beside the lock without it" Museum(crate::museum::options::Options),
         "Execute the debate on Redis locks, claim by claim, and publish it as a page" Reproduce(crate::reproduce::options::Options),
+        "Make many runs: matrix, campaign, cost, sweep, place, rare, risk or museum" Study(study::Options),
     }
     "Measure what is real" {
         "Run scenarios in the simulator and on real Redis, and compare" Confirm(crate::confirm::options::Options),

@@ -183,7 +183,7 @@ impl Experiment for Cost {
 fn bug(broken: Broken, places: &[(Place, Scenario)], program: &Program) -> anyhow::Error {
     let ((row, scenario, ..), _) = &places[broken.job];
     let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
-    let reproduce = program.line(&["cost", "--lock", row, "--seeds", &seeds]);
+    let reproduce = program.line(&["study", "cost", "--lock", row, "--seeds", &seeds]);
     Bug::or_usage(broken, &format!("{row} in {scenario}"), reproduce)
 }
 

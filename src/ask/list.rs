@@ -46,7 +46,7 @@ enum What {
     Properties,
     /// The scenarios that ship
     Scenarios,
-    /// The environments of `locklab risk`
+    /// The environments of `locklab study risk`
     Environments,
 }
 

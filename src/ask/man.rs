@@ -18,9 +18,9 @@ Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The command; by default the program
+    /// The command, such as `check` or `study sweep`; by default the program
     #[arg(value_name = "COMMAND")]
-    command: Option<String>,
+    command: Vec<String>,
     /// Write every page into this folder
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     into: Option<PathBuf>,
@@ -37,15 +37,13 @@ impl Ask for Options {
             output::print(&format!("  man  {}", folder.display()))?;
             return Ok(Exit::AsPredicted);
         }
-        let page = match &self.command {
-            None => program,
-            Some(name) => {
-                let command = program.find_subcommand(name).cloned();
-                command.ok_or_else(|| anyhow!("unknown command `{name}`"))?
-            }
-        };
+        let mut page = &program;
+        for name in &self.command {
+            let command = page.find_subcommand(name);
+            page = command.ok_or_else(|| anyhow!("unknown command `{name}`"))?;
+        }
         let mut text = Vec::new();
-        clap_mangen::Man::new(page).render(&mut text)?;
+        clap_mangen::Man::new(page.clone()).render(&mut text)?;
         output::print_exactly(&String::from_utf8(text)?)?;
         Ok(Exit::AsPredicted)
     }

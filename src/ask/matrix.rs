@@ -172,6 +172,7 @@ fn bug(place: Place<'_>, broken: Broken, program: &Program) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
     let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
     let reproduce = program.line(&[
+        "study",
         "matrix",
         "--lock",
         row,
@@ -466,7 +467,8 @@ mod tests {
         let told = bug(place, panicked, &Program::running()).to_string();
         let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
         assert!(told.starts_with(begins), "{told}");
-        let line = " matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";
+        let line =
+            " study matrix --lock 'set-nx-px (release del)' --problem outlives --seeds 41..42";
         assert!(told.ends_with(line), "{told}");
     }
 }

@@ -12,8 +12,8 @@ use locklab_lab::{Exit, shard_status};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab sweep kleppmann/k1 --shard 1/2 --out one
-  locklab sweep kleppmann/k1 --shard 2/2 --out two
+  locklab study sweep kleppmann/k1 --shard 1/2 --out one
+  locklab study sweep kleppmann/k1 --shard 2/2 --out two
   locklab shards merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
   locklab shards merge one two                   every ledger of a shard in these folders
 

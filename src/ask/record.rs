@@ -37,7 +37,7 @@ Examples:
   locklab record --for 10m --gctrace app.err --out measured
 
 Run it where a client of the lock runs, without root. It writes an environment
-file for `locklab risk`: each cause that was seen, how often, how long, and how
+file for `locklab study risk`: each cause that was seen, how often, how long, and how
 that is known; and in comments what was not seen. Without --out the file is on
 standard output, and the table on standard error.
 

@@ -397,7 +397,7 @@ impl Run {
                 "  resource is predicted to hold under these faults; to place others at each step:"
                     .into(),
             );
-            let command = program.line(&["place", &self.scenarios.names[place]]);
+            let command = program.line(&["study", "place", &self.scenarios.names[place]]);
             lines.push(format!("    place    {command}"));
         }
         for evidence in evidence {

@@ -11,7 +11,7 @@
 //!   depend on its outcome. There is one: every fault of the run began, which its schedule and the
 //!   length of the run decide. With several faults, the harm of one may end a run before the next
 //!   begins. So this rate is printed beside the other, and no prediction rests on it.
-//! - Intervals are 95 % Wilson intervals; a quantity measured over many runs together (`locklab cost`)
+//! - Intervals are 95 % Wilson intervals; a quantity measured over many runs together (`locklab study cost`)
 //!   has a percentile bootstrap interval over runs. All cells of a sweep or of the matrix use the same
 //!   seeds (common random numbers): they compare well, and their errors are correlated.
 //! - A *prediction* is a verdict and how strongly it has to be shown; see [`Prediction`]. *Holds up to b*

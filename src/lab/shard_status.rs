@@ -256,10 +256,12 @@ mod tests {
 
     #[test]
     fn the_command_is_told_without_its_shard() {
-        let words = ["sweep", "k1", "--shard", "1/4", "--seeds", "5", "--out=x"];
+        let words = [
+            "study", "sweep", "k1", "--shard", "1/4", "--seeds", "5", "--out=x",
+        ];
         assert_eq!(
             command(&words.map(String::from)),
-            ["sweep", "k1", "--seeds", "5"]
+            ["study", "sweep", "k1", "--seeds", "5"]
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What was recorded as an environment file for `locklab risk`: TOML, with the causes that were seen,
+//! What was recorded as an environment file for `locklab study risk`: TOML, with the causes that were seen,
 //! and in comments those that were not.
 
 mod causes;

@@ -305,7 +305,7 @@ name = \"setnx\"
 # Overrides come after the file.
 locklab run my.toml \\
     --seeds 0..2
-locklab rare kleppmann/k1 --budget 1ms
+locklab study rare kleppmann/k1 --budget 1ms
 locklab run my.toml --set lock.nme=x  # exits with 1
 ```
 ```text

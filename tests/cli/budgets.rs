@@ -26,6 +26,7 @@ fn a_budget_makes_more_runs_of_a_check() {
 fn a_budget_makes_further_runs_of_the_same_series() {
     let bench = Bench::new("rare-budget");
     let asked = [
+        "study",
         "rare",
         "kleppmann/k1-exponential",
         "--set",
@@ -55,6 +56,7 @@ fn a_budget_makes_further_runs_of_the_same_series() {
 fn shards_with_a_budget_join_in_whole_rounds() {
     let bench = Bench::new("shards-budget");
     let sweep = [
+        "study",
         "sweep",
         "kleppmann/k1",
         "--vary",

@@ -87,7 +87,7 @@ fn completed(words: &[&str]) -> Vec<String> {
 
 #[test]
 fn shells_complete_commands_and_names() {
-    assert_eq!(completed(&["locklab", "sw"]), ["sweep"]);
+    assert_eq!(completed(&["locklab", "study", "sw"]), ["sweep"]);
     assert_eq!(
         completed(&["locklab", "run", "redis-docs/r5"]),
         [
@@ -99,11 +99,11 @@ fn shells_complete_commands_and_names() {
         ]
     );
     assert_eq!(
-        completed(&["locklab", "sweep", "kleppmann/k9-"]),
+        completed(&["locklab", "study", "sweep", "kleppmann/k9-"]),
         ["kleppmann/k9-back"]
     );
     assert_eq!(
-        completed(&["locklab", "sweep", "--property", "fo"]),
+        completed(&["locklab", "study", "sweep", "--property", "fo"]),
         ["foreign-release"]
     );
     assert!(completed(&["locklab", "list", ""]).contains(&"scenarios".into()));

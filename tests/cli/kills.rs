@@ -9,7 +9,8 @@ use nix::unistd::Pid;
 use crate::bench::{Bench, Done};
 
 /// Twenty-four parts of each shard, of some milliseconds each.
-const SWEEP: [&str; 6] = [
+const SWEEP: [&str; 7] = [
+    "study",
     "sweep",
     "kleppmann/k1",
     "--vary",

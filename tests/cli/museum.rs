@@ -1,4 +1,4 @@
-//! `locklab museum`: reported bugs, each found by a search.
+//! `locklab study museum`: reported bugs, each found by a search.
 
 use locklab_check::Verdict;
 use locklab_model::scenario::parse;
@@ -12,7 +12,7 @@ use crate::bench::Bench;
 fn a_mistake_is_told_from_its_fault() {
     let bench = Bench::new("museum");
     let names = ["non-atomic-acquire", "late-reply", "wrong-lease"];
-    let done = bench.locklab(&[&["museum", "--json"], &names[..]].concat());
+    let done = bench.locklab(&[&["study", "museum", "--json"], &names[..]].concat());
     assert_eq!(done.code, Some(0), "{}", done.told());
     let document: Value = serde_json::from_str(&done.out).expect("JSON");
     let exhibits = document["exhibits"].as_array().expect("a list");

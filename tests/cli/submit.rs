@@ -22,11 +22,19 @@ fn the_shards_of_a_job_on_real_slurm_join_to_the_whole() {
         "8000"
     };
     let vary = "fault.gc.duration_ms=0..2300/23";
-    let sweep = ["sweep", "kleppmann/k1", "--vary", vary, "--seeds", seeds];
+    let sweep = [
+        "study",
+        "sweep",
+        "kleppmann/k1",
+        "--vary",
+        vary,
+        "--seeds",
+        seeds,
+    ];
     let whole = bench.locklab(&[&sweep[..], &["--out", "whole"]].concat());
     assert_eq!(whole.code, Some(0), "{}", whole.told());
 
-    let submit = "submit --slurm --shards 8 --folder job --time 30 --mem 10M --";
+    let submit = "shards submit --slurm --shards 8 --folder job --time 30 --mem 10M --";
     let words: Vec<&str> = submit.split(' ').chain(sweep).collect();
     let submitted = bench
         .command(&words)

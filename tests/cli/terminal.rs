@@ -7,11 +7,11 @@ use crate::help::commands;
 const TOLD: [&str; 11] = [
     "run kleppmann/k1 redis-docs/r5 --seeds 40",
     "run jepsen/j2-adds --seeds 1",
-    "sweep kleppmann/k1 --vary fault.gc.duration_ms=500,1500 --vary workload.hold_ms=20,40 --vary \
+    "study sweep kleppmann/k1 --vary fault.gc.duration_ms=500,1500 --vary workload.hold_ms=20,40 --vary \
      lock.ttl_ms=900,1000 --seeds 5",
-    "matrix --lock setnx --seeds 1",
-    "cost --lock redisson-spin --seeds 2",
-    "campaign --lock consensus --seeds 1",
+    "study matrix --lock setnx --seeds 1",
+    "study cost --lock redisson-spin --seeds 2",
+    "study campaign --lock consensus --seeds 1",
     "check kleppmann/k1",
     "list locks",
     "list faults",
@@ -67,7 +67,7 @@ fn the_locale_c_has_ascii_only() {
         for command in [
             "run kleppmann/k1 --seeds 80",
             "check kleppmann/k1",
-            "matrix --lock redlock --problem foreign-release --seeds 3",
+            "study matrix --lock redlock --problem foreign-release --seeds 3",
             "check --help",
             "list locks",
         ] {

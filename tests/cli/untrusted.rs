@@ -30,7 +30,15 @@ fn titles_control_neither_terminals_nor_runners() {
     for arguments in [
         &["run", file, "--seeds", "3"][..],
         &["run", file, "--seeds", "3", "--json"],
-        &["sweep", file, "--vary", "lock.ttl_ms=900", "--seeds", "3"],
+        &[
+            "study",
+            "sweep",
+            file,
+            "--vary",
+            "lock.ttl_ms=900",
+            "--seeds",
+            "3",
+        ],
         &["check", file],
         &["view", file],
         // Errors quote the scenario, and the command line.

@@ -43,11 +43,18 @@ fn campaign(strategy: &str, minutes: u64, seed: u64) -> Result<Vec<Value>> {
     let out = format!("target/campaign/{strategy}");
     let seeds = format!("{seed}..{}", seed + LEAST);
     let budget = format!("{minutes}m");
-    let words = ["campaign", "--fresh", "--json", "--strategy", strategy];
+    let words = [
+        "study",
+        "campaign",
+        "--fresh",
+        "--json",
+        "--strategy",
+        strategy,
+    ];
     let many = ["--seeds", &seeds, "--budget", &budget, "--out", &out];
     match json(&[&words[..], &many].concat())?["results"].take() {
         Value::Array(results) => Ok(results),
-        other => bail!("locklab campaign has no list of results, but {other}"),
+        other => bail!("locklab study campaign has no list of results, but {other}"),
     }
 }
 
@@ -87,7 +94,7 @@ fn violations(results: &[Value], ruled_out: &[RuledOut], strategy: &str, seed: u
             return Some(format!("{row}: the campaign has no {property}"));
         };
         let again = format!(
-            "locklab campaign --lock '{row}' --strategy {strategy} --seeds {seed}..{}",
+            "locklab study campaign --lock '{row}' --strategy {strategy} --seeds {seed}..{}",
             seed + runs
         );
         match (violated, count("inconclusive")) {
@@ -133,7 +140,7 @@ mod tests {
         assert_eq!(
             violations(&results, &locks(), "steps", 7),
             ["database-unique: 1 of 30 runs violate lease; \
-              locklab campaign --lock 'database-unique' --strategy steps --seeds 7..37"]
+              locklab study campaign --lock 'database-unique' --strategy steps --seeds 7..37"]
         );
     }
 

@@ -99,10 +99,13 @@ mod tests {
     #[test]
     fn the_table_names_the_commands() {
         let text = "| folder | command |\n|---|---|\n\
-                    | `a/*`: rates | `locklab sweep a --out reports --seeds 20` |\n\
-                    | `b/*`: more (1) | `locklab cost --out reports` |\n\
+                    | `a/*`: rates | `locklab study sweep a --out reports --seeds 20` |\n\
+                    | `b/*`: more (1) | `locklab study cost --out reports` |\n\
                     | a number | 3 |\n";
-        let expected = ["cost --out reports", "sweep a --out reports --seeds 20"];
+        let expected = [
+            "study cost --out reports",
+            "study sweep a --out reports --seeds 20",
+        ];
         assert_eq!(commands(text), BTreeSet::from(expected));
     }
 

@@ -36,7 +36,7 @@ const ENTRY: CatalogueEntry = CatalogueEntry {
             "compare | del: whether the release looks at the value",
         ),
     ],
-    // The rows of `locklab matrix`; LEASE is the lease that a problem asks for.
+    // The rows of `locklab study matrix`; LEASE is the lease that a problem asks for.
     forms: &[
         ("", "ttl_ms = LEASE"),
         ("release del", "ttl_ms = LEASE\nrelease = \"del\""),

@@ -1,4 +1,4 @@
-//! All of Locklab's commands, with our lock: `cargo run -- matrix --lock team-lock`.
+//! All of Locklab's commands, with our lock: `cargo run -- study matrix --lock team-lock`.
 
 fn main() -> std::process::ExitCode {
     locklab::main(own_lock::LOCKS)

@@ -16,9 +16,9 @@ fn every_command_knows_it() {
     let out = std::env::temp_dir().join(format!("own-lock-commands-{}", std::process::id()));
     for command in [
         "run scenarios/outlived.toml",
-        "sweep scenarios/outlived.toml --vary lock.ttl_ms=200,300 --seeds 5",
-        "matrix --lock team-lock --seeds 5",
-        "cost --lock team-lock --seeds 2",
+        "study sweep scenarios/outlived.toml --vary lock.ttl_ms=200,300 --seeds 5",
+        "study matrix --lock team-lock --seeds 5",
+        "study cost --lock team-lock --seeds 2",
     ] {
         let words: Vec<&str> = command.split(' ').collect();
         let folder = out.to_string_lossy();

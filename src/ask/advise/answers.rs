@@ -67,7 +67,7 @@ pub(crate) struct Answers {
     pub every: Time,
     /// On what machines.
     pub environment: Environment,
-    /// Work, frequency and environment, as options of `locklab risk` have them.
+    /// Work, frequency and environment, as options of `locklab study risk` have them.
     pub written: [String; 3],
 }
 

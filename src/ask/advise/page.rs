@@ -310,7 +310,7 @@ impl Page<'_> {
     fn asking(&self, answered: &Answered<'_>, lease: [String; 2], runs: u64) -> Vec<String> {
         let setup = &answered.case.setup;
         let [work, every, environment] = &self.advise.answers.written;
-        let mut words = vec!["risk".to_owned(), setup.lock.clone()];
+        let mut words = vec!["study".to_owned(), "risk".to_owned(), setup.lock.clone()];
         words.extend(lease);
         for (option, value) in [
             ("--work", work),

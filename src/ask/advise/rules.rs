@@ -67,13 +67,13 @@ pub(crate) struct Rule {
     protects: Protects,
     tokens: Option<bool>,
     servers: Vec<Server>,
-    /// The lock, as `locklab risk` names it.
+    /// The lock, as `locklab study risk` names it.
     pub lock: String,
     /// The same lock with tokens that the resource compares, if this one has none.
     pub tokens_lock: Option<String>,
     /// The same lock without tokens, if this one has some.
     pub plain_lock: Option<String>,
-    /// Overrides of the scenario of `locklab risk`.
+    /// Overrides of the scenario of `locklab study risk`.
     #[serde(default)]
     pub sets: Vec<String>,
     /// The advice in a sentence.

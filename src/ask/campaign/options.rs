@@ -1,4 +1,4 @@
-//! `locklab campaign`: every lock under random faults.
+//! `locklab study campaign`: every lock under random faults.
 
 use std::num::NonZeroU64;
 
@@ -18,13 +18,13 @@ use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab campaign                                  every lock, every fault
-  locklab campaign --lock redlock --seeds 1000      one lock, violations shown
-  locklab campaign --fault pause --fault slow-link  only these faults
-  locklab campaign --set campaign.duration_ms=300   shorter ones
-  locklab campaign --lock redlock --strategy steps  faults at steps of a run
-  locklab campaign --lock redlock --strategy mixed  a search for mistakes
-  locklab campaign --seeds 1000 --quota 10          situations met ten times
+  locklab study campaign                                  every lock, every fault
+  locklab study campaign --lock redlock --seeds 1000      one lock, violations shown
+  locklab study campaign --fault pause --fault slow-link  only these faults
+  locklab study campaign --set campaign.duration_ms=300   shorter ones
+  locklab study campaign --lock redlock --strategy steps  faults at steps of a run
+  locklab study campaign --lock redlock --strategy mixed  a search for mistakes
+  locklab study campaign --seeds 1000 --quota 10          situations met ten times
 
 The scenario problems/campaign describes what the seeds draw; one run of it:
   locklab view problems/campaign --seed 7

@@ -257,7 +257,7 @@ fn bug_is_repeated_with_all_that_was_chosen() {
         let (_, command) = error.split_once("reproduce  ").expect("a command");
         command.to_owned()
     };
-    let common = "locklab campaign --lock 'redlock (sequential)' --seeds 7..8";
+    let common = "locklab study campaign --lock 'redlock (sequential)' --seeds 7..8";
     let set = "--set lock.ttl_ms=300";
     let kinds = [FaultKind::Pause, FaultKind::Reset];
     assert_eq!(told(&[], Strategy::Uniform), format!("{common} {set}"));

@@ -1,4 +1,4 @@
-//! `locklab cost`: the cost of every lock, and the waiting times of its clients.
+//! `locklab study cost`: the cost of every lock, and the waiting times of its clients.
 
 use clap::Args;
 
@@ -11,8 +11,8 @@ use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab cost
-  locklab cost --lock set-nx-px --lock redlock --seeds 1000
+  locklab study cost
+  locklab study cost --lock set-nx-px --lock redlock --seeds 1000
 
 Two tables: what a lock costs (messages, latency in virtual time, work done
 twice), and liveness (time to the next grant after a crash, overtaking,

@@ -36,7 +36,7 @@ impl Sheet {
         let name = entry.name;
         let mut parts = vec![("What it is".to_owned(), guarantee(&lock))];
         let [survived, not] = problems(row);
-        let command = format!("`locklab matrix --lock {name}`");
+        let command = format!("`locklab study matrix --lock {name}`");
         parts.push((format!("It survives ({command}, 200 runs each)"), survived));
         parts.push(("It does not survive (share of the runs)".to_owned(), not));
         parts.push((
@@ -44,7 +44,7 @@ impl Sheet {
             rates(row),
         ));
         parts.push((
-            format!("What it costs (`locklab cost --lock {name}`)"),
+            format!("What it costs (`locklab study cost --lock {name}`)"),
             costs(row),
         ));
         let libraries = entry.libraries.iter();
@@ -54,7 +54,7 @@ impl Sheet {
             libraries.collect(),
         ));
         parts.push((
-            "Reported bugs of its kind (`locklab museum NAME`)".to_owned(),
+            "Reported bugs of its kind (`locklab study museum NAME`)".to_owned(),
             bugs(entry),
         ));
         let is_default = |set: &str| {

@@ -1,4 +1,4 @@
-//! `locklab matrix`: every lock against every problem.
+//! `locklab study matrix`: every lock against every problem.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -12,12 +12,12 @@ use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab matrix
-  locklab matrix --lock set-nx-px --lock redlock --seeds 1000
-  locklab matrix --lock redisson --problem outlives  cells, each with a run
+  locklab study matrix
+  locklab study matrix --lock set-nx-px --lock redlock --seeds 1000
+  locklab study matrix --lock redisson --problem outlives  cells, each with a run
 
 A lock's name selects all its forms; a form is named as in the table:
-  locklab matrix --lock 'set-nx-px (release del)'
+  locklab study matrix --lock 'set-nx-px (release del)'
 
 Exit codes: 0 every cell as predicted; 2 a cell differs; 3 a cell is
 inconclusive; 1 usage; 70 a bug in Locklab; 130 interrupted.";

@@ -164,7 +164,9 @@ impl Room {
     ) -> anyhow::Result<Option<Tally>> {
         let all = tallies(mended, property, session.threads, session.stop.flag());
         let all = all.map_err(|broken| {
-            let command = session.program.line(&["museum", &self.exhibit.name]);
+            let command = session
+                .program
+                .line(&["study", "museum", &self.exhibit.name]);
             Bug::or_usage(broken, &self.exhibit.name, command)
         })?;
         Ok(all.and_then(|mut all| all.remove(&property)))
@@ -178,7 +180,7 @@ impl Room {
                 "{}: the smallest scenario found in which only the mistake violates `{property}`,",
                 self.exhibit.name
             ),
-            format!("made by `locklab museum`: {}.", shrunk.size()),
+            format!("made by `locklab study museum`: {}.", shrunk.size()),
             shrunk.command(),
         ];
         if let Some(mended) = mended {

@@ -1,4 +1,4 @@
-//! `locklab museum`: the bugs of lock libraries that were reported.
+//! `locklab study museum`: the bugs of lock libraries that were reported.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -10,9 +10,9 @@ use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab museum
-  locklab museum unconditional-release
-  locklab museum --out reports
+  locklab study museum
+  locklab study museum unconditional-release
+  locklab study museum --out reports
 
 Each exhibit is a mechanism that was reported as a bug of a library, and a lock
 of the catalogue that has it. Faults are placed at every step of a run of two

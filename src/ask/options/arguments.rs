@@ -1,5 +1,6 @@
 //! The command line, as it was typed.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -33,20 +34,27 @@ fn without_help_of_help(words: impl Iterator<Item = OsString>) -> Vec<OsString> 
     }
 }
 
-/// Two letters that changed places are one mistake, which clap's measure of likeness does not know:
-/// `rnu` is `run`.
+/// Two letters that changed places are one mistake, which clap's measure of likeness does not know: `rnu` is `run`. And
+/// a command below another is found by its own name: `sweep` is `study sweep`.
 fn with_nearest_command(mut error: clap::Error, command: &Command) -> clap::Error {
-    let is_suggested = error.get(ContextKind::SuggestedSubcommand).is_some();
-    if error.kind() != ErrorKind::InvalidSubcommand || is_suggested {
+    if error.kind() != ErrorKind::InvalidSubcommand {
         return error;
     }
     let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
-    let names: Vec<String> = shown.map(|it| it.get_name().to_owned()).collect();
-    if let Some(nearest) = nearest(wrong, &names) {
-        let suggested = ContextValue::Strings(vec![nearest.to_owned()]);
+    let below = |it: &Command| {
+        let below = it.get_subcommands();
+        let below = below.map(|below| (below.get_name().to_owned(), format!("{it} {below}")));
+        below.collect::<Vec<_>>()
+    };
+    let shown: Vec<&Command> = shown.collect();
+    let mut commands: BTreeMap<String, String> = shown.iter().copied().flat_map(below).collect();
+    commands.extend({ shown.iter() }.map(|it| (it.get_name().to_owned(), it.to_string())));
+    let names: Vec<String> = commands.keys().cloned().collect();
+    if let Some(suggested) = nearest(wrong, &names).and_then(|nearest| commands.get(nearest)) {
+        let suggested = ContextValue::Strings(vec![suggested.clone()]);
         error.insert(ContextKind::SuggestedSubcommand, suggested);
     }
     error
@@ -76,9 +84,16 @@ mod tests {
     }
 
     #[test]
+    fn a_command_below_another_is_found_by_its_own_name() {
+        assert!(told("matrix --seeds 3").contains("'study matrix'"));
+        assert!(told("constants").contains("'measure constants'"));
+    }
+
+    #[test]
     fn letters_that_changed_places_are_one_mistake() {
         assert!(told("rnu").contains("similar subcommand exists: 'run'"));
-        assert!(told("sweeep").contains("'sweep'"));
+        assert!(told("sweeep").contains("'study sweep'"));
+        assert!(told("study sweeep").contains("'sweep'"));
         assert!(!told("xyzzyxyzzy").contains("similar"));
     }
 

@@ -1,4 +1,4 @@
-//! `locklab place`: a fault at every step of a run.
+//! `locklab study place`: a fault at every step of a run.
 
 use clap::Args;
 
@@ -13,12 +13,12 @@ use locklab_model::scenario;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab place kleppmann/k1
-  locklab place redis-docs/r5 --set lock.release=del --seeds 10
-  locklab place kleppmann/k1 --pairs
-  locklab place --all
-  locklab place --lock redlock --lock redlock-fenced --pairs
-  locklab place --fenced        what tokens withstand beyond the faults of their
+  locklab study place kleppmann/k1
+  locklab study place redis-docs/r5 --set lock.release=del --seeds 10
+  locklab study place kleppmann/k1 --pairs
+  locklab study place --all
+  locklab study place --lock redlock --lock redlock-fenced --pairs
+  locklab study place --fenced        what tokens withstand beyond the faults of their
                                 scenarios
 
 The scenario is run once without its faults. Then each kind of fault is placed

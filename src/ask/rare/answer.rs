@@ -1,4 +1,4 @@
-//! The answer of `locklab rare` in words, as JSON and as a table.
+//! The answer of `locklab study rare` in words, as JSON and as a table.
 
 use crate::rare::estimators::{Method, Question, Split};
 use locklab_evidence::{Interval, LEAST_EFFECTIVE, Rate, Weighted, thousands};

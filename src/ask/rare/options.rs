@@ -1,4 +1,4 @@
-//! `locklab rare`: how likely a violation is that is too rare to count.
+//! `locklab study rare`: how likely a violation is that is too rare to count.
 
 use crate::rare::Rare;
 use crate::rare::estimators::Method;
@@ -14,11 +14,11 @@ use crate::options::{Ask, Context, property_parser, scenario_completer, seeds};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab rare kleppmann/k1-exponential
+  locklab study rare kleppmann/k1-exponential
                --set fault.gc.duration_ms.exponential=100
-  locklab rare kleppmann/k4-loss --set fault.loss.probability=0.05
-  locklab rare kleppmann/k10 --by plain --json
-  locklab rare kleppmann/k4-loss --set fault.loss.probability=0.05 --budget 10m
+  locklab study rare kleppmann/k4-loss --set fault.loss.probability=0.05
+  locklab study rare kleppmann/k10 --by plain --json
+  locklab study rare kleppmann/k4-loss --set fault.loss.probability=0.05 --budget 10m
 
 Sampling draws long faults far more often than the scenario does, and weighs
 each run by how much likelier it is in the scenario. It needs a fault whose

@@ -22,7 +22,7 @@ pub(super) fn section(rows: &[ComparedRow<'_>], table: &Table) -> EveryStep {
         columns: headings.chain(table.columns.iter().cloned()).collect(),
         rows: table.rows.iter().map(row).collect(),
         notes: table.notes.clone(),
-        command: "locklab place --all".into(),
+        command: "locklab study place --all".into(),
     }
 }
 

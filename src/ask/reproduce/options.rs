@@ -23,7 +23,7 @@ Examples:
 Writes index.html, one page that needs no network, and claims.csv, the counts
 behind it. The page shows for each claim its text, the prediction, the
 observation, the picture of a run, and the command that repeats it. After the
-claims it compares all locks under one fault at every step, as `locklab place
+claims it compares all locks under one fault at every step, as `locklab study place
 --all` does (half a minute); not with --quick, --only or --claims.
 
 `locklab new ours --claims` writes a file of claims, in which each part is

@@ -383,6 +383,6 @@ fn chart(claim: &Claim, name: &str, observed: &Observed) -> anyhow::Result<Optio
         swept.seeds
     );
     let prefix = format!("{}-sweep", claim.id);
-    let commands = format!("locklab sweep {}", quoted(name));
+    let commands = format!("locklab study sweep {}", quoted(name));
     Ok(Some(Picture::new(&drawn, &prefix, caption, commands)))
 }

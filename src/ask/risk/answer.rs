@@ -1,4 +1,4 @@
-//! The answer of `locklab risk` in words, as JSON and as a table.
+//! The answer of `locklab study risk` in words, as JSON and as a table.
 
 use crate::risk::model::{
     ByCause, Cause, Change, Demand, Excluded, Guess, Number, PROPERTIES, Setup, Share, Time,

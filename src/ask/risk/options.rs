@@ -1,4 +1,4 @@
-//! `locklab risk`: how often a lock fails in an environment.
+//! `locklab study risk`: how often a lock fails in an environment.
 
 use crate::risk::model::{Demand, Environment, SHIPPED, Sampling, Setup, Time};
 use crate::risk::{Depth, Leases, One};
@@ -16,12 +16,12 @@ use crate::problems::lock_completer;
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab risk --lease 10s --work 2s
-  locklab risk redlock --lease 10s --work 2s --every 1h --environment functions
-  locklab risk --lease 30s --work '{ log_normal = { median = 2000, sigma = 1 } }'
+  locklab study risk --lease 10s --work 2s
+  locklab study risk redlock --lease 10s --work 2s --every 1h --environment functions
+  locklab study risk --lease 30s --work '{ log_normal = { median = 2000, sigma = 1 } }'
                --set environment.cause.gc.every='1 min' --quick
-  locklab risk set-nx-px redlock --leases 1s,3s,10s,30s --work 500ms
-  locklab risk 'set-nx-px (with token)' set-nx-px+replica redisson consensus
+  locklab study risk set-nx-px redlock --leases 1s,3s,10s,30s --work 500ms
+  locklab study risk 'set-nx-px (with token)' set-nx-px+replica redisson consensus
                --leases 3s,30s --work 500ms --runs 300
 
 An environment says what goes wrong, how often and for how long: `locklab list
@@ -45,7 +45,7 @@ interrupted.";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The lock, or one of its forms, as `locklab cost` names them; several with --leases.
+    /// The lock, or one of its forms, as `locklab study cost` names them; several with --leases.
     /// With +replica its node has a replica, and a sentinel that promotes it
     #[arg(value_name = "LOCK", default_value = "set-nx-px", add = lock_completer())]
     locks: Vec<String>,

@@ -100,7 +100,11 @@ impl Job<'_> {
 
     /// The beginning of a script with its options, whose output goes to this file of the log.
     fn head(&self, log: &str) -> String {
-        let command = self.words.first().map_or("", |word| word);
+        let command = match self.words {
+            [group, command, ..] if group == "study" => command,
+            [command, ..] => command,
+            [] => "",
+        };
         let name = match log {
             "merge.log" => format!("locklab-{command}-merge"),
             _ => format!("locklab-{command}"),

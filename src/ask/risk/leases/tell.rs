@@ -123,7 +123,7 @@ fn excluded(answer: &Answer<'_>) -> Option<String> {
     let is_excluded = |point: &Point<'_>| point.has_excluded && point.years.iter().any(is_none);
     let (lock, point) = answer.all().find(|(_, point)| is_excluded(point))?;
     Some(format!(
-        "none without a number: arithmetic excludes it for each cause. The sums: locklab risk '{lock}' --lease '{}' with \
+        "none without a number: arithmetic excludes it for each cause. The sums: locklab study risk '{lock}' --lease '{}' with \
          the same options.",
         point.setup.lease
     ))
