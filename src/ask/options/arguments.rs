@@ -93,7 +93,7 @@ mod tests {
     fn letters_that_changed_places_are_one_mistake() {
         assert!(told("rnu").contains("similar subcommand exists: 'run'"));
         assert!(told("sweeep").contains("'study sweep'"));
-        assert!(told("study sweeep").contains("'sweep'"));
+        assert!(told("study sweeep").contains("'study sweep'"));
         assert!(!told("xyzzyxyzzy").contains("similar"));
     }
 
