@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::options::number::whole;
+use crate::options::server::Server;
 use crate::options::{Ask, Out, interrupt};
 use locklab_lab::Exit;
 use locklab_lab::data::document;
@@ -12,8 +13,8 @@ use locklab_lab::output::{Stdout, status};
 use locklab_lab::progress::Progress;
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
+use locklab_real::RealRedis;
 use locklab_real::calibrate::{Constant, Effort, Times, measure};
-use locklab_real::{Programs, RealRedis};
 use locklab_report::Provenance;
 use locklab_results::csv::{Csv, number};
 use locklab_results::recording::server_name;
@@ -23,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab measure constants
   locklab measure constants --runs 24 --at-once 3   more runs, three at a time
-  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab measure constants
+  locklab measure constants --server /opt/valkey/bin/valkey-server
 
 Measures the periods of real servers, the steps of a failover by real
 Sentinels, how much of an append-only file is lost in a power failure, and when
@@ -45,6 +46,8 @@ pub(crate) struct Options {
     /// Runs on real Redis at the same time
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = whole::<u16>(1..=64))]
     at_once: u16,
+    #[command(flatten)]
+    server: Server,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -54,7 +57,7 @@ pub(crate) struct Options {
 
 impl Ask for Options {
     fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
-        let programs = Programs::find()?;
+        let programs = self.server.programs()?;
         let version = locklab_real::version(&programs)?;
         let store = self.out.store()?;
         let stop = interrupt::flag()?;

@@ -51,13 +51,14 @@ pub struct Options {
     pub scale: Scale,
     /// How many runs on real Redis at the same time.
     pub at_once: usize,
+    /// The programs of the servers.
+    pub programs: Programs,
 }
 
 /// Scenarios in the simulator and on real Redis.
 pub struct Confirm {
     options: Options,
     begun: Instant,
-    programs: Programs,
     version: String,
     /// The scenarios at their full length.
     full: Vec<Scenario>,
@@ -75,9 +76,8 @@ impl Confirm {
     /// few runs could not show a difference.
     pub fn plan(options: Options) -> anyhow::Result<Confirm> {
         let begun = Instant::now();
-        let programs = Programs::find()?;
-        let (all, mut refused) = choose(&options, &programs)?;
-        let version = locklab_real::server_versions(&programs, &all)?;
+        let (all, mut refused) = choose(&options, &options.programs)?;
+        let version = locklab_real::server_versions(&options.programs, &all)?;
         let (mut full, mut scenarios) = (Vec::new(), Vec::new());
         for scenario in all {
             let scaled = match options.scale == Scale::FULL {
@@ -104,7 +104,6 @@ impl Confirm {
         Ok(Confirm {
             options,
             begun,
-            programs,
             version,
             full,
             scenarios,
@@ -296,7 +295,7 @@ impl Experiment for Confirm {
             ..
         } = self.options;
         let sets = &self.options.sets;
-        let jitter = measure(work, &self.programs, at_once)?;
+        let jitter = measure(work, &self.options.programs, at_once)?;
         let simulated = simulate(work, jitter, &self.scenarios, runs, sets)?;
         let left_out = self.drowned(work, &simulated, jitter)?;
         let named = self.scenarios.iter().zip(&left_out);
@@ -325,7 +324,7 @@ impl Experiment for Confirm {
         let real = on_redis(
             work,
             &OnRedis {
-                programs: &self.programs,
+                programs: &self.options.programs,
                 scenarios: &scenarios,
                 runs,
                 criteria,

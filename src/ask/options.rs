@@ -15,6 +15,7 @@ pub(crate) mod many;
 pub(crate) mod number;
 pub(crate) mod paper;
 pub(crate) mod seeds;
+pub(crate) mod server;
 pub(crate) mod setting;
 pub(crate) mod timer;
 

@@ -14,6 +14,7 @@ use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_lab::bug::Bug;
 use locklab_lab::parts::{By, Rounds, Stage};
+use locklab_lab::program::run_words;
 use locklab_lab::recordings::{self, Evidence};
 use locklab_lab::report::Report;
 use locklab_lab::scenarios::Scenarios;
@@ -47,7 +48,8 @@ pub use self::on::On;
 /// Scenarios to run and to judge.
 pub struct Run {
     scenarios: Scenarios,
-    on: On,
+    /// For runs on real servers: the programs.
+    real: Option<Programs>,
     /// What is kept of each run.
     detail: Detail,
     /// On real Redis: what the clients are.
@@ -159,7 +161,7 @@ impl Experiment for Run {
         let scenarios = self.scenarios.identity();
         let key = self.clients.key().map(|key| format!("--key={key}"));
         let program: Vec<String> = self.clients.words().into_iter().chain(key).collect();
-        (scenarios, self.on, self.detail, &self.version, program)
+        (scenarios, self.on(), self.detail, &self.version, program)
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
@@ -172,8 +174,8 @@ impl Experiment for Run {
             let reproduce = self.command(program, name, broken.seed);
             Bug::or_usage(broken, name, reproduce)
         };
-        match self.on {
-            On::World => {
+        match &self.real {
+            None => {
                 let jobs = scenarios.iter().zip(seeds);
                 let jobs: Vec<Job> = jobs.map(|(s, seeds)| Job::of(s, seeds.clone())).collect();
                 let cells = work.cells(&Stage::SIMULATED, &jobs, self.detail, &bug)?;
@@ -183,11 +185,11 @@ impl Experiment for Run {
                 };
                 Ok(cells.into_iter().map(|made| made.map(runs)).collect())
             }
-            On::Redis => {
+            Some(programs) => {
                 let backend = RealRedis {
                     clients: self.clients.clone(),
                     stop: work.session().stop.flag(),
-                    ..RealRedis::new(Programs::find()?)
+                    ..RealRedis::new(programs.clone())
                 };
                 let gate = Gate::new(self.at_once);
                 let run = |place: usize, seed, runs: &mut Runs| {
@@ -288,30 +290,33 @@ impl Experiment for Run {
 }
 
 impl Run {
-    /// Scenarios to run there, and what is to be kept of each run.
+    /// Scenarios to run, in the simulator or with the programs of real servers, and what is to be kept of each run.
     ///
     /// # Errors
     ///
     /// If a server to run them on is missing.
-    pub fn plan(scenarios: Scenarios, on: On, detail: Detail) -> anyhow::Result<Run> {
-        let version = match on {
-            On::World => None,
-            On::Redis => {
-                let programs = Programs::find()?;
-                Some(locklab_real::server_versions(
-                    &programs,
-                    &scenarios.scenarios,
-                )?)
-            }
-        };
+    pub fn plan(
+        scenarios: Scenarios,
+        real: Option<Programs>,
+        detail: Detail,
+    ) -> anyhow::Result<Run> {
+        let version = { real.as_ref() }
+            .map(|programs| locklab_real::server_versions(programs, &scenarios.scenarios));
         Ok(Run {
             scenarios,
-            on,
             clients: Clients::Own,
             detail,
             at_once: 1,
-            version,
+            version: version.transpose()?,
+            real,
         })
+    }
+
+    fn on(&self) -> On {
+        match self.real {
+            None => On::World,
+            Some(_) => On::Redis,
+        }
     }
 
     /// The same with this program in the place of the clients, on real Redis, so many runs at once.
@@ -327,21 +332,38 @@ impl Run {
     fn command(&self, program: &Program, scenario: &str, seed: u64) -> String {
         let sets = &self.scenarios.sets;
         match &self.clients {
+            Clients::Own if self.real.is_some() => {
+                let mut words = run_words(scenario, sets, seed);
+                words.extend(["--on", "redis"].map(String::from));
+                program.line(&self.on_its_server(words))
+            }
             Clients::Own => program.run_line(scenario, sets, seed),
-            Clients::Foreign(foreign) => program.line(&again::words(scenario, sets, seed, foreign)),
+            Clients::Foreign(foreign) => {
+                let words = again::words(scenario, sets, seed, foreign);
+                program.line(&self.on_its_server(words))
+            }
         }
+    }
+
+    /// A command on real servers with the server of these runs, unless it is the usual one.
+    fn on_its_server(&self, mut words: Vec<String>) -> Vec<String> {
+        let server = self.real.iter().map(|programs| &programs.redis_server);
+        if let Some(server) = { server }.find(|it| it.as_os_str() != Programs::REDIS_SERVER) {
+            let option = ["--server".to_owned(), server.to_string_lossy().into_owned()];
+            words.splice(1..1, option);
+        }
+        words
     }
 
     /// The arguments that repeat a run of somebody else's program in the scenario at this place.
     fn again(&self, place: usize, run: &Evidence) -> Option<Vec<String>> {
         match &self.clients {
             Clients::Own => None,
-            Clients::Foreign(program) => Some(again::repeat(
-                &self.scenarios.names[place],
-                &self.scenarios.sets,
-                run,
-                program,
-            )),
+            Clients::Foreign(program) => {
+                let name = &self.scenarios.names[place];
+                let words = again::repeat(name, &self.scenarios.sets, run, program);
+                Some(self.on_its_server(words))
+            }
         }
     }
 
@@ -392,7 +414,7 @@ impl Run {
         }
         // An override asks another question, and a campaign has no steps of its own.
         let is_as_written = scenario.overrides.is_empty() && scenario.campaign.is_none();
-        if matches!(self.on, On::World) && is_as_written && scenario.relies_on_tokens() {
+        if self.real.is_none() && is_as_written && scenario.relies_on_tokens() {
             lines.push(
                 "  resource is predicted to hold under these faults; to place others at each step:"
                     .into(),
@@ -473,7 +495,7 @@ impl Run {
 
     /// The beginning of the names of all files.
     fn stem(&self) -> &'static str {
-        match (self.on, &self.clients) {
+        match (self.on(), &self.clients) {
             (On::World, _) => "",
             (On::Redis, Clients::Own) => "redis-",
             (On::Redis, Clients::Foreign(_)) => "attack-",
@@ -490,7 +512,7 @@ impl Run {
     ) -> anyhow::Result<Section> {
         let folder = folder.of_scenario(&scenario.name, &scenario.overrides)?;
         let stem = self.stem();
-        let (name, on, cells) = (&scenario.name, self.on.name(), [cell]);
+        let (name, on, cells) = (&scenario.name, self.on().name(), [cell]);
         let overrides = data::parameters(&scenario.overrides);
         let list = data::table(name, on, &overrides, &cells, &[comparisons]);
         let mut section = Section::of(text, &folder, &format!("{stem}results"));
@@ -533,7 +555,7 @@ impl Run {
         shown.sort_by_key(|(_, properties)| !properties.contains(&headline));
         let (mut evidence, mut means) = (Vec::new(), Vec::new());
         for (seed, properties) in shown {
-            let (run, stem) = match self.on {
+            let (run, stem) = match self.on() {
                 On::World => (judged::record(scenario, seed)?, format!("seed-{seed}")),
                 On::Redis => match runs.recordings.get(&seed) {
                     Some(text) => (read(text)?, format!("{}seed-{seed}", self.stem())),
@@ -567,7 +589,7 @@ impl Run {
         comparisons: &[Comparison],
         evidence: &[Evidence],
     ) -> Value {
-        let mut value = describe::json(scenario, self.on.name(), runs, &result.cell, comparisons);
+        let mut value = describe::json(scenario, self.on().name(), runs, &result.cell, comparisons);
         let recordings = evidence.iter().flat_map(|evidence| {
             let path = evidence.recording.display().to_string();
             let named = |p: &Property| (p.name().to_owned(), Value::from(path.clone()));

@@ -10,7 +10,6 @@ use locklab_lab::Exit;
 use locklab_lab::data::document;
 use locklab_lab::output::{Stdout, print};
 use locklab_lab::progress::Progress;
-use locklab_real::Programs;
 use locklab_real::score::{
     Cell, Drill, Drilled, Experiment, OwnLock, Played, calls, cell, experiments, play,
 };
@@ -22,6 +21,7 @@ mod told;
 
 use self::told::{indented, junit, told};
 use crate::options::number::whole;
+use crate::options::server::Server;
 use crate::options::{Ask, interrupt};
 
 const EXAMPLES: &str = "\
@@ -69,6 +69,8 @@ pub(crate) struct Options {
     /// Experiments at the same time
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = whole::<u16>(1..=64))]
     at_once: u16,
+    #[command(flatten)]
+    server: Server,
     /// Also write the musts as JUnit XML, which CI services read
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -96,7 +98,7 @@ impl Ask for Options {
             return self.lists(&chosen);
         }
         let drill = self.drill()?;
-        let programs = Programs::find()?;
+        let programs = self.server.programs()?;
         let version = locklab_real::version(&programs)?;
         locklab_real::adopt_orphans();
         let stop = interrupt::flag()?;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::options::number::whole;
+use crate::options::server::Server;
 use crate::options::{Ask, Out, interrupt};
 use locklab_evidence::of_quantity;
 use locklab_lab::Exit;
@@ -17,7 +18,6 @@ use locklab_lab::progress::Progress;
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_model::scenario::Persistence;
-use locklab_real::Programs;
 use locklab_real::throughput::{Effort, KEPT, NODES, Throughput, measure};
 use locklab_report::Provenance;
 use locklab_results::csv::{Csv, number};
@@ -28,7 +28,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab measure throughput
   locklab measure throughput --clients 50 --times 20
-  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab measure throughput
+  locklab measure throughput --server /opt/valkey/bin/valkey-server
 
 Clients of one process, each with a key of its own, take and release a lock as
 fast as they can, on one node, and on a majority of five (claim A12). Servers
@@ -46,6 +46,8 @@ pub(crate) struct Options {
     /// Measurements of each setting, of half a second
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = whole::<u32>(1..=1000))]
     times: u32,
+    #[command(flatten)]
+    server: Server,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -69,7 +71,7 @@ struct Entry {
 
 impl Ask for Options {
     fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
-        let programs = Programs::find()?;
+        let programs = self.server.programs()?;
         let version = locklab_real::version(&programs)?;
         let store = self.out.store()?.below("throughput")?;
         let stop = interrupt::flag()?;

@@ -46,7 +46,7 @@ pub mod ledger;
 pub mod made_by;
 pub mod output;
 pub mod parts;
-mod program;
+pub mod program;
 pub mod progress;
 pub mod recordings;
 pub mod report;

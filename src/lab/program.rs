@@ -42,12 +42,15 @@ impl Program {
 
     /// The command line that runs a scenario with one seed.
     pub fn run_line(&self, scenario: &str, sets: &[String], seed: u64) -> String {
-        let seed = seed.to_string();
-        let mut arguments = vec!["run", scenario];
-        for set in sets {
-            arguments.extend(["--set", set]);
-        }
-        arguments.extend(["--seed", &seed]);
-        self.line(&arguments)
+        self.line(&run_words(scenario, sets, seed))
     }
+}
+
+/// The arguments that run a scenario with these overrides and this seed.
+pub fn run_words(scenario: &str, sets: &[String], seed: u64) -> Vec<String> {
+    let sets = sets.iter().flat_map(|set| ["--set".into(), set.clone()]);
+    { ["run".into(), scenario.into()].into_iter() }
+        .chain(sets)
+        .chain(["--seed".into(), seed.to_string()])
+        .collect()
 }

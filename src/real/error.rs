@@ -48,7 +48,7 @@ pub enum ConfirmError {
     /// The servers are of another version than the scenario needs.
     #[error(
         "`node.imitate = \"{wanted}\"` needs a server of that version or later, and the installed one is \
-         {version}: name another in LOCKLAB_REDIS_SERVER, or use `--on simulator`"
+         {version}: name another with --server, or use `--on simulator`"
     )]
     Version {
         /// The server that the scenario needs.
@@ -65,7 +65,7 @@ pub enum ConfirmError {
     /// The Redis server cannot be executed.
     #[error(
         "cannot run `{}`: install Redis (`apt-get install redis-server`, or `brew install \
-         redis`), or name the program in LOCKLAB_REDIS_SERVER",
+         redis`), or name its program with --server",
         program.display()
     )]
     NoRedis {
@@ -87,7 +87,7 @@ pub enum ConfirmError {
     )]
     NoPostgres,
     /// The Redis server does not even print its version.
-    #[error("`{} --version` did not answer within {seconds} s; name a Redis server in LOCKLAB_REDIS_SERVER", program.display())]
+    #[error("`{} --version` did not answer within {seconds} s; name a Redis server with --server", program.display())]
     Silent {
         /// The program that was tried.
         program: PathBuf,
@@ -95,7 +95,7 @@ pub enum ConfirmError {
         seconds: u64,
     },
     /// The Redis server can be executed, but does not print its version.
-    #[error("`{} --version` does not look like a Redis server: it answered {answer:?}; name one in LOCKLAB_REDIS_SERVER", program.display())]
+    #[error("`{} --version` does not look like a Redis server: it answered {answer:?}; name one with --server", program.display())]
     NotRedis {
         /// The program that was tried.
         program: PathBuf,
@@ -193,7 +193,7 @@ pub enum ConfirmError {
     /// A process did not become ready.
     #[error(
         "the process of `{host}` was not ready within {seconds} s; is the machine very busy, or is \
-         its program not the one that is meant? LOCKLAB_REDIS_SERVER, LOCKLAB_ZOOKEEPER and LOCKLAB_POSTGRES name others"
+         its program not the one that is meant? --server, LOCKLAB_ZOOKEEPER and LOCKLAB_POSTGRES name others"
     )]
     NotReady {
         /// The host of the process.

@@ -160,6 +160,9 @@ pub struct Programs {
 }
 
 impl Programs {
+    /// The Redis server that is taken unless another is named.
+    pub const REDIS_SERVER: &'static str = "redis-server";
+
     /// The running program, `redis-server` or the value of `LOCKLAB_REDIS_SERVER`, [`ZooKeeper::find`]
     /// and [`Postgres::find`].
     ///
@@ -170,7 +173,7 @@ impl Programs {
         let locklab = env::current_exe().map_err(ConfirmError::OwnProgram)?;
         let redis_server = env::var_os("LOCKLAB_REDIS_SERVER")
             .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| "redis-server".into());
+            .unwrap_or_else(|| Self::REDIS_SERVER.into());
         Ok(Self {
             locklab,
             redis_server: redis_server.into(),

@@ -54,11 +54,21 @@ fn a_fault_at_a_time_strikes_again_where_the_program_was() {
     let again = again.unwrap_or_else(|| panic!("no scenario repeats the run: {told}"));
     let written = fs::read_to_string(again).expect("it is there");
     assert!(written.contains("after = \"c1 acquired\""), "{written}");
-    let (code, told) =
-        attack_that_counts("attack-again/second", &["--scenario", again], &script("1"))
-            .expect("there is a shell");
+    let server = redis_server();
+    let options = ["--scenario", again, "--server", &server];
+    let (code, told) = attack_that_counts("attack-again/second", &options, &script("1"))
+        .expect("there is a shell");
     assert_eq!(code, Some(3), "{told}");
     assert!(told.contains("resource, lost-update: c1 wrote"), "{told}");
-    // That scenario places its fault so itself. Its command names the file, not the scenario.
-    assert!(told.contains(&format!("--scenario {again} ")), "{told}");
+    // That scenario places its fault so itself. Its command names the file, not the scenario, and the server.
+    let command = format!("attack --server {server} --scenario {again} ");
+    assert!(told.contains(&command), "{told}");
+}
+
+/// Where the usual server is.
+fn redis_server() -> String {
+    let path = std::env::var_os("PATH").expect("it is set");
+    let mut files = std::env::split_paths(&path).map(|folder| folder.join("redis-server"));
+    let file = files.find(|file| file.is_file());
+    file.expect("it is installed").display().to_string()
 }

@@ -7,9 +7,10 @@ use crate::attack::{self, DRAWN, OWN};
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
+use crate::options::server::Server;
 use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, PerRun, fault_parser, scenario_completer};
-use crate::run::{On, Run};
+use crate::run::Run;
 use locklab_lab::{Exit, conduct};
 use locklab_real::{Clients, Program};
 
@@ -76,6 +77,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=64))]
     at_once: Option<u16>,
     #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
     per_run: PerRun,
     #[command(flatten)]
     pub(crate) many: Many,
@@ -135,7 +138,11 @@ impl Ask for Options {
         attack::check(&program, &scenarios)?;
         locklab_real::adopt_orphans();
         let session = self.many.session(context)?;
-        let run = Run::plan(scenarios, On::Redis, self.per_run.detail())?;
+        let run = Run::plan(
+            scenarios,
+            Some(self.server.programs()?),
+            self.per_run.detail(),
+        )?;
         let at_once = { self.at_once.map(usize::from) }.unwrap_or(8 * session.threads);
         conduct(
             &run.with_clients(Clients::Foreign(program), at_once),

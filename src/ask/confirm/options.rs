@@ -5,6 +5,7 @@ use clap::Args;
 use crate::confirm::{self, Confirm};
 use crate::options::many::Many;
 use crate::options::number::whole;
+use crate::options::server::Server;
 use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, scenario_completer};
 use locklab_lab::{Exit, conduct};
@@ -18,7 +19,7 @@ Examples:
   locklab confirm --runs 60 --max-runs 400 --within 7
                                             with narrower bounds
   locklab confirm --scale 0.2 --at-once 6   all durations divided by five
-  LOCKLAB_REDIS_SERVER=/opt/valkey/bin/valkey-server locklab confirm
+  locklab confirm --server /opt/valkey/bin/valkey-server
 
 Each scenario runs in the simulator and on real Redis. Two rates are equivalent
 if the 95 % interval of their difference lies within the bound (two one-sided
@@ -72,6 +73,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=64))]
     at_once: Option<u16>,
     #[command(flatten)]
+    server: Server,
+    #[command(flatten)]
     pub(crate) many: Many,
 }
 
@@ -92,6 +95,7 @@ impl Ask for Options {
             within: f64::from(self.within) / 100.0,
             scale: self.scale,
             at_once: at_once.unwrap_or(12 * self.many.basics.jobs.threads()),
+            programs: self.server.programs()?,
         })?;
         conduct(&confirm, &self.many.session(context)?)
     }

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use crate::options::many::Many;
 use crate::options::seeds::{self, Seeds};
+use crate::options::server::Server;
 use crate::options::setting::set_completer;
 use crate::options::{Ask, Context, PerRun, scenario_completer};
 use crate::run::twice::Twice;
@@ -13,7 +14,6 @@ use locklab_lab::output::status;
 use locklab_lab::scenarios::Scenarios;
 use locklab_lab::{Exit, conduct};
 use locklab_model::scenario::Scenario;
-use locklab_real::Programs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +45,8 @@ pub(crate) struct Options {
     /// Where to run
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
     on: On,
+    #[command(flatten)]
+    server: Server,
     /// Run everything twice and compare every event
     #[arg(long)]
     twice: bool,
@@ -91,9 +93,14 @@ impl Ask for Options {
             (None, None) => 0..on.usual_seeds(scenario),
         };
         let mut scenarios = Scenarios::load(&names, &self.sets, seeds)?;
-        if self.all && self.on == On::Redis {
-            let programs = Programs::find()?;
-            for (name, why) in scenarios.leave_out(|it| locklab_real::why_left_out(&programs, it)) {
+        ensure!(
+            self.on == On::Redis || !self.server.is_named(),
+            "--server names the server of real runs; add --on redis"
+        );
+        let real = (self.on == On::Redis).then(|| self.server.programs());
+        let real = real.transpose()?;
+        if let (true, Some(programs)) = (self.all, &real) {
+            for (name, why) in scenarios.leave_out(|it| locklab_real::why_left_out(programs, it)) {
                 status!("skipped: {name}: {why}");
             }
         }
@@ -105,7 +112,7 @@ impl Ask for Options {
             );
             return conduct(&Twice { scenarios }, &session);
         }
-        let run = Run::plan(scenarios, on, self.per_run.detail())?;
+        let run = Run::plan(scenarios, real, self.per_run.detail())?;
         conduct(&run, &session)
     }
 }
