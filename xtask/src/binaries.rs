@@ -234,6 +234,7 @@ fn outcome(name: &str, ran: Result<Ran>) -> (String, Option<String>) {
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
+    use std::path::Path;
 
     use super::*;
 
@@ -258,6 +259,45 @@ mod tests {
         let known = test_targets().expect("cargo knows the tests");
         for name in WAITING {
             assert!(known.iter().any(|(_, test)| test == name), "{name}");
+        }
+    }
+
+    /// A binary of tests that fails as often as this: a script.
+    fn fails(folder: &Path, test: &str, times: usize) -> Built {
+        let executable = folder.join(test);
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >>{test}.calls\n[ $(wc -l <{test}.calls) -gt {times} ] && \
+             {{ echo 'test result: ok'; exit; }}\nprintf '\\nfailures:\\n    a::b\\n\\ntest result: FAILED\\n'; exit 101\n"
+        );
+        // By another process: a child of another test may have inherited a file that this one has open, and what is open
+        // for writing cannot be executed.
+        let mut write = Command::new("sh");
+        write.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]);
+        write.arg(&executable).arg(script);
+        perform(write).expect("a script");
+        Built {
+            binary: Binary::new("repeated", Some(test)),
+            folder: folder.to_owned(),
+            executable,
+        }
+    }
+
+    #[test]
+    fn a_test_on_real_servers_that_fails_is_repeated_once_and_alone() {
+        let folder = env::temp_dir().join(format!("locklab-repeated-{}", std::process::id()));
+        for (test, times, passes, calls) in [
+            ("attack", 0, true, "\n"),
+            ("attack", 1, true, "\n--exact --test-threads 1 a::b\n"),
+            ("attack", 2, false, "\n--exact --test-threads 1 a::b\n"),
+            // What the simulator computes comes out alike each time.
+            ("wire", 1, false, "\n"),
+        ] {
+            fs::create_dir_all(&folder).expect("a folder");
+            let result = execute_all(vec![fails(&folder, test, times)]);
+            assert_eq!(result.is_ok(), passes, "{test} {times}: {result:?}");
+            let called = fs::read_to_string(folder.join(format!("{test}.calls")));
+            assert_eq!(called.expect("it ran"), calls, "{test} {times}");
+            fs::remove_dir_all(&folder).expect("it is ours");
         }
     }
 
