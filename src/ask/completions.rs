@@ -21,6 +21,9 @@ impl Ask for Options {
         let mut script = Vec::new();
         let program = context.program.line::<&str>(&[]);
         shell.write_registration("COMPLETE", "locklab", "locklab", &program, &mut script)?;
+        if self.shell == "bash" {
+            script.extend(include_bytes!("completions/bash.sh"));
+        }
         output::print_exactly(&String::from_utf8(script)?)?;
         Ok(Exit::AsPredicted)
     }

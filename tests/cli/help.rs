@@ -142,6 +142,47 @@ fn every_shell_has_a_script() {
     }
 }
 
+/// What Bash replies to a line, which it has cut into these words.
+#[cfg(unix)]
+fn in_bash(words: &str) -> Option<String> {
+    let bench = Bench::new(&format!("bash-{}", words.len()));
+    let script = bench.locklab(&["setup", "completions", "bash"]).out;
+    let line = format!(
+        "{script}\nCOMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+         _locklab locklab \"${{COMP_WORDS[COMP_CWORD]}}\" ''; echo \"${{COMPREPLY[*]}}\""
+    );
+    let mut bash = std::process::Command::new("bash");
+    let done = { bash.args(["-c", &line]).env("HOME", &bench.folder) }.output();
+    Some(
+        String::from_utf8_lossy(&done.ok()?.stdout)
+            .trim()
+            .to_owned(),
+    )
+}
+
+/// Bash takes `=` for a word of its own.
+#[cfg(unix)]
+#[test]
+fn bash_completes_what_it_has_cut() {
+    let of = |words: &str| in_bash(&format!("locklab run kleppmann/k1 --set {words}"));
+    let Some(path) = of("lock.tt") else {
+        eprintln!("skipped: there is no bash");
+        return;
+    };
+    assert_eq!(path, "lock.ttl_ms=");
+    assert_eq!(
+        of("lock.name = getset-").as_deref(),
+        Some("getset-as-listed")
+    );
+    let releases = of("lock.release =").expect("there is a bash");
+    assert!(
+        releases.split_whitespace().any(|it| it == "delex"),
+        "{releases}"
+    );
+    let after = in_bash("locklab run --set lock.ttl_ms = 900 kleppmann/k9-");
+    assert_eq!(after.as_deref(), Some("kleppmann/k9-back"));
+}
+
 #[test]
 fn the_manual_has_a_page_for_every_command() {
     let page = printed(&["setup", "man", "check"]);
