@@ -125,6 +125,8 @@ fn page_fits_a_screen_and_says_where_each_number_comes_from() {
         "redis-docs/r2",
         "--set workload.check=deadline --quick",
         "corrupted, a year",
+        "\n      no --set workload.check=deadline\n",
+        "\n      --lease 20s\n",
         "messages for a grant",
         "reports/scorecard",
     ] {

@@ -195,12 +195,15 @@ impl Page<'_> {
     /// What the command of a case has that the one of what is advised has not, and what it lacks.
     fn difference(&self, answered: &Answered<'_>) -> String {
         let [advised, own] = [self.advised(), answered].map(|it| self.risk(it));
-        // The lock follows `risk`, and each option has a value.
+        // After `study`, the lock follows `risk`, and each option has a value.
+        let pairs = |of: &[String]| -> Vec<String> {
+            of[1..].chunks(2).map(|pair| pair.join(" ")).collect()
+        };
         let beyond = |of: &[String], other: &[String]| {
-            let pairs = of
-                .chunks(2)
-                .filter(|pair| !other.chunks(2).any(|it| it == *pair));
-            pairs.map(|pair| pair.join(" ")).collect::<Vec<_>>()
+            let other = pairs(other);
+            { pairs(of).into_iter() }
+                .filter(|pair| !other.contains(pair))
+                .collect::<Vec<_>>()
         };
         let lacks = beyond(&advised, &own).into_iter();
         let lacks = lacks.filter(|pair| pair.starts_with("--set"));
