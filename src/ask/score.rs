@@ -19,7 +19,7 @@ use serde_json::json;
 
 mod told;
 
-use self::told::{indented, junit, told};
+use self::told::{badge, indented, junit, told};
 use crate::options::number::whole;
 use crate::options::server::Server;
 use crate::options::{Ask, interrupt};
@@ -74,6 +74,9 @@ pub(crate) struct Options {
     /// Also write the musts as JUnit XML, which CI services read
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Also write how many musts are kept as a badge, an endpoint of shields.io
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
     /// Print the results as JSON on standard output
     #[arg(long)]
     json: bool,
@@ -124,8 +127,12 @@ impl Ask for Options {
             plays,
         };
         let entries: Vec<Entry> = chosen.iter().zip(played).map(entry).collect();
-        if let Some(file) = &self.junit {
-            let written = std::fs::write(file, junit(&entries));
+        for (file, text) in [
+            (&self.junit, junit(&entries)),
+            (&self.badge, badge(&entries)),
+        ] {
+            let Some(file) = file else { continue };
+            let written = std::fs::write(file, text);
             written.with_context(|| format!("cannot write {}", file.display()))?;
         }
         Stdout::of(self.json).tell(&told(&entries, self.show))?;

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::describe;
+use super::{Exit, describe};
 use locklab_check::Property;
 use locklab_results::csv::{COUNTS, Csv, counts, milliseconds, number};
 use locklab_results::recording::VERSION;
@@ -15,6 +15,17 @@ pub fn document(command: &str, contents: Value) -> Value {
     let mut document = json!({ "format": FORMAT, "locklab": VERSION, "command": command });
     describe::merge(&mut document, contents);
     document
+}
+
+/// A badge for a web page, as an endpoint of shields.io has it: green, red, or grey where nothing is decided.
+pub fn badge(label: &str, message: &str, exit: Exit) -> String {
+    let color = match exit {
+        Exit::AsPredicted => "brightgreen",
+        Exit::Differs => "red",
+        _ => "lightgrey",
+    };
+    let badge = json!({ "schemaVersion": 1, "label": label, "message": message, "color": color });
+    format!("{badge}\n")
 }
 
 /// Overrides as parameters with names. No path is set twice, nor varied as well.

@@ -102,12 +102,28 @@ fn score(options: &[&str], wrong: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn a_must_that_is_not_kept_is_an_exit_code_of_its_own() {
+fn a_must_that_is_not_kept_is_an_exit_code_and_a_red_badge() {
     server();
-    let (code, said) = score(&["O1", "A3"], &[]);
-    assert_eq!(code, Some(0), "{said}");
-    let (code, said) = score(&["O1", "A3"], &["O1"]);
-    assert_eq!(code, Some(2), "{said}");
+    let file = std::env::temp_dir().join(format!("locklab-badge-{}", std::process::id()));
+    let options = ["O1", "O4", "A3", "--badge", &file.to_string_lossy()];
+    for (wrong, expected, badge) in [
+        (
+            &[][..],
+            0,
+            r#""brightgreen","label":"redis lock","message":"2 of 2 musts""#,
+        ),
+        (
+            &["O1"],
+            2,
+            r#""red","label":"redis lock","message":"1 of 2 musts""#,
+        ),
+    ] {
+        let (code, said) = score(&options, wrong);
+        assert_eq!(code, Some(expected), "{said}");
+        let written = fs::read_to_string(&file).expect("it is written");
+        fs::remove_file(&file).expect("it was written");
+        assert!(written.contains(badge), "{written}");
+    }
     // A fact is not.
     let (code, said) = score(&["A3"], &["A3"]);
     assert_eq!(code, Some(0), "{said}");

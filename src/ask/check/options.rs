@@ -42,8 +42,9 @@ Options default to those of [profile.default] in locklab.toml, or of --profile.
 A comparison runs nothing. It names what newly fails or holds, and which rates
 differ by Fisher's exact test (p < 0.001); if something is worse it ends with 2.
 
-Writes check.json, junit.xml, check.md and check.csv into DIR/check; where
-GitHub Actions runs it, also annotations and the job's summary.
+Writes check.json, junit.xml, check.md, check.csv and badge.json (for
+shields.io) into DIR/check; where GitHub Actions runs it, also annotations and
+the job's summary.
 
 Exit codes: 0 as predicted; 1 usage; 2 a verdict differs, or a run is not
 deterministic; 3 inconclusive; 70 a bug in Locklab; 130 interrupted.";

@@ -169,6 +169,10 @@ pub(super) fn report(
                 name: "junit.xml".into(),
                 text: super::suite::junit(results),
             },
+            Form::Text {
+                name: "badge.json".into(),
+                text: badge(results, exit),
+            },
             Form::Data(document.clone()),
             Form::List(table(results)),
         ],
@@ -180,6 +184,14 @@ pub(super) fn report(
         document,
         exit,
     })
+}
+
+/// How many cases are as predicted, of those that predict something.
+fn badge(results: &Results, exit: Exit) -> String {
+    let kept = results.count(Judgement::AsPredicted);
+    let cases = results.cases.len() - results.count(Judgement::Unpredicted);
+    let message = format!("{kept} of {cases} as predicted");
+    data::badge("locklab check", &message, exit)
 }
 
 /// A line for each case, what differs or is inconclusive, and a summary.

@@ -1,12 +1,12 @@
-//! What `locklab score` came to, in words and as JUnit XML.
+//! What `locklab score` came to, in words, as JUnit XML and as a badge.
 
 use std::fmt::Write as _;
 
-use locklab_lab::layout;
+use locklab_lab::{data, layout};
 use locklab_real::score::{Cell, Fact, Passed, Verdict};
 use serde_json::json;
 
-use super::Entry;
+use super::{Entry, exit};
 use crate::check::suite::xml;
 
 /// The most messages that are shown of a play.
@@ -123,6 +123,17 @@ fn shown(entry: &Entry) -> String {
 
 fn is_missing(entry: &Entry) -> bool {
     matches!(entry.cell.verdict, Verdict::NotApplicable { .. })
+}
+
+/// How many musts are kept, of those that the library has a call for, as a badge.
+pub(super) fn badge(entries: &[Entry]) -> String {
+    let musts = entries
+        .iter()
+        .filter(|entry| entry.must && !is_missing(entry));
+    let is_kept = |entry: &&Entry| entry.cell.is_decided() && !entry.cell.is_bad();
+    let kept = musts.clone().filter(is_kept).count();
+    let message = format!("{kept} of {} musts", musts.count());
+    data::badge("redis lock", &message, exit(entries))
 }
 
 /// The musts as JUnit XML: a bad verdict is a failure, none an error, and what the library has no call for is skipped.
