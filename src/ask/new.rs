@@ -1,4 +1,5 @@
-//! `locklab new`: a crate with a lock of one's own, a drill that examines one, a scenario, or claims, to begin with.
+//! `locklab new`: a crate with a lock of one's own, a drill that examines one, a worker to attack, a scenario, or claims,
+//! to begin with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 
-mod drill;
+mod skeleton;
 
-use self::drill::Language;
+use self::skeleton::{Language, Skeleton};
 use crate::options::Ask;
 use locklab_lab::{Exit, output};
 use locklab_locks::catalogue;
@@ -20,21 +21,25 @@ Examples:
   cargo run -- list locks        every command of Locklab, with your lock
   locklab new my-drill --drill python
                                  a program that examines a lock library
+  locklab new my-worker --attack node
+                                 a program that uses a lock, a scenario that
+                                 strikes it, and files for CI
   locklab new my-scenario --scenario
                                  a scenario: locklab run my-scenario.toml
   locklab new ours --claims      claims of your own, for locklab reproduce
 
 The crate has a lock on one Redis node, one with a watchdog and a fencing
-token, scenarios for both, and tests. The chapter docs/own-crate.md explains it. A
-drill examines the lock of a library, for `locklab score` (docs/score.md).
+token, scenarios for both, and tests (docs/own-crate.md). A drill examines the
+lock of a library, for `locklab score` (docs/score.md). A worker uses one under
+`locklab attack` (docs/attack.md): put yours in its place.
 
 Exit codes: 0 written; 1 the name or the folder cannot be used.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// The name of the crate, of its lock and of the folder; of a drill and of claims that of the folder, of a
-    /// scenario that of the file
+    /// The name of the crate, of its lock and of the folder; of a drill, a worker and of claims that of the folder, of
+    /// a scenario that of the file
     #[arg(value_name = "NAME")]
     name: String,
     /// The folder of Locklab's sources that the crate depends on; by default the
@@ -44,15 +49,18 @@ pub(crate) struct Options {
     /// Write a drill in this language, not a crate
     #[arg(long, value_name = "LANGUAGE", value_enum, conflicts_with = "locklab")]
     drill: Option<Language>,
+    /// Write a worker in this language, with a scenario and files for CI, not a crate
+    #[arg(long, value_name = "LANGUAGE", value_enum, conflicts_with_all = ["locklab", "drill"])]
+    attack: Option<Language>,
     /// Write a scenario, NAME.toml, not a crate
-    #[arg(long, conflicts_with_all = ["locklab", "drill"])]
+    #[arg(long, conflicts_with_all = ["locklab", "drill", "attack"])]
     scenario: bool,
     /// Write claims, and a scenario that shows one, not a crate
-    #[arg(long, conflicts_with_all = ["locklab", "drill", "scenario"])]
+    #[arg(long, conflicts_with_all = ["locklab", "drill", "attack", "scenario"])]
     claims: bool,
 }
 
-/// A scenario to begin with.
+/// A scenario to begin with, also for a worker.
 const SCENARIO: &str = include_str!("new/scenario.toml");
 
 /// A file of claims to begin with; its scenario is the one above, as `paused.toml`.
@@ -90,7 +98,8 @@ impl Ask for Options {
     fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
         let name = &self.name;
         check(name)?;
-        if self.drill.is_none() && !self.scenario && !self.claims {
+        let program = self.drill.or(self.attack);
+        if program.is_none() && !self.scenario && !self.claims {
             check_new(name)?;
         }
         let scenario = format!("{name}.toml");
@@ -114,15 +123,15 @@ impl Ask for Options {
             return Ok(Exit::AsPredicted);
         }
         if let Some(language) = self.drill {
-            let drill = language.drill();
-            for (path, text) in drill.files {
-                write(&folder.join(path), text)?;
+            return begin(name, &language.drill(), "score");
+        }
+        if let Some(language) = self.attack {
+            let worker = language.worker();
+            write(&folder.join("scenarios/pause.toml"), SCENARIO)?;
+            for (path, text) in worker.ci() {
+                write(&folder.join(path), &text)?;
             }
-            output::print(&format!(
-                "\nNow: cd {name} && {}\nThen: locklab score -- {}",
-                drill.install, drill.run
-            ))?;
-            return Ok(Exit::AsPredicted);
+            return begin(name, &worker, ATTACK);
         }
         let sources = sources(self.locklab.as_deref())?;
         for (path, text) in FILES {
@@ -131,6 +140,21 @@ impl Ask for Options {
         output::print(&format!("\nNow: cd {name} && cargo test"))?;
         Ok(Exit::AsPredicted)
     }
+}
+
+/// The command for a worker, up to its command line.
+const ATTACK: &str = "attack --scenario scenarios/pause.toml --seeds 5";
+
+/// Writes the files of a program, and says how it is installed, and used by this command.
+fn begin(name: &str, program: &Skeleton, command: &str) -> anyhow::Result<Exit> {
+    for (path, text) in program.files {
+        write(&Path::new(name).join(path), text)?;
+    }
+    output::print(&format!(
+        "\nNow: cd {name} && {}\nThen: locklab {command} -- {}",
+        program.install, program.run
+    ))?;
+    Ok(Exit::AsPredicted)
 }
 
 /// Writes a file, and says so.

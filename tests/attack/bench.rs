@@ -155,23 +155,30 @@ pub fn attack(out: &str, options: &[&str], script: &str) -> Option<(Option<i32>,
 /// Attacks side by side read it; one that is repeated writes it, and is alone.
 static SIDE_BY_SIDE: RwLock<()> = RwLock::new(());
 
-/// The same, again where no run counts: on a machine with much to do every run may be discarded, which shows nothing.
-/// What is repeated has no other such attack beside it.
+/// The same, again where no run counts.
 pub fn attack_that_counts(
     out: &str,
     options: &[&str],
     script: &str,
 ) -> Option<(Option<i32>, String)> {
+    that_counts(|| attack(out, options, script))
+}
+
+/// Attacks again where no run counts: on a machine with much to do every run may be discarded, which shows nothing.
+/// What is repeated has no other such attack beside it.
+pub fn that_counts(
+    attack: impl Fn() -> Option<(Option<i32>, String)>,
+) -> Option<(Option<i32>, String)> {
     let counts = |result: &(Option<i32>, String)| !result.1.contains("no run counts");
     let first = {
         let _beside = SIDE_BY_SIDE.read().unwrap_or_else(PoisonError::into_inner);
-        attack(out, options, script)?
+        attack()?
     };
     if counts(&first) {
         return Some(first);
     }
     let _alone = SIDE_BY_SIDE.write().unwrap_or_else(PoisonError::into_inner);
-    let again = iter::repeat_with(|| attack(out, options, script));
+    let again = iter::repeat_with(attack);
     let result = again.flatten().take(10).find(counts);
     // A program of which nothing was seen is neither right nor wrong.
     Some(result.unwrap_or_else(|| panic!("{}", first.1)))

@@ -84,6 +84,7 @@ fn attack_in(scenario: &[&str], word: &str, name: &str, words: &[&str]) -> (Opti
             .arg("--")
             .args(words)
             .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("PYTHONPATH", "docs/attack")
             .output()
             .expect("the program runs")
     };

@@ -11,6 +11,7 @@ mod hostile;
 mod mute;
 mod passing;
 mod silent;
+mod skeletons;
 mod stalls;
 mod told;
 mod verdicts;

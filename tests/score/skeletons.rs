@@ -2,10 +2,8 @@
 //! of the library that it examines. So the published scorecard is held to a run, too.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use locklab_testing::server;
+use locklab_testing::{Skeleton, server};
 use serde_json::Value;
 
 /// The languages: what installs the drill, and the row of its lock in the scorecard.
@@ -19,15 +17,6 @@ const SKELETONS: [(&str, &str, &str); 5] = [
 
 /// What each is held to: whose lock a release deletes, lost replies, late grants, dead holders.
 const CELLS: [&str; 5] = ["O1", "O2a", "A1", "A3", "L1"];
-
-/// A folder of the machine's own, deleted at the end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 #[test]
 fn skeletons_do_what_is_published_of_their_libraries() {
@@ -66,38 +55,13 @@ fn verdicts(cells: &Value) -> Vec<[Value; 3]> {
 }
 
 /// Writes a drill, and does what Locklab says. An error says why it cannot be installed here.
-fn played(language: &str, installer: &str, within_s: &str) -> Result<Value, String> {
+fn played(language: &str, installer: &str, within_s: &'static str) -> Result<Value, String> {
     let locklab = env!("CARGO_BIN_EXE_locklab");
-    let name = format!("drill-{language}-{}", std::process::id());
-    let folder = Folder(std::env::temp_dir().join(&name));
-    let mut new = Command::new(locklab);
-    new.args(["new", &name, "--drill", language]);
-    let new = new.current_dir(std::env::temp_dir()).output();
-    let said = new.expect("it starts").stdout;
-    let said = String::from_utf8(said).expect("it is text");
-    let after = |start: &str| {
-        let line = said.lines().find_map(|line| line.strip_prefix(start));
-        line.unwrap_or_else(|| panic!("{said}")).to_owned()
-    };
-    let install = after(&format!("Now: cd {name} && "));
-    let run = after("Then: locklab score ");
-    let shell = |command: &str, within_s: &str| {
-        let mut shell = Command::new("timeout");
-        shell.args([within_s, "sh", "-c", command]);
-        shell.current_dir(&folder.0).output().expect("it starts")
-    };
-    if !shell(&format!("command -v {installer}"), within_s)
-        .status
-        .success()
-    {
-        return Err(format!("there is no {installer}"));
-    }
-    if !shell(&install, within_s).status.success() {
-        return Err(format!("`{install}` does not succeed within {within_s} s"));
-    }
-    let program = Path::new(locklab).display();
+    let drill = Skeleton::new(locklab, "--drill", language, within_s);
+    drill.install(installer)?;
+    let run = drill.run.strip_prefix("score ").expect("a drill is scored");
     let cells = CELLS.join(" ");
-    let score = shell(&format!("'{program}' score {cells} --json {run}"), "600");
+    let score = drill.shell(&format!("'{locklab}' score {cells} --json {run}"), "600");
     let told = String::from_utf8_lossy(&score.stderr).into_owned();
     Ok(serde_json::from_slice(&score.stdout).unwrap_or_else(|_| panic!("{language}: {told}")))
 }

@@ -1,15 +1,15 @@
-"""Increments a counter under redis-py's own Lock, for `locklab attack`; see README.md."""
+"""Increments a counter under redis-py's own Lock, for `locklab attack` (docs/attack.md).
+
+To attack a lock of yours, put it in the place of `lock`: where it is made, acquired and released.
+"""
 
 import os
-import sys
 import time
-from pathlib import Path
 
 import redis
 from redis.exceptions import LockError, RedisError
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "docs/attack"))
-from locklab_tell import tell  # noqa: E402
+from locklab_tell import tell
 
 LEASE_S = int(os.environ.get("LOCKLAB_LEASE_MS", "1000")) / 1000
 servers = redis.Redis.from_url(os.environ["REDIS_URL"])

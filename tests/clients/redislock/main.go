@@ -1,4 +1,6 @@
-// Increments a counter under redislock's Lock, for `locklab attack`; see README.md.
+// Increments a counter under redislock's Lock, for `locklab attack` (docs/attack.md).
+//
+// To attack a lock of yours, put it in the place of `locker` and `lock`: where it is made, obtained and released.
 package main
 
 import (

@@ -1,4 +1,6 @@
-// Increments a counter under redlock's lock, for `locklab attack`; see README.md.
+// Increments a counter under redlock's lock, for `locklab attack` (docs/attack.md).
+//
+// To attack a lock of yours, put it in the place of `redlock`: where it is made, locked and unlocked.
 
 import Redis from "ioredis";
 import Redlock from "redlock";

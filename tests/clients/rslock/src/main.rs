@@ -1,4 +1,6 @@
-//! Increments a counter under rslock's lock, for `locklab attack`; see README.md.
+//! Increments a counter under rslock's lock, for `locklab attack` (docs/attack.md).
+//!
+//! To attack a lock of yours, put it in the place of `manager`: where it is made, locked and unlocked.
 
 use std::env;
 use std::time::Duration;

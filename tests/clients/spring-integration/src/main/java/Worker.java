@@ -4,7 +4,11 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import redis.clients.jedis.Jedis;
 
-/** Increments a counter under a lock of Spring Integration's RedisLockRegistry, for `locklab attack`; see README.md. */
+/**
+ * Increments a counter under a lock of Spring Integration's RedisLockRegistry, for `locklab attack` (docs/attack.md).
+ *
+ * <p>To attack a lock of yours, put it in the place of `lock`: where it is made, locked and unlocked.
+ */
 final class Worker {
     private static final long LEASE_MS = Long.parseLong(System.getenv().getOrDefault("LOCKLAB_LEASE_MS", "1000"));
 
@@ -13,7 +17,10 @@ final class Worker {
         LettuceConnectionFactory factory = new LettuceConnectionFactory(url.getHost(), url.getPort());
         factory.afterPropertiesSet();
         factory.start();
-        Lock lock = new RedisLockRegistry(factory, "registry", LEASE_MS).obtain("counter");
+        RedisLockRegistry locks = new RedisLockRegistry(factory, "registry", LEASE_MS);
+        Lock lock = locks.obtain("counter");
+        // What the first call loads may take longer than a lease.
+        if (locks.obtain("first").tryLock()) release(locks.obtain("first"));
         Jedis resource = new Jedis(URI.create(System.getenv("LOCKLAB_RESOURCE")));
         for (;; Thread.sleep(30)) {
             LocklabTell.tell("acquiring", "");
@@ -24,12 +31,16 @@ final class Worker {
             } catch (RuntimeException error) {
                 // An unknown outcome is no lock.
             }
+            // The library says no deadline: the lease counts from before the request.
+            double left = LEASE_MS - (System.nanoTime() - asked) / 1e6;
+            if (hasIt && left <= 0) {
+                release(lock);
+                hasIt = false;
+            }
             if (!hasIt) {
                 LocklabTell.tell("refused", "");
                 continue;
             }
-            // The library says no deadline: the lease counts from before the request.
-            double left = LEASE_MS - (System.nanoTime() - asked) / 1e6;
             LocklabTell.tell("acquired", "\"ttl_ms\":" + left);
             try {
                 increment(resource);
@@ -37,12 +48,16 @@ final class Worker {
                 // The resource is gone.
             }
             LocklabTell.tell("releasing", "");
-            try {
-                lock.unlock();
-            } catch (RuntimeException error) {
-                // It was lost.
-            }
+            release(lock);
             LocklabTell.tell("released", "");
+        }
+    }
+
+    static void release(Lock lock) {
+        try {
+            lock.unlock();
+        } catch (RuntimeException error) {
+            // It was lost.
         }
     }
 
