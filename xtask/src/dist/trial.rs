@@ -60,10 +60,12 @@ const INSTALLATIONS: [Installation; 4] = [
     },
     Installation {
         what: "Debian package",
-        by: "dpkg-deb",
-        before: "",
+        by: "dpkg",
+        before: "mkdir -p var/lib/dpkg/info var/lib/dpkg/updates; : >var/lib/dpkg/status",
         line: "apt-get install ./target/dist/locklab_*.deb",
-        instead: Some("dpkg-deb --extract target/dist/locklab_*.deb ."),
+        instead: Some(
+            "dpkg --root=\"$PWD\" --force-not-root,bad-path --log=/dev/null --install target/dist/locklab_*.deb",
+        ),
         bin: "usr/bin",
         share: "usr/share",
     },
