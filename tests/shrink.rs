@@ -1,15 +1,13 @@
-//! `locklab_ask::shrink::shrinker`: what is left of a run violates the same property, cannot lose anything more, and
+//! `locklab_shrink`: what is left of a run violates the same property, cannot lose anything more, and
 //! does not depend on the number of threads.
 
 use std::sync::atomic::AtomicBool;
 
-use locklab_ask::shrink::shrinker::{
-    Best, Minimum, NotViolated, Options, Size, Subject, shrink, toml,
-};
 use locklab_check::{Property, Verdict};
 use locklab_model::scenario::{self, Scenario, load, parse};
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_shrink::{Best, Minimum, NotViolated, Options, Size, Subject, shrink, toml};
 
 /// One more seed is tried for each candidate, so that the tests take little time.
 const TRIES: u64 = 1;

@@ -8,19 +8,13 @@ use locklab_vecmap::VecMap;
 use serde_json::{Value, json};
 
 pub(crate) mod options;
-pub mod shrinker;
 mod table;
 
 pub(crate) use self::table::change;
 pub use self::table::conduct_all;
 
 use super::campaign;
-use crate::shrink::shrinker::{
-    Best, Minimum, Needed, NotViolated, Statistics, Subject, expect, needed, toml,
-};
 use locklab_check::{Property, Verdict};
-use locklab_evidence::{Tally, thousands};
-use locklab_history::leases;
 use locklab_lab::bug::Bug;
 use locklab_lab::output::status;
 use locklab_lab::progress::Progress;
@@ -29,14 +23,12 @@ use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::{Exit, Program, Session, Store, data, describe, layout};
 use locklab_model::scenario::Scenario;
-use locklab_report::story::story;
-use locklab_results::recording::Recording;
+use locklab_runner::judged;
 use locklab_runner::prediction::usual_property;
 use locklab_runner::simulate::Keep;
-use locklab_runner::{judged, recorded};
-
-/// How many other seeds are tried for each candidate, unless the user says otherwise.
-pub const USUAL_TRIES: u64 = 8;
+use locklab_shrink::{
+    Best, Counterexample, Minimum, Needed, NotViolated, Options, Subject, Untold, needed, numbered,
+};
 
 /// What to shrink, and how.
 #[derive(Debug, Clone)]
@@ -109,15 +101,7 @@ fn is_violated(verdicts: &VecMap<Property, Verdict>, property: Property) -> bool
 /// A smallest counterexample, and its files.
 pub struct Shrunk {
     /// What was found.
-    pub minimum: Minimum,
-    /// The property that it violates.
-    pub property: Property,
-    /// The scenario as it was written, with its predictions.
-    pub scenario: Scenario,
-    /// How often it violates what, over many seeds; `None` if there was no time for them.
-    pub tallies: Option<VecMap<Property, Tally>>,
-    /// What happens in its run, a sentence each.
-    pub story: Vec<String>,
+    pub found: Counterexample,
     /// The scenario's file.
     pub toml: PathBuf,
     /// The recording of its run, and its picture.
@@ -151,7 +135,7 @@ impl Shrink {
         );
         let exit = match (
             session.stop.is_by_user(),
-            shrunk.minimum.statistics.is_minimal,
+            shrunk.found.minimum.statistics.is_minimal,
         ) {
             (true, _) => Exit::Interrupted,
             (false, false) => Exit::Inconclusive,
@@ -167,16 +151,10 @@ impl Shrink {
         if let Some(property) = self.property {
             return Ok(property);
         }
-        let Subject {
-            scenario,
-            seed,
-            schedule,
-        } = &self.subject;
-        let run = judged::run_schedule(scenario, *seed, schedule.clone(), Keep::default())?;
-        usual_property(scenario, &run.verdicts).with_context(|| {
+        self.subject.violated()?.with_context(|| {
             format!(
-                "the run of {} with seed {seed} violates nothing in the simulator",
-                scenario.name
+                "the run of {} with seed {} violates nothing in the simulator",
+                self.subject.scenario.name, self.subject.seed
             )
         })
     }
@@ -196,58 +174,8 @@ impl Shrink {
         let minimum = self.minimum(property, &|_| true, session);
         let minimum =
             minimum.map_err(|error| anyhow!("{}: {error}", self.subject.scenario.name))?;
-        let comments = |shrunk: &Shrunk| self.comments(shrunk);
-        self.written(minimum, property, session, folder, stem, &comments)
-    }
-
-    /// Writes a minimum of this run: the scenario, with these comments, a recording and a picture.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be written.
-    pub(crate) fn written(
-        &self,
-        minimum: Minimum,
-        property: Property,
-        session: &Session,
-        folder: &Store,
-        stem: &str,
-        comments: &dyn Fn(&Shrunk) -> Vec<String>,
-    ) -> anyhow::Result<Shrunk> {
-        let seed = minimum.best.seed;
-        let mut scenario = Scenario {
-            title: format!("{}, shrunk", self.subject.scenario.title),
-            headline: Some(property),
-            ..minimum.best.scenario.clone()
-        };
-        let tallies = expect(
-            &mut scenario,
-            property,
-            session.threads,
-            session.stop.flag(),
-        );
-        let tallies = tallies.map_err(|broken| {
-            let reproduce = session
-                .program
-                .run_line(&scenario.name, &scenario.overrides, seed);
-            Bug::or_usage(broken, &scenario.name, reproduce)
-        })?;
-        let run = judged::record(&scenario, seed)?;
-        let story = told(&run, property)?;
-        scenario.about = numbered(&story).join("\n") + "\n";
-        let evidence = recordings::keep(folder, stem, &scenario, &run, property)?;
-        let mut shrunk = Shrunk {
-            minimum,
-            property,
-            scenario,
-            tallies,
-            story,
-            toml: folder.path(&format!("{stem}.toml")),
-            evidence,
-        };
-        let text = toml(&shrunk.scenario, &comments(&shrunk));
-        shrunk.toml = folder.write(&format!("{stem}.toml"), text.as_bytes())?;
-        Ok(shrunk)
+        let text = |found: &Counterexample, file: &str| found.toml(&self.subject, file);
+        written(minimum, property, session, folder, stem, &text)
     }
 
     /// The smallest scenario whose run violates the property, and is accepted.
@@ -262,7 +190,7 @@ impl Shrink {
         session: &Session,
     ) -> Result<Minimum, NotViolated> {
         let progress = Progress::counting("shrinking");
-        let options = crate::shrink::shrinker::Options {
+        let options = Options {
             property,
             tries: self.tries,
             threads: session.threads,
@@ -270,7 +198,7 @@ impl Shrink {
             accepts,
             progress: &|runs| progress.add(runs),
         };
-        let found = crate::shrink::shrinker::shrink(&self.subject, &options);
+        let found = locklab_shrink::shrink(&self.subject, &options);
         progress.clear();
         let found = found?;
         if !found.statistics.is_minimal {
@@ -278,42 +206,39 @@ impl Shrink {
         }
         Ok(found)
     }
-
-    /// The lines with which the file begins.
-    fn comments(&self, shrunk: &Shrunk) -> Vec<String> {
-        let Subject { scenario, seed, .. } = &self.subject;
-        let property = shrunk.property;
-        let overrides: String = scenario
-            .overrides
-            .iter()
-            .map(|set| format!(" with {set}"))
-            .collect();
-        vec![
-            format!(
-                "The smallest scenario found that violates `{property}`, made by `locklab shrink` from"
-            ),
-            format!(
-                "{}{overrides}, seed {seed}: {}.",
-                scenario.name,
-                shrunk.size()
-            ),
-            shrunk.command(),
-        ]
-    }
 }
 
-/// `21 faults, 5 clients, 5 servers and 900 rounds became …`.
-fn sizes(minimum: &Minimum) -> String {
-    let both = minimum.before.counts().into_iter();
-    let both = both.zip(minimum.after.counts());
-    let part = |((what, before), (_, after)): ((&str, u64), (&str, u64))| {
-        let plural = if after == 1 { "" } else { "s" };
-        match before == after {
-            true => format!("{} {what}{plural}", thousands(after)),
-            false => format!("{} of {} {what}s", thousands(after), thousands(before)),
+/// Writes a minimum: the scenario, whose file has this text, a recording and a picture.
+///
+/// # Errors
+///
+/// If a run fails, or a file cannot be written.
+pub(crate) fn written(
+    minimum: Minimum,
+    property: Property,
+    session: &Session,
+    folder: &Store,
+    stem: &str,
+    text: &dyn Fn(&Counterexample, &str) -> String,
+) -> anyhow::Result<Shrunk> {
+    let Best { scenario, seed, .. } = minimum.best.clone();
+    let found = Counterexample::of(minimum, property, session.threads, session.stop.flag());
+    let found = found.map_err(|untold| match untold {
+        Untold::Broken(broken) => {
+            let program = &session.program;
+            let reproduce = program.run_line(&scenario.name, &scenario.overrides, seed);
+            Bug::or_usage(broken, &scenario.name, reproduce)
         }
-    };
-    both.map(part).collect::<Vec<_>>().join(", ")
+        other => other.into(),
+    })?;
+    let evidence = recordings::keep(folder, stem, &found.scenario, &found.run, property)?;
+    let file = format!("{stem}.toml");
+    let toml = folder.write(&file, text(&found, &file).as_bytes())?;
+    Ok(Shrunk {
+        found,
+        toml,
+        evidence,
+    })
 }
 
 /// Which faults the run needed, a line each.
@@ -337,54 +262,19 @@ fn without_each(needed: &[Needed], property: Property) -> String {
 }
 
 impl Shrunk {
-    /// How large it is, and was: `1 of 3 faults, 2 clients, …`.
-    pub fn size(&self) -> String {
-        sizes(&self.minimum)
-    }
-
-    /// How often it violates the property, and the command that runs it.
-    pub(crate) fn command(&self) -> String {
-        let file = self.file();
-        let with_seed = format!("locklab run {file} --seed {}", self.minimum.best.seed);
-        match self.tally() {
-            Some(tally) if tally.violated == tally.runs() => {
-                format!("Every seed violates it: locklab run {file}")
-            }
-            Some(tally) => format!(
-                "{} of {} seeds violate it; one that does: {with_seed}",
-                tally.violated,
-                tally.runs()
-            ),
-            None => format!("A seed that violates it: {with_seed}"),
-        }
-    }
-
     /// The name of its scenario's file.
     pub(crate) fn file(&self) -> String {
         let name = self.toml.file_name();
         name.map_or_else(String::new, |name| name.to_string_lossy().into())
     }
 
-    /// How often it violates the property; `None` if there was no time for that.
-    pub(crate) fn tally(&self) -> Option<&Tally> {
-        self.tallies.as_ref()?.get(&self.property)
-    }
-
     /// What is told of it.
     fn text(&self, program: &Program) -> String {
-        let Statistics { runs, steps, .. } = self.minimum.statistics;
-        let mut lines = vec![
-            String::new(),
-            layout::fold(&format!(
-                "  {} in {} runs and {} steps",
-                sizes(&self.minimum),
-                thousands(runs),
-                thousands(steps)
-            )),
-        ];
-        lines.push(layout::fold(&format!("  {}", self.certainty())));
+        let mut lines = vec![String::new()];
+        let words = self.found.words().into_iter();
+        lines.extend(words.map(|line| layout::fold(&format!("  {line}"))));
         lines.push(String::new());
-        let story = numbered(&self.story).into_iter();
+        let story = numbered(&self.found.story).into_iter();
         lines.extend(story.map(|line| layout::fold(&format!("  {line}"))));
         lines.push(String::new());
         lines.push(format!("    scenario {}", self.toml.display()));
@@ -392,50 +282,26 @@ impl Shrunk {
         lines.join("\n")
     }
 
-    /// How often it violates the property.
-    fn certainty(&self) -> String {
-        let property = self.property;
-        let seed = self.minimum.best.seed;
-        match self.tally() {
-            Some(tally) => format!("it violates {property} in {}", tally.describe()),
-            None => format!("it violates {property} with seed {seed}"),
-        }
-    }
-
     /// The same for programs.
     pub fn json(&self) -> Value {
         let path = |path: &Path| path.display().to_string();
+        let Minimum {
+            best,
+            before,
+            after,
+            statistics,
+        } = &self.found.minimum;
         json!({
-            "property": self.property,
-            "seed": self.minimum.best.seed,
-            "before": self.minimum.before,
-            "after": self.minimum.after,
-            "statistics": self.minimum.statistics,
-            "violated": self.tally().map(describe::rates),
-            "story": self.story,
+            "property": self.found.property,
+            "seed": best.seed,
+            "before": before,
+            "after": after,
+            "statistics": statistics,
+            "violated": self.found.tally().map(describe::rates),
+            "story": self.found.story,
             "toml": path(&self.toml),
             "recording": path(&self.evidence.recording),
             "picture": path(&self.evidence.picture),
         })
     }
-}
-
-/// The story of a recorded run that violates a property; the last sentence is that of the violation.
-fn told(run: &Recording, property: Property) -> anyhow::Result<Vec<String>> {
-    let violation = recordings::violation_of(run, property)
-        .with_context(|| format!("a run that violated {property} does not when it is repeated"))?;
-    let scenario = recorded::scenario(run)?;
-    let contents = recorded::contents(run, &scenario)?;
-    let leases = contents.as_ref().map_or(Vec::new(), |contents| {
-        leases::leases(&run.history, contents, &scenario.topology)
-    });
-    let mut story = story(&run.history, &run.header.schedule, violation, &leases);
-    story.push(format!("So {property} is violated: {}.", violation.what));
-    Ok(story)
-}
-
-/// The sentences, numbered.
-fn numbered(story: &[String]) -> Vec<String> {
-    let line = |(place, sentence): (usize, &String)| format!("{}. {sentence}", place + 1);
-    story.iter().enumerate().map(line).collect()
 }

@@ -10,7 +10,6 @@ use clap::{Args, ValueEnum};
 use crate::options::number::whole;
 use crate::options::setting::set_completer;
 use crate::options::{Ask, scenario_completer, seeds};
-use crate::shrink::shrinker::{self as shrink, Estimate, Subject, needed};
 use locklab_check::Property;
 use locklab_history::Contents;
 use locklab_lab::output::{self, status};
@@ -21,6 +20,7 @@ use locklab_results::recording::{self, Environment, Recording};
 use locklab_runner::prediction::usual_property;
 use locklab_runner::simulate::Keep;
 use locklab_runner::{judged, recorded};
+use locklab_shrink::{self as shrink, Estimate, Subject, needed};
 use locklab_view::{Without, WithoutFault};
 
 const EXAMPLES: &str = "\

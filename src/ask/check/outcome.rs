@@ -12,8 +12,7 @@ use serde_json::json;
 use crate::check::suite::results::{Evidence, PropertyResult, Smallest};
 use crate::check::suite::{Case, CaseResult, Results};
 use crate::meaning::meanings;
-use crate::shrink::shrinker::{Subject, toml};
-use crate::shrink::{Shrink, USUAL_TRIES};
+use crate::shrink::Shrink;
 use locklab_check::Property;
 use locklab_evidence::{Judgement, Prediction, thousands};
 use locklab_lab::output::Stdout;
@@ -25,6 +24,7 @@ use locklab_results::csv::{self, Csv};
 use locklab_results::recording::Recording;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::simulate::Keep;
+use locklab_shrink::{Subject, USUAL_TRIES, toml};
 use locklab_values::untrusted;
 
 /// Adds to each property where its prediction stands, and to what differs a run that shows it.
@@ -114,7 +114,7 @@ fn smallest(
     };
     let stem = format!("{}-{property}", store::folder_of(&case.id, &[]));
     let folder = store.below(REGRESSIONS)?;
-    let shrunk = shrink.smallest(property, session, &folder, &stem)?;
+    let shrunk = shrink.smallest(property, session, &folder, &stem)?.found;
     let scenario = Scenario {
         expect: [(property, Prediction::HOLDS)].into(),
         ..shrunk.scenario.clone()

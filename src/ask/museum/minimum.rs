@@ -3,18 +3,20 @@
 
 pub(super) mod table;
 
-use crate::shrink::shrinker::{Best, NotViolated, Size, Subject, overridden, tallies};
 use locklab_check::Property;
 use locklab_evidence::Tally;
 use locklab_model::scenario::Scenario;
 use locklab_runner::judged;
 use locklab_runner::simulate::Keep;
+use locklab_shrink::{
+    Best, Counterexample, NotViolated, Size, Subject, USUAL_TRIES, overridden, tallies, toml,
+};
 use locklab_situations::{self as situations, met};
 use serde::Serialize;
 
 use super::Room;
 use super::trial::{Trial, at_their_times};
-use crate::shrink::{Shrink, Shrunk, USUAL_TRIES};
+use crate::shrink::{Shrink, written};
 use locklab_lab::bug::Bug;
 use locklab_lab::{Program, Session, Store, describe, recordings};
 
@@ -100,8 +102,10 @@ impl Room {
         let mended = self.mend(&best.scenario)?;
         let tally = self.tally(&mended, property, session)?;
         let name = &self.exhibit.name;
-        let comments = |shrunk: &Shrunk| self.comments(shrunk, tally.as_ref());
-        let shrunk = shrink.written(minimum, property, session, folder, name, &comments)?;
+        let text = |found: &Counterexample, file: &str| {
+            toml(&found.scenario, &self.comments(found, file, tally.as_ref()))
+        };
+        let shrunk = written(minimum, property, session, folder, name, &text)?;
         let beside = judged::record(&mended, best.seed)?;
         recordings::keep(
             folder,
@@ -113,15 +117,15 @@ impl Room {
         Ok(Some(Minimum {
             from: self.runs.what(number),
             seed: best.seed,
-            violated: shrunk.tally().cloned(),
+            violated: shrunk.found.tally().cloned(),
             mended_with: self.exhibit.mended.clone(),
             mended: tally,
             file: shrunk.file(),
-            story: shrunk.story,
-            before: shrunk.minimum.before,
-            after: shrunk.minimum.after,
-            runs: shrunk.minimum.statistics.runs,
-            is_minimal: shrunk.minimum.statistics.is_minimal,
+            story: shrunk.found.story,
+            before: shrunk.found.minimum.before,
+            after: shrunk.found.minimum.after,
+            runs: shrunk.found.minimum.statistics.runs,
+            is_minimal: shrunk.found.minimum.statistics.is_minimal,
         }))
     }
 
@@ -173,15 +177,15 @@ impl Room {
     }
 
     /// The lines with which the file begins.
-    fn comments(&self, shrunk: &Shrunk, mended: Option<&Tally>) -> Vec<String> {
+    fn comments(&self, found: &Counterexample, file: &str, mended: Option<&Tally>) -> Vec<String> {
         let property = self.exhibit.property;
         let mut lines = vec![
             format!(
                 "{}: the smallest scenario found in which only the mistake violates `{property}`,",
                 self.exhibit.name
             ),
-            format!("made by `locklab study museum`: {}.", shrunk.size()),
-            shrunk.command(),
+            format!("made by `locklab study museum`: {}.", found.size()),
+            found.command(file),
         ];
         if let Some(mended) = mended {
             lines.push(format!(
@@ -191,8 +195,7 @@ impl Room {
                 mended.runs()
             ));
         }
-        let file = shrunk.file();
-        let mut words = vec!["run", &file];
+        let mut words = vec!["run", file];
         words.extend(self.exhibit.mended.iter().flat_map(|set| ["--set", set]));
         lines.push(Program::started_with("locklab").line(&words));
         lines

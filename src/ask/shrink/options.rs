@@ -9,14 +9,14 @@ use clap::Args;
 use crate::options::many::{Basics, duration};
 use crate::options::{Ask, Context, interrupt, property_parser, scenario_completer, seeds};
 use crate::problems::{self, lock_completer};
-use crate::shrink::shrinker::Subject;
-use crate::shrink::{Shrink, USUAL_TRIES, conduct_all, first_violating};
+use crate::shrink::{Shrink, conduct_all, first_violating};
 use locklab_check::Property;
 use locklab_lab::output::status;
 use locklab_lab::{Exit, Session, Stop};
 use locklab_model::scenario;
 use locklab_results::recording::{self, Environment};
 use locklab_runner::recorded;
+use locklab_shrink::{Subject, USUAL_TRIES};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -4,7 +4,6 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Shrink;
-use crate::shrink::shrinker::{Size, Statistics, lines};
 use locklab_check::Property;
 use locklab_lab::output::status;
 use locklab_lab::report::Report;
@@ -13,6 +12,7 @@ use locklab_lab::{Exit, Session, data, store};
 use locklab_report::Provenance;
 use locklab_results::csv::Csv;
 use locklab_results::table::{Field, Look, Table, TableRow};
+use locklab_shrink::{Size, Statistics, lines};
 
 /// Shrinks each of these runs, and tells how large each was and is.
 ///
@@ -31,7 +31,7 @@ pub fn conduct_all(shrinks: &[Shrink], session: &Session) -> anyhow::Result<Exit
         let name = label(shrink);
         status!("{name}: {property}, seed {}", shrink.subject.seed);
         let stem = store::folder_of(&name, &[]);
-        let shrunk = shrink.smallest(property, session, &folder, &stem)?;
+        let shrunk = shrink.smallest(property, session, &folder, &stem)?.found;
         rows.push(Row {
             run: name,
             seed: shrink.subject.seed,

@@ -1,11 +1,11 @@
 //! How a run of somebody else's program is repeated.
 
-use crate::shrink::shrinker::{Span, Subject, toml};
 use locklab_check::{Verdict, Violation};
 use locklab_history::{Failpoint, Moment, Name};
 use locklab_model::scenario::{Scenario, check_for_programs};
 use locklab_real::Program;
 use locklab_runner::judged::JudgedRun;
+use locklab_shrink::{Span, Subject, toml};
 
 use locklab_lab::recordings::Evidence;
 

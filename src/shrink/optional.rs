@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::shrink::shrinker::json::pointer;
+use crate::json::pointer;
 
 /// The settings that may be left out. None of them protects anything: without a limit of memory or
 /// other clients' writes a node keeps more, and a client that never gives up waits longer.

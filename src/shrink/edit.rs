@@ -13,7 +13,7 @@ pub(crate) mod options;
 pub(crate) mod placement;
 pub(crate) mod rounds;
 
-use crate::shrink::shrinker::trial::Best;
+use crate::trial::Best;
 use locklab_check::Property;
 use locklab_model::scenario::Scenario;
 

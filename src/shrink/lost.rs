@@ -27,7 +27,7 @@ use locklab_runner::{Renewal, RunError};
 use locklab_values::random::{Rng, Stream};
 use locklab_vecmap::VecMap;
 
-use crate::shrink::shrinker::Subject;
+use crate::Subject;
 
 /// The number of times at which p is estimated first, spread evenly over the steps.
 const FIRST: usize = 17;

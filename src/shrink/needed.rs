@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use crate::shrink::shrinker::Subject;
+use crate::Subject;
 use locklab_check::{Property, Verdict};
 use locklab_history::{FaultKind, Name, Schedule};
 use locklab_runner::simulate::Keep;

@@ -2,8 +2,8 @@
 //! arrives at n3", in place of a time; and moments that come earlier. Another way of placing a fault
 //! adds its candidates to [`alternatives`].
 
-use crate::shrink::shrinker::edit::faults::with;
-use crate::shrink::shrinker::trial::{Best, violation};
+use crate::edit::faults::with;
+use crate::trial::{Best, violation};
 use locklab_check::Property;
 use locklab_history::{Event, Moment, Name, Phase, Step};
 use locklab_model::fault::{FaultSpec, Placement};

@@ -4,7 +4,7 @@
 use locklab_history::{Failpoint, Fault, Moment, Schedule, Start, Step};
 use locklab_values::units::NS_PER_MS;
 
-use crate::shrink::shrinker::Subject;
+use crate::Subject;
 
 /// The delays of faults are multiples of this, in nanoseconds: no real run is repeated more precisely.
 const PRECISION_NS: u64 = NS_PER_MS / 10;

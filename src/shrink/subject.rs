@@ -1,8 +1,12 @@
 //! What is shrunk: one run, as a scenario in which every fault is settled.
 
+use locklab_check::Property;
 use locklab_history::{Fault, Schedule};
 use locklab_model::fault::FaultSpec;
 use locklab_model::scenario::{Drawn, Scenario, SentinelOptions};
+use locklab_runner::prediction::usual_property;
+use locklab_runner::simulate::Keep;
+use locklab_runner::{RunError, judged};
 use locklab_vecmap::VecMap;
 
 /// A run to shrink.
@@ -25,6 +29,17 @@ impl Subject {
             seed,
             schedule,
         }
+    }
+
+    /// The property for which the run is shrunk, unless the user names one; `None` if it violates nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the run has no end.
+    pub fn violated(&self) -> Result<Option<Property>, RunError> {
+        let schedule = self.schedule.clone();
+        let run = judged::run_schedule(&self.scenario, self.seed, schedule, Keep::default())?;
+        Ok(usual_property(&self.scenario, &run.verdicts))
     }
 
     /// The scenario with the faults of the schedule in place of its own: the same run, in which no
@@ -73,8 +88,6 @@ mod tests {
     use locklab_history::Start;
     use locklab_model::fault::expand;
     use locklab_model::scenario::{check, load};
-    use locklab_runner::judged;
-    use locklab_runner::simulate::Keep;
 
     #[test]
     fn pinned_scenario_is_the_same_run() {

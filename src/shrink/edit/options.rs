@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::shrink::shrinker::json::{pointer, without};
-use crate::shrink::shrinker::optional::{OF_HOSTS, OPTIONAL, PERSISTENCE, SETTLED};
-use crate::shrink::shrinker::trial::Best;
+use crate::json::{pointer, without};
+use crate::optional::{OF_HOSTS, OPTIONAL, PERSISTENCE, SETTLED};
+use crate::trial::Best;
 use locklab_check::Property;
 use locklab_model::fault::FaultSpec;
 use locklab_model::scenario::Scenario;

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::shrink::shrinker::edit::faults::with;
-use crate::shrink::shrinker::json::{pointer, replaced};
-use crate::shrink::shrinker::size::{collect, digits};
-use crate::shrink::shrinker::trial::Best;
+use crate::edit::faults::with;
+use crate::json::{pointer, replaced};
+use crate::size::{collect, digits};
+use crate::trial::Best;
 use locklab_check::Property;
 use locklab_history::Span;
 use locklab_model::scenario::Scenario;

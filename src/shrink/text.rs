@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use crate::shrink::shrinker::json::pointer;
+use crate::json::pointer;
 use locklab_model::scenario::{Scenario, ScenarioError, parse};
 
 /// The scenario as the text of a file, which begins with these lines as comments.

@@ -10,11 +10,11 @@
 //! first that violates the property is taken: several threads try several at a time, but the choice is by
 //! place, so neither the result nor the counted runs depend on their number. A new edit is a function in
 //! `edit/` and an entry in `edit.rs`; a new way of placing a fault adds its candidates to
-//! `edit/placement.rs` and its cost to `size.rs`.
+//! `edit/placement.rs` and its cost to `size.rs`. A [`Counterexample`] is the result as a reader gets it.
 //!
 //! [`Lost`] lets a run draw anew from a time on (`Renewal`): the streams of a world share a counter of renewals
-//! (`values/random.rs`), and a stream that finds it changed begins anew from the next seed. Faults are drawn
-//! before a run, so `model/fault/redraw.rs` draws those that had not begun by then, by rejection. Without
+//! (`src/values/random.rs`), and a stream that finds it changed begins anew from the next seed. Faults are drawn
+//! before a run, so `src/model/fault/redraw.rs` draws those that had not begun by then, by rejection. Without
 //! renewals nothing changes. With them a run is still a function of its arguments.
 //!
 //! Leaving out a host changes the random draws of others: the hosts behind it are renamed, and with their names
@@ -22,6 +22,7 @@
 //! ready tasks) and the lossy links' draws. A message less shifts all later delays. So a candidate is also tried
 //! with other seeds, and constants come early.
 
+mod counterexample;
 mod edit;
 mod expect;
 mod json;
@@ -35,6 +36,7 @@ mod subject;
 mod text;
 mod trial;
 
+pub use counterexample::{Counterexample, Untold, numbered};
 pub use expect::{expect, tallies};
 pub use lost::{Estimate, Lost, LostError, MOST_TIMES, Point};
 pub use needed::{Needed, needed};
@@ -44,3 +46,6 @@ pub use size::Size;
 pub use subject::Subject;
 pub use text::{lines, overridden, toml};
 pub use trial::{Best, Options};
+
+/// How many other seeds are tried for each candidate, unless the user says otherwise.
+pub const USUAL_TRIES: u64 = 8;

@@ -1,8 +1,8 @@
 //! Fewer clients, nodes, replicas and sentinels. The hosts that remain are numbered without gaps, so
 //! the names of those behind the one that is left out change, with everything that refers to them.
 
-use crate::shrink::shrinker::edit::placement::began_ns;
-use crate::shrink::shrinker::trial::{Best, violation};
+use crate::edit::placement::began_ns;
+use crate::trial::{Best, violation};
 use locklab_check::Property;
 use locklab_history::{Effect, Name, RESOURCE, Role, Step, Topology};
 use locklab_model::fault::Placement;

@@ -2,11 +2,11 @@
 //! violates the property is chosen, so the result does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use locklab_check::{Property, Verdict, Violation};
 use locklab_model::scenario::{Scenario, check};
 use locklab_runner::judged::{self, JudgedRun};
+use locklab_runner::pool;
 use locklab_runner::simulate::Keep;
 use locklab_vecmap::VecSet;
 
@@ -33,7 +33,7 @@ pub struct Options<'a> {
     pub stop: &'a AtomicBool,
     /// What a run that violates the property has to satisfy besides. `|_| true` asks for nothing.
     pub accepts: &'a (dyn Fn(&Best) -> bool + Sync),
-    /// Is told how many runs were just made, and now and then what is being made smaller.
+    /// Is told how many runs were just made.
     pub progress: &'a (dyn Fn(u64) + Sync),
 }
 
@@ -70,18 +70,9 @@ impl<'a> Trials<'a> {
             }
         }
         for wave in open.chunks(self.options.threads.max(1)) {
-            let results: Vec<(u64, Option<Best>)> = thread::scope(|scope| {
-                let spawned: Vec<_> = wave[1..]
-                    .iter()
-                    .map(|(_, candidate)| scope.spawn(|| self.try_one(candidate, seed, certainty)))
-                    .collect();
-                let mut results = vec![self.try_one(&wave[0].1, seed, certainty)];
-                for thread in spawned {
-                    // A run that panics is a bug, which is reported above.
-                    let joined = thread.join();
-                    results.push(joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-                }
-                results
+            // A run that panics is a bug, which is reported above.
+            let results = pool::each(wave, self.options.threads, |(_, candidate)| {
+                self.try_one(candidate, seed, certainty)
             });
             if self.options.stop.load(Ordering::Relaxed) {
                 return None;

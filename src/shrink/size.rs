@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::shrink::shrinker::optional;
+use crate::optional;
 use locklab_model::fault::Placement;
 use locklab_model::scenario::Scenario;
 use locklab_values::dist::Dist;

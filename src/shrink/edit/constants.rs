@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::shrink::shrinker::edit::numbers::LEAST_LATENCY_MS;
-use crate::shrink::shrinker::json::replaced;
-use crate::shrink::shrinker::size::ties;
-use crate::shrink::shrinker::trial::Best;
+use crate::edit::numbers::LEAST_LATENCY_MS;
+use crate::json::replaced;
+use crate::size::ties;
+use crate::trial::Best;
 use locklab_check::Property;
 use locklab_model::scenario::Scenario;
 use locklab_values::dist::Dist;

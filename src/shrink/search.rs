@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 
 use serde::Serialize;
 
-use crate::shrink::shrinker::edit::{self, Edit, REDUCTIONS, REFINEMENTS};
-use crate::shrink::shrinker::trial::{Best, Options, Trials, violation};
-use crate::shrink::shrinker::{Size, Subject};
+use crate::edit::{self, Edit, REDUCTIONS, REFINEMENTS};
+use crate::trial::{Best, Options, Trials, violation};
+use crate::{Size, Subject};
 use locklab_check::{Property, Verdict};
 use locklab_model::scenario::Scenario;
 use locklab_runner::simulate::Keep;

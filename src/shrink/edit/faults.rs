@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::shrink::shrinker::trial::Best;
+use crate::trial::Best;
 use locklab_check::Property;
 use locklab_history::{Effect, Name};
 use locklab_model::fault::FaultSpec;

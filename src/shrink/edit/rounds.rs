@@ -2,8 +2,8 @@
 //! it is placed after the point that its client had reached, and counted from fewer rounds; or all
 //! faults are moved towards the beginning of the run.
 
-use crate::shrink::shrinker::edit::placement::{moment, steps};
-use crate::shrink::shrinker::trial::{Best, violation};
+use crate::edit::placement::{moment, steps};
+use crate::trial::{Best, violation};
 use locklab_check::Property;
 use locklab_history::{Moment, Name};
 use locklab_model::fault::Placement;
