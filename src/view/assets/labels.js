@@ -26,7 +26,11 @@ class Labels {
     for (const label of [...this.wanted].sort((a, b) => a.rank - b.rank)) {
       g.font = label.font;
       let text = null, box = null;
-      for (text of label.texts) if ((box = this.choose(label, g.measureText(text).width))) break;
+      for (text of label.texts) {
+        box = this.choose(label, g.measureText(text).width);
+        // A text that is cut off gives way to a shorter one.
+        if (box && (box[2] <= lanes.width || text === label.texts.at(-1))) break;
+      }
       if (!box) continue;
       this.taken.push(box);
       g.fillStyle = colour.page;

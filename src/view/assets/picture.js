@@ -382,7 +382,8 @@ function drawViolations(g, x, labels) {
     const left = x(toU(t));
     g.fillStyle = colour.violation;
     g.fillRect(left - 1, lanes.top - 12, 2, lanes.height);
-    labels.put(`✗ ${properties.join(", ")}`, left + 5, lanes.top, colour.violation, RANK.violation, [[0, 0], [0, 14], [0, 28]]);
+    const texts = properties.map((_, count) => `✗ ${properties.slice(0, properties.length - count).join(", ")}${count ? ", …" : ""}`);
+    labels.put(texts, left + 5, lanes.top, colour.violation, RANK.violation, [[0, 0], [0, 14], [0, 28]]);
     labels.avoid([left, lanes.top, left, lanes.height]);
   }
   g.font = "12px system-ui, sans-serif";
