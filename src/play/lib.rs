@@ -7,6 +7,7 @@ mod batch;
 mod knobs;
 mod lessons;
 mod run;
+mod shrink;
 mod subject;
 
 use serde::Deserialize;
@@ -29,6 +30,13 @@ enum Request {
         /// Its seed.
         seed: u64,
     },
+    /// The smallest scenario that violates what one run does.
+    Shrink {
+        #[serde(flatten)]
+        subject: Subject,
+        /// The seed of the run.
+        seed: u64,
+    },
     /// Many runs.
     Batch {
         #[serde(flatten)]
@@ -41,12 +49,15 @@ enum Request {
 }
 
 /// Answers a request, and tells each line of the answer as soon as it is known. An error is a line `{"error":…}`.
-pub fn answer(request: &str, tell: &mut dyn FnMut(&str)) {
+pub fn answer(request: &str, tell: &mut (dyn FnMut(&str) + Send)) {
     let mut say = |value: Value| tell(&value.to_string());
     let said = match serde_json::from_str(request) {
         Ok(Request::Contents) => lessons::contents().map(&mut say),
         Ok(Request::Scenario(subject)) => knobs::scenario(&subject).map(&mut say),
         Ok(Request::Run { subject, seed }) => run::one(&subject, seed).map(&mut say),
+        Ok(Request::Shrink { subject, seed }) => {
+            shrink::smallest(&subject, seed, &mut say).map(&mut say)
+        }
         Ok(Request::Batch {
             subject,
             seeds,

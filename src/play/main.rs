@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut request = String::new();
-    let mut out = io::stdout().lock();
+    let mut out = io::stdout();
     let read = io::stdin().lock().read_to_string(&mut request);
     let said = read.and_then(|_| {
         let mut failed = Ok(());

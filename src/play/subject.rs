@@ -49,6 +49,11 @@ impl Subject {
         }
     }
 
+    /// What a text is called, which has no name.
+    pub fn label(&self) -> Option<&'static str> {
+        self.text.as_ref().map(|_| "a text of your own")
+    }
+
     /// Whether something is overridden, so that the predictions of the scenario are not about these runs.
     pub fn is_changed(&self) -> bool {
         !self.sets.is_empty()

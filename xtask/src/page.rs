@@ -14,7 +14,13 @@ use crate::tool::{cargo, has_target, perform, unnamed};
 pub const PAGE: &str = "reports/play/index.html";
 const ASSETS: &str = "src/play/assets";
 /// The scripts of the page, in loading order.
-const SCRIPTS: &[&str] = &["play.js", "lesson.js", "address.js", "start.js"];
+const SCRIPTS: &[&str] = &[
+    "play.js",
+    "lesson.js",
+    "address.js",
+    "shrink.js",
+    "start.js",
+];
 
 /// What a program for WASI needs, and std has it ready.
 const TARGET: &str = "wasm32-wasip1";

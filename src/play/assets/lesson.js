@@ -40,7 +40,7 @@ function writeQuestion({ question }) {
       show();
       frame.querySelectorAll("input")[place].focus();
     });
-    const label = node("label", null, radio, ` ${option}`);
+    const label = node("label", null, radio, option);
     if (guess !== null && place === question.right) label.className = "right";
     else if (guess === place) label.className = "wrong";
     return label;

@@ -61,6 +61,7 @@ const isCurtained = () => Boolean(lessonStep()?.question) && !known.answered.has
 let turn = 0;
 async function show({ keepsRate = false, isQuiet = false } = {}) {
   const mine = ++turn;
+  stopShrinking();
   if (!isQuiet) writeAddress();
   writeLesson();
   const scenario = await engines.run.answer({ ask: "scenario", ...subject() });
@@ -69,13 +70,16 @@ async function show({ keepsRate = false, isQuiet = false } = {}) {
   if (scenario.error) { stopMany(); return; }
   known.scenario = scenario;
   writeKnobs(scenario);
+  element("seed").value = chosen.seed;
   const curtained = isCurtained();
   element("curtain").hidden = !curtained;
-  element("picture").hidden = curtained;
+  // They would answer the question.
+  for (const id of ["picture", "claim", "standing", "commands"]) element(id).hidden = curtained;
   element("rate").hidden = curtained || Boolean(lessonStep() && !lessonStep().many);
   for (const id of ["step-before", "step-after"]) element(id).disabled = curtained;
   element("caption").textContent = "";
   if (curtained) {
+    element("shrinking").hidden = true;
     stopMany();
     Object.assign(element("picture"), { onload: null, srcdoc: "" });
     return;
@@ -167,18 +171,19 @@ function choose(name) {
   show();
 }
 
-/* The run: the viewer's page in a frame. */
+/* The run: the viewer's page in a frame, which is as high as what is in it on a phone and on paper. */
+let fit = () => {};
 function writeRun(run) {
-  element("seed").value = chosen.seed;
   element("terminal").textContent = `${run.view}\n${run.record}`;
   element("bytes").textContent = `The second command writes the recording of this run, seed-${chosen.seed}.jsonl: ${run.bytes.toLocaleString("en")} bytes, whose SHA-1 is ${run.sha1}, as here.`;
   const frame = element("picture");
   frame.onload = () => {
     const { document: inner } = frame.contentWindow;
+    performance.mark("run");
     // The page around it says these.
     inner.querySelector("h1").hidden = true;
     inner.getElementById("about").hidden = true;
-    const fit = () => { frame.style.height = matchMedia("(max-width: 56rem)").matches ? `${inner.body.scrollHeight + 4}px` : ""; };
+    fit = () => { frame.style.height = matchMedia("(max-width: 56rem)").matches ? `${inner.body.scrollHeight + 4}px` : ""; };
     new ResizeObserver(fit).observe(inner.body);
     const caption = () => {
       const words = [inner.getElementById("selection"), inner.getElementById("known")].map((part) => part && !part.hidden ? sentences(part) : "");
@@ -188,6 +193,8 @@ function writeRun(run) {
     caption();
   };
   frame.srcdoc = run.page;
+  // A lesson has a scenario of its own.
+  element("shrinking").hidden = run.violated === null || lesson() !== null;
   markSeeds();
 }
 
@@ -232,7 +239,7 @@ const JUDGED = { "as-predicted": ["✓ as predicted", "good"], differs: ["✗ ot
 
 function writeRate(headline, { runs, of, properties }) {
   const { property, words, predicted } = headline;
-  const beside = predicted === null ? "" : chosen.sets.size ? ` (for its own values the scenario predicts: ${predicted})` : `; predicted: ${predicted}`;
+  const beside = predicted === null ? "" : chosen.sets.size ? `; with its own values the scenario predicts: ${predicted}` : `; predicted: ${predicted}`;
   element("rate-words").textContent = `${property} violated: ${words}${beside}`;
   element("properties").tBodies[0].replaceChildren(...properties.map((row) => {
     const [judged, look] = JUDGED[row.judgement];
@@ -250,9 +257,9 @@ function writeRate(headline, { runs, of, properties }) {
   if (runs !== of && element("seeds").childElementCount > 0) return;
   element("seeds-words").textContent = violating.length
     ? `Seeds whose run violates ${property}${violating.length > most ? `: the first ${most} of ${violating.length.toLocaleString("en")}` : ""}. Choose one to see it.`
-    : `No seed so far violates ${property}.`;
+    : `No seed so far violates ${property}. Choose one to see its run.`;
   element("seeds").replaceChildren(...buttons(violating.slice(0, most)),
-    ...(holding.length ? [node("span", violating.length ? "and some that do not:" : "Some of them:")] : []), ...buttons(holding));
+    ...(holding.length && violating.length ? [node("span", "and some that do not:")] : []), ...buttons(holding));
   markSeeds();
 }
 

@@ -2,10 +2,12 @@
 
 element("scenario").addEventListener("change", (event) => { if (event.target.value) choose(event.target.value); });
 element("reset").addEventListener("click", () => { chosen.sets.clear(); show(); });
-element("use").addEventListener("click", () => {
-  Object.assign(chosen, { text: element("text").value, sets: new Map(), lesson: null, step: 0, claim: null });
+function useText(text, seed) {
+  Object.assign(chosen, { text, seed, sets: new Map(), lesson: null, step: 0, claim: null });
   show();
-});
+}
+element("use").addEventListener("click", () => useText(element("text").value, chosen.seed));
+element("shrink").addEventListener("click", shrink);
 element("knobs").addEventListener("submit", (event) => event.preventDefault());
 function seedIs(seed) {
   if (!Number.isSafeInteger(seed) || seed < 0) return;
@@ -20,10 +22,18 @@ element("step-after").addEventListener("click", () => step(1));
 element("again").addEventListener("click", many);
 element("stop").addEventListener("click", stopMany);
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input, select, textarea")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches?.("input:not([type=range], [type=radio]), select, textarea")) return;
   const act = { n: () => step(1), p: () => step(-1), r: many }[event.key];
   if (act) { event.preventDefault(); act(); }
 });
+addEventListener("beforeprint", () => {
+  const frame = element("picture");
+  frame.style.width = "700px";
+  // Its list of events is not printed.
+  const end = frame.contentDocument.getElementById("events")?.getBoundingClientRect().top ?? 0;
+  frame.style.height = `${end + frame.contentWindow.scrollY}px`;
+});
+addEventListener("afterprint", () => { element("picture").style.width = ""; fit(); });
 addEventListener("hashchange", async () => { await readAddress(); written = location.hash; show({ isQuiet: true }); });
 
 function writeContents({ scenarios, lessons }) {
@@ -50,7 +60,7 @@ function writeContents({ scenarios, lessons }) {
   try {
     const module = await unpack(element("module").textContent);
     const source = URL.createObjectURL(new Blob([element("engine").textContent, element("worker").textContent], { type: "text/javascript" }));
-    for (const name of ["run", "batch"]) engines[name] = new Engine(module, source);
+    for (const name of ["run", "batch", "shrink"]) engines[name] = new Engine(module, source);
     known.contents = await engines.run.answer({ ask: "contents" });
     if (known.contents.error) throw new Error(known.contents.error);
     writeContents(known.contents);

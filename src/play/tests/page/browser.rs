@@ -1,12 +1,14 @@
-//! The page in a headless Chromium, opened from the file system. Without ChromeDriver these tests say so and do nothing.
+//! The page in a headless Chromium and in a headless Firefox, opened from the file system. Without ChromeDriver or without
+//! Firefox these tests say so and do nothing.
 
 use serde_json::{Value, json};
 
-use crate::driver::Browser;
+use crate::driver::{Browser, Window};
 use crate::engines::runs;
+use crate::firefox::Firefox;
 use crate::{answer, page};
 
-fn open(browser: &Browser, address: &str) {
+fn open(browser: &dyn Window, address: &str) {
     let file = page().canonicalize().expect("it is published");
     browser.open(&format!("file://{}{address}", file.display()));
     browser.run(READY);
@@ -109,11 +111,42 @@ fn a_reader_slides_steps_and_finds_it_again_by_the_address() {
 
 /// In the worker of the page, which compiles the module as a browser does.
 #[test]
-fn every_run_has_the_same_bytes_in_a_browser() {
+fn every_run_has_the_same_bytes_in_chromium() {
     let Some(browser) = Browser::of_size(1300, 1000) else {
         return;
     };
-    open(&browser, "#claim=A1&seed=3");
+    check_runs(&browser);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn every_run_has_the_same_bytes_in_firefox_and_is_shown() {
+    let Some(browser) = Firefox::start() else {
+        return;
+    };
+    check_runs(&browser);
+    open(&browser, "#scenario=kleppmann/k10&seed=0");
+    let found = browser.run(
+        r##"
+  const inner = document.getElementById("picture").contentDocument;
+  document.getElementById("step-after").click();
+  await until(() => document.getElementById("caption").textContent.includes("resource: "));
+  document.getElementById("shrink").click();
+  await until(() => document.getElementById("text").value.startsWith("# The smallest"));
+  return { outcome: inner.getElementById("outcome").className, curve: document.querySelectorAll("#chart polyline").length,
+    wide: document.documentElement.scrollWidth <= innerWidth, text: document.getElementById("text").value.length };"##,
+    );
+    let shrunk = answer(&json!({ "ask": "shrink", "name": "kleppmann/k10", "seed": 0 }));
+    let text = shrunk.last().and_then(|found| found["text"].as_str());
+    let length = text.map_or(0, str::len);
+    assert_eq!(
+        found,
+        json!({ "outcome": "violated", "curve": 1, "wide": true, "text": length })
+    );
+}
+
+fn check_runs(browser: &dyn Window) {
+    open(browser, "#claim=A1&seed=3");
     let requests = runs();
     let theirs = browser.run(&format!(
         "const digests = [];
@@ -129,7 +162,6 @@ fn every_run_has_the_same_bytes_in_a_browser() {
     for (place, digest) in ours.iter().enumerate() {
         assert_eq!(theirs[place], *digest, "{}", requests[place]);
     }
-    assert_eq!(browser.complaints(), [""; 0]);
 }
 
 /// Of a claim whose first scenario is that of another claim.
@@ -203,6 +235,58 @@ fn a_text_of_ones_own_runs_and_a_mistake_in_it_is_shown() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+#[test]
+fn a_counterexample_is_shrunk_as_by_the_command() {
+    let Some(browser) = Browser::of_size(1300, 1000) else {
+        return;
+    };
+    open(&browser, "#scenario=kleppmann/k10&seed=0");
+    let found = browser.run(r##"
+  const button = document.getElementById("shrink"), words = document.getElementById("shrink-words");
+  const text = document.getElementById("text"), before = text.value;
+  const label = button.textContent;
+  button.click();
+  await until(() => words.textContent.includes("so far"));
+  const during = [button.textContent, words.textContent];
+  button.click();
+  const stopped = button.textContent === label && words.textContent === "" && text.value === before;
+  button.focus();
+  button.click();
+  await until(() => words.textContent.includes("smallest"));
+  await until(() => document.getElementById("terminal").textContent.startsWith("locklab view - "));
+  const inner = () => document.getElementById("picture").contentDocument;
+  await until(() => inner()?.getElementById("origin")?.textContent.startsWith("a text of your own"));
+  return { during, stopped, words: words.textContent, text: text.value, hash: location.hash,
+    isKept: document.activeElement === button, outcome: inner().getElementById("outcome").className };"##);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    assert_eq!(found["during"][0], "Stop");
+    assert!(
+        text(&found["during"][1]).starts_with("Shrinking… "),
+        "{found}"
+    );
+    assert_eq!(found["stopped"], true, "what is shown stays");
+    let ours = answer(&json!({ "ask": "shrink", "name": "kleppmann/k10", "seed": 0 }));
+    let ours = ours.last().expect("it says something");
+    assert_eq!(found["text"], ours["text"]);
+    assert!(
+        text(&found["words"]).contains(": 2 of 3 faults, 2 clients, 3 of 5 servers, 2 rounds in "),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["outcome"], &found["isKept"]),
+        (&"violated".into(), &true.into())
+    );
+    assert!(text(&found["hash"]).starts_with("#text="), "{found}");
+    // A run that violates nothing cannot be shrunk.
+    open(
+        &browser,
+        "#scenario=kleppmann/k1&set=fault.gc.duration_ms=500&seed=0",
+    );
+    let hidden = browser.run("return document.getElementById('shrinking').hidden;");
+    assert_eq!(hidden, true);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 /// On a phone a lesson is followed to its end: a question hides the run until it is answered.
 #[test]
 fn a_lesson_is_followed_on_a_phone() {
@@ -214,7 +298,8 @@ fn a_lesson_is_followed_on_a_phone() {
   document.querySelector("#lessons button").click();
   const seen = [];
   await until(() => !document.getElementById("curtain").hidden);
-  const hidden = document.getElementById("lesson-next").disabled && document.getElementById("picture").hidden;
+  const hidden = document.getElementById("lesson-next").disabled
+    && ["picture", "claim", "standing", "commands", "shrinking"].every((id) => document.getElementById(id).hidden);
   for (;;) {
     const title = document.getElementById("lesson-title").textContent;
     const guesses = document.querySelectorAll("#lesson-question input");

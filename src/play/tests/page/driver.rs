@@ -9,7 +9,25 @@ use serde_json::{Value, json};
 /// No window is that narrow; a phone is.
 const PHONE: u32 = 500;
 /// The longest that a script may take, in milliseconds: many times as long as on a busy machine.
-const MOST_MS: u32 = 600_000;
+pub const MOST_MS: u32 = 600_000;
+
+/// A window of a browser.
+pub trait Window {
+    /// Opens an address.
+    fn open(&self, url: &str);
+
+    /// The value of the body of an asynchronous function in the page.
+    fn run(&self, script: &str) -> Value;
+}
+
+/// A script that runs the body of an asynchronous function, and calls `done` with its value or its error.
+pub fn body(script: &str, done: &str) -> String {
+    format!(
+        "{{ const done = {done};
+         const until = async (is) => {{ while (!is()) await new Promise((next) => setTimeout(next, 20)); }};
+         (async () => {{ {script} }})().then((value) => done({{ value: value ?? null }}), (error) => done({{ error: String(error.stack) }})); }}"
+    )
+}
 
 /// A browser with one window. It ends with this value.
 pub struct Browser {
@@ -62,27 +80,6 @@ impl Browser {
         let id = begun["sessionId"].as_str().expect("a session");
         browser.session = format!("/session/{id}");
         Some(browser)
-    }
-
-    /// Opens an address.
-    pub fn open(&self, url: &str) {
-        self.of_session("POST", "/url", &json!({ "url": url }));
-    }
-
-    /// The value of the body of an asynchronous function in the page.
-    pub fn run(&self, script: &str) -> Value {
-        let script = format!(
-            "const done = arguments[arguments.length - 1];
-             const until = async (is) => {{ while (!is()) await new Promise((next) => setTimeout(next, 20)); }};
-             (async () => {{ {script} }})().then((value) => done({{ value: value ?? null }}), (error) => done({{ error: String(error.stack) }}));"
-        );
-        let said = self.of_session(
-            "POST",
-            "/execute/async",
-            &json!({ "script": script, "args": [] }),
-        );
-        assert!(said["error"].is_null(), "{}", said["error"]);
-        said["value"].clone()
     }
 
     /// What the console says, and the addresses of requests over the network.
@@ -153,6 +150,23 @@ impl Browser {
         let value = answer["value"].clone();
         assert!(value["error"].is_null(), "{method} {path}: {value}");
         value
+    }
+}
+
+impl Window for Browser {
+    fn open(&self, url: &str) {
+        self.of_session("POST", "/url", &json!({ "url": url }));
+    }
+
+    fn run(&self, script: &str) -> Value {
+        let script = body(script, "arguments[arguments.length - 1]");
+        let said = self.of_session(
+            "POST",
+            "/execute/async",
+            &json!({ "script": script, "args": [] }),
+        );
+        assert!(said["error"].is_null(), "{}", said["error"]);
+        said["value"].clone()
     }
 }
 

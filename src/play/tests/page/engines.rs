@@ -89,6 +89,7 @@ fn contents_scenarios_counts_and_errors_are_the_same() {
         json!({ "ask": "scenario", "name": "kleppmann/k10", "sets": ["lock.ttl_ms=500"] }),
         json!({ "ask": "scenario", "name": "stdin", "text": mistake }),
         json!({ "ask": "batch", "name": "kleppmann/k1-exponential", "seeds": 300, "every": 100 }),
+        json!({ "ask": "shrink", "name": "kleppmann/k1-exponential", "sets": ["lock.ttl_ms=500"], "seed": 3 }),
         json!({ "ask": "batch", "name": "kleppmann/k4", "sets": ["fault.delay.extra_ms=500"], "seeds": 60, "every": 60 }),
     ]);
 }

@@ -3,6 +3,7 @@
 mod browser;
 mod driver;
 mod engines;
+mod firefox;
 mod texts;
 
 /// The published page, or that which `LOCKLAB_PAGE` names from the root of the repository.

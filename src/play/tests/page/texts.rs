@@ -144,6 +144,34 @@ fn counts_grow_and_are_judged_only_as_the_scenario_is() {
     );
 }
 
+/// The results of `locklab shrink` are published; only their files have other names.
+#[test]
+fn the_smallest_counterexample_is_that_of_the_command() {
+    for (name, file) in [
+        ("kleppmann/k10", "kleppmann-k10.toml"),
+        ("kleppmann/k13-unchecked", "kleppmann-k13-unchecked.toml"),
+    ] {
+        let lines = answer(&json!({ "ask": "shrink", "name": name, "seed": 0 }));
+        let (found, progress) = lines.split_last().expect("it says something");
+        let runs: Vec<&Value> = progress.iter().map(|line| &line["runs"]).collect();
+        assert_eq!(runs[..2], [25, 50], "{name}");
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../reports/shrink/");
+        let published = std::fs::read_to_string(format!("{root}{file}")).expect("it is published");
+        assert_eq!(found["text"], published.replace(file, "shrunk.toml"));
+    }
+}
+
+#[test]
+fn a_run_that_violates_nothing_cannot_be_shrunk() {
+    let run = |ask: &str, pause_ms: u32| {
+        let sets = [format!("fault.gc.duration_ms={pause_ms}")];
+        one(json!({ "ask": ask, "name": "kleppmann/k1", "sets": sets, "seed": 0 }))
+    };
+    assert_eq!(run("run", 1500)["violated"], "resource");
+    assert_eq!(run("run", 500)["violated"], Value::Null);
+    assert_eq!(run("shrink", 500)["error"], "the run violates nothing");
+}
+
 /// Each step of a lesson names a claim and shows a run, and the run shows what the text says.
 #[test]
 fn lessons_show_what_they_say() {
