@@ -1,5 +1,6 @@
 //! `locklab serve`: Redis nodes for any client.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
@@ -96,6 +97,10 @@ pub(crate) struct Options {
     /// more: bytes, or with a unit of Redis such as 1gb; 0: no limit
     #[arg(long, value_name = "SIZE", default_value = "256mb", value_parser = bytes)]
     maxmemory: u64,
+    /// File for the lines of standard output, which is there from when the servers are ready until
+    /// they end
+    #[arg(long, value_name = "FILE")]
+    ready_file: Option<PathBuf>,
     /// Server to imitate: redis-7.0, redis-8.4 (adds DELEX) or valkey-9.0 (adds DELIFEQ)
     #[arg(long, value_name = "SERVER", default_value = "redis-7.0")]
     imitate: Imitated,
@@ -244,7 +249,7 @@ impl Ask for Options {
         let (served, benches) = match self.takes_faults() {
             true => self.take_faults(&mut places, lines, witness.clone())?,
             false => {
-                output::print(&lines)?;
+                self.tell(&lines)?;
                 (None, Vec::new())
             }
         };
@@ -263,13 +268,30 @@ impl Ask for Options {
             served: served.filter(|_| self.faults),
             witness,
         };
-        servers::serve(places, &settings, benches, (sender, events))?;
+        let served = servers::serve(places, &settings, benches, (sender, events));
+        if let Some(file) = &self.ready_file {
+            // If somebody else has removed it, it is gone.
+            let _ = fs::remove_file(file);
+        }
+        served?;
         // Either way the command succeeded, as with `redis-server`.
         Ok(Exit::AsPredicted)
     }
 }
 
 impl Options {
+    /// Says where the servers are: each accepts connections.
+    fn tell(&self, lines: &str) -> anyhow::Result<()> {
+        if let Some(file) = &self.ready_file {
+            // Whoever waits for the file reads it whole.
+            let mut begun = file.clone().into_os_string();
+            begun.push(format!(".{}", std::process::id()));
+            let written = fs::write(&begun, lines).and_then(|()| fs::rename(&begun, file));
+            written.with_context(|| format!("cannot write {}", file.display()))?;
+        }
+        output::print(lines)
+    }
+
     /// Puts the servers behind a proxy, prints the addresses, and takes faults from now on.
     fn take_faults(
         &self,
@@ -292,7 +314,7 @@ impl Options {
             lines.push_str(&format!("{} control\n", listener.local_addr()?));
             control::listen(listener, served.clone()).context("cannot start a thread")?;
         }
-        output::print(&lines)?;
+        self.tell(&lines)?;
         schedule::run(self.fault.clone(), served.clone()).context("cannot start a thread")?;
         Ok((Some(served), benches))
     }

@@ -190,6 +190,19 @@ fn redis_cli_works_and_nodes_share_nothing() {
 
 /// As in Redis, which keeps 32 for itself.
 #[test]
+fn a_file_says_where_the_servers_are_while_they_run() {
+    let name = format!("locklab-ready-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    let served = Served::new(2, &["--ready-file", &file.display().to_string()]);
+    let told = std::fs::read_to_string(&file).expect("they are ready");
+    let addresses = { served.addresses.iter() }.map(|address| format!("{address} master\n"));
+    assert_eq!(told, addresses.collect::<String>());
+    served.signal(Signal::SIGINT);
+    assert_eq!(served.exit_code(), Some(0));
+    assert!(!file.exists());
+}
+
+#[test]
 fn a_node_has_as_many_clients_as_there_are_descriptors() {
     let mut shell = Command::new("sh");
     let limited = ["-c", "ulimit -n 40 && exec \"$@\"", "sh"];
