@@ -93,12 +93,12 @@ Examples:
   locklab run kleppmann/k1                  break a lock in 302 simulated runs
   locklab run kleppmann/k1 --on redis       the same on a real redis-server
   locklab run kleppmann/k1 --set lock.ttl_ms=5000 --seeds 0..1000
-  locklab study sweep kleppmann/k1                its violation rate by the pause
+  locklab study sweep kleppmann/k1          its violation rate by the pause
   locklab check scenarios                   a suite of scenarios, for CI
-  locklab study matrix                            every lock against every problem
-  locklab study campaign                          every lock under random faults
-  locklab study cost                              messages and latency of every lock
-  locklab study place kleppmann/k1                a fault at every step of a run
+  locklab study matrix                      every lock against every problem
+  locklab study campaign                    every lock under random faults
+  locklab study cost                        messages and latency of every lock
+  locklab study place kleppmann/k1          a fault at every step of a run
   locklab reproduce                         the whole debate, as a page to read
   locklab confirm kleppmann/k1              compare simulator and real Redis
   locklab attack -- python worker.py        your own lock, in any language

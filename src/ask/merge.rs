@@ -15,7 +15,7 @@ Examples:
   locklab study sweep kleppmann/k1 --shard 1/2 --out one
   locklab study sweep kleppmann/k1 --shard 2/2 --out two
   locklab shards merge one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
-  locklab shards merge one two                   every ledger of a shard in these folders
+  locklab shards merge one two      every ledger of a shard in these folders
 
 The result is that of the same command without --shard: of simulated runs byte
 for byte, but for the time on the page of `reproduce`. Nothing is run again but

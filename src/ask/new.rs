@@ -11,7 +11,7 @@ mod skeleton;
 
 use self::skeleton::{Language, Skeleton};
 use crate::options::Ask;
-use locklab_lab::{Exit, output};
+use locklab_lab::{Exit, made_by, output};
 use locklab_locks::catalogue;
 
 const EXAMPLES: &str = "\
@@ -86,13 +86,6 @@ const FILES: [(&str, &str); 10] = [
     file!("src/watched.rs"),
     file!("tests/lock.rs"),
 ];
-
-/// The folder that this program was built from. One for other machines is built with `LOCKLAB_SOURCES`, and names none of
-/// its maker's.
-const SOURCES: &str = match option_env!("LOCKLAB_SOURCES") {
-    Some(folder) => folder,
-    None => concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
-};
 
 impl Ask for Options {
     fn answer(&self, _: &crate::options::Context) -> anyhow::Result<Exit> {
@@ -171,7 +164,7 @@ fn check(name: &str) -> anyhow::Result<()> {
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     ensure!(
         begins && name.chars().all(is_plain) && !name.ends_with('-'),
-        "`{name}` cannot be the name of a crate; write small letters, digits and -, such as my-lock"
+        "`{name}` cannot be this name; write small letters, digits and -, such as my-lock"
     );
     Ok(())
 }
@@ -189,7 +182,7 @@ fn check_new(name: &str) -> anyhow::Result<()> {
 
 /// The folder of Locklab's sources, from the root.
 fn sources(given: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let folder = given.unwrap_or(Path::new(SOURCES));
+    let folder = given.unwrap_or(Path::new(made_by::SOURCES));
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     if !manifest.contains("name = \"locklab\"") {
         let folder = folder.display();

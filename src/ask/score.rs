@@ -40,7 +40,7 @@ protocol. Each experiment has a redis-server of its own, and is repeated
 three times.
 
 Exit codes: 0 every must is kept; 1 usage; 2 one is not; 3 one varies, or did
-not come about; 130 interrupted.";
+not take place; 130 interrupted.";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -14,9 +14,10 @@ use locklab_lab::{Exit, data, layout};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab shards status jobs/k1                  the shards that locklab shards submit started
+  locklab shards status jobs/k1     those that locklab shards submit started
   locklab shards status one/kleppmann-k1/*.jsonl two/kleppmann-k1/*.jsonl
-  locklab shards status --unfinished jobs/k1     2,5: for sbatch --array
+  locklab shards status --unfinished jobs/k1
+                                    2,5: for sbatch --array
 
 It reads the ledgers alone, also while shards run. A shard that is complete says
 so itself; `locklab shards merge` checks that.

@@ -17,9 +17,10 @@ use locklab_lab::output::{self, status};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab shards submit --slurm --shards 8 --folder jobs/k1 --time 1:00:00 --mem 1G -- \\
-      study sweep kleppmann/k1 --seeds 10000000
-  locklab shards submit --slurm --shards 8 --folder jobs/k1 --dry-run -- study sweep kleppmann/k1
+  locklab shards submit --slurm --shards 8 --folder jobs/k1 --time 1:00:00
+               --mem 1G -- study sweep kleppmann/k1 --seeds 10000000
+  locklab shards submit --slurm --shards 8 --folder jobs/k1 --dry-run
+               -- study sweep kleppmann/k1
   locklab shards status jobs/k1
 
 The folder has to be one that all machines share. It gets this program, which

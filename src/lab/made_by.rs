@@ -1,6 +1,7 @@
 //! Which Locklab made results, and on which machine: what a reader needs who compares them with others.
 //! Neither the name of the machine nor a path on it.
 
+use std::path::Path;
 use std::process::Command;
 use std::{env, fs, thread};
 
@@ -20,9 +21,26 @@ pub fn machine() -> String {
     format!("{cores} cores, {processor}, {system} {}", kernel.trim())
 }
 
-/// The commit of the clone that this was run in, if it was run in one.
+/// The folder that this program was built from. One for other machines is built with `LOCKLAB_SOURCES`, and names none of
+/// its maker's.
+pub const SOURCES: &str = match option_env!("LOCKLAB_SOURCES") {
+    Some(folder) => folder,
+    None => concat!(env!("CARGO_MANIFEST_DIR"), "/../.."),
+};
+
+/// The commit of this program: what it was built with as `LOCKLAB_COMMIT`, or else where the clone is that it was built
+/// from, if that is one. The folder in which it runs may be a clone of something else.
 pub fn commit() -> Option<String> {
+    if let Some(commit) = option_env!("LOCKLAB_COMMIT") {
+        return Some(commit.to_owned());
+    }
+    let sources = Path::new(SOURCES);
+    if !sources.is_absolute() || !sources.join(".git").exists() {
+        return None;
+    }
     let output = Command::new("git")
+        .arg("-C")
+        .arg(sources)
         .args(["describe", "--always", "--dirty", "--abbrev=12"])
         .output()
         .ok()?;

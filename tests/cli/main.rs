@@ -11,6 +11,7 @@ mod doctor;
 mod help;
 mod kills;
 mod museum;
+mod provenance;
 mod record;
 mod streams;
 mod submit;

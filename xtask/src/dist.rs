@@ -110,6 +110,10 @@ fn built(sources: &Path, target_folder: &Path, target: &str) -> Result<PathBuf> 
     build.env("CFLAGS", unnamed("-ffile-prefix-map", &folders)?);
     // `locklab new` would offer the sources in this folder.
     build.env("LOCKLAB_SOURCES", ".");
+    let mut describe = Command::new("git");
+    describe.arg("-C").arg(&here);
+    let commit = said(describe.args(["describe", "--always", "--dirty", "--abbrev=12"]))?;
+    build.env("LOCKLAB_COMMIT", commit.trim());
     perform(build)?;
     Ok(target_folder.join(target).join("fast/locklab"))
 }

@@ -20,8 +20,8 @@ const EXAMPLES: &str = "\
 Examples:
   locklab advise
   locklab advise --for efficiency --servers redis --work 2s
-  locklab advise --for correctness --tokens no --servers redis,database --work 30s
-                 --every 10s --environment functions
+  locklab advise --for correctness --tokens no --servers redis,database
+                 --work 30s --every 10s --environment functions
   locklab advise --for efficiency --servers sentinel --work 2s
                  --today set-nx-px --lease 1s --set lock.release=del
 

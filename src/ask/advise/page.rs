@@ -22,7 +22,7 @@ pub(super) struct Page<'p> {
 }
 
 /// What happens when a property is violated, in a table.
-const HAPPENS: [&str; 2] = ["two hold it, a year", "corrupted, a year"];
+const HAPPENS: [&str; 2] = ["two rely on it, a year", "corrupted, a year"];
 
 impl Page<'_> {
     fn advised(&self) -> &Answered<'_> {
@@ -139,7 +139,10 @@ impl Page<'_> {
             environment.name,
             sources::summary(environment)
         )];
-        let subjects = ["  two clients hold the lock", "  the resource is corrupted"];
+        let subjects = [
+            "  two clients could rely on the lock",
+            "  the resource is corrupted",
+        ];
         for property in [1, 0] {
             let often = how_often(&advised.years[property]);
             lines.push(format!("{}: {often}", subjects[property]));

@@ -18,13 +18,19 @@ use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
 Examples:
-  locklab study campaign                                  every lock, every fault
-  locklab study campaign --lock redlock --seeds 1000      one lock, violations shown
-  locklab study campaign --fault pause --fault slow-link  only these faults
-  locklab study campaign --set campaign.duration_ms=300   shorter ones
-  locklab study campaign --lock redlock --strategy steps  faults at steps of a run
-  locklab study campaign --lock redlock --strategy mixed  a search for mistakes
-  locklab study campaign --seeds 1000 --quota 10          situations met ten times
+  locklab study campaign                        every lock, every fault
+  locklab study campaign --lock redlock --seeds 1000
+                                                one lock, violations shown
+  locklab study campaign --fault pause --fault slow-link
+                                                only these faults
+  locklab study campaign --set campaign.duration_ms=300
+                                                shorter ones
+  locklab study campaign --lock redlock --strategy steps
+                                                faults at steps of a run
+  locklab study campaign --lock redlock --strategy mixed
+                                                a search for mistakes
+  locklab study campaign --seeds 1000 --quota 10
+                                                situations met ten times
 
 The scenario problems/campaign describes what the seeds draw; one run of it:
   locklab view problems/campaign --seed 7

@@ -19,6 +19,7 @@ fn a_comparison_without_real_runs_is_not_whole() {
         within: 0.05,
         scale: Scale::FULL,
         at_once: 1,
+        programs: Programs::find().expect("this program has a path"),
     });
     let confirm = confirm.expect("redis-server is installed");
     let mut bench = Bench::new("no-real-runs");
@@ -52,6 +53,7 @@ fn so_few_runs_that_nothing_could_differ_are_refused() {
             within,
             scale: Scale::FULL,
             at_once: 1,
+            programs: Programs::find().expect("this program has a path"),
         })
         .map(drop)
     };

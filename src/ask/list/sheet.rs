@@ -196,7 +196,7 @@ fn rates(row: &Row) -> Vec<[String; 2]> {
     let told = of_it.map(|it| {
         let number = |name: &str| it[name].parse().map_or_else(|_| "–".into(), figures);
         let what = match &*it["property"] {
-            "lease" => "two hold it",
+            "lease" => "two rely on it",
             _ => "corrupted",
         };
         let often = match &*it["low"] {

@@ -14,7 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   locklab study matrix
   locklab study matrix --lock set-nx-px --lock redlock --seeds 1000
-  locklab study matrix --lock redisson --problem outlives  cells, each with a run
+  locklab study matrix --lock redisson --problem outlives
+                                    cells, each with a run
 
 A lock's name selects all its forms; a form is named as in the table:
   locklab study matrix --lock 'set-nx-px (release del)'

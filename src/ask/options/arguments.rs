@@ -104,6 +104,22 @@ mod tests {
         assert!(told("help run").contains("Usage: locklab run"));
     }
 
+    /// What is wider is folded, and an example in two halves cannot be copied.
+    #[test]
+    fn examples_are_no_wider_than_a_terminal() {
+        let mut open = vec![Cli::command()];
+        let mut lines = 0;
+        while let Some(command) = open.pop() {
+            open.extend(command.get_subcommands().cloned());
+            let text = command.get_after_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                assert!(line.chars().count() <= 80, "{command}: {line}");
+                lines += 1;
+            }
+        }
+        assert!(lines > 200, "{lines}");
+    }
+
     #[test]
     fn a_negative_number_is_a_value() {
         for arguments in [

@@ -18,16 +18,16 @@ Examples:
   locklab study place kleppmann/k1 --pairs
   locklab study place --all
   locklab study place --lock redlock --lock redlock-fenced --pairs
-  locklab study place --fenced        what tokens withstand beyond the faults of their
-                                scenarios
+  locklab study place --fenced        what tokens withstand beyond the faults
+                                      of their scenarios
 
 The scenario is run once without its faults. Then each kind of fault is placed
 at each step of that run, on each host that it can strike there: pauses,
 suspensions, kills, power losses, lost and late messages, partitions, resets of
-connections, wrong clocks, failovers. Their lengths follow from the lock's lease. Placements that
-make the same run are run once. The result is a sentence, tables by kind and by
-step, a picture of the run with what a fault at each step does, and for each
-violation the command that repeats it.
+connections, wrong clocks, failovers. Their lengths follow from the lock's
+lease. Placements that make the same run are run once. The result is a sentence,
+tables by kind and by step, a picture of the run with what a fault at each step
+does, and for each violation the command that repeats it.
 
 Exit codes: 0 the map is complete, whatever it shows; 1 usage; 3 it is not
 complete; 70 a bug in Locklab; 130 interrupted.";

@@ -18,7 +18,8 @@ Examples:
                --set fault.gc.duration_ms.exponential=100
   locklab study rare kleppmann/k4-loss --set fault.loss.probability=0.05
   locklab study rare kleppmann/k10 --by plain --json
-  locklab study rare kleppmann/k4-loss --set fault.loss.probability=0.05 --budget 10m
+  locklab study rare kleppmann/k4-loss --set fault.loss.probability=0.05
+               --budget 10m
 
 Sampling draws long faults far more often than the scenario does, and weighs
 each run by how much likelier it is in the scenario. It needs a fault whose

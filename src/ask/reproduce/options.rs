@@ -23,14 +23,15 @@ Examples:
 Writes index.html, one page that needs no network, and claims.csv, the counts
 behind it. The page shows for each claim its text, the prediction, the
 observation, the picture of a run, and the command that repeats it. After the
-claims it compares all locks under one fault at every step, as `locklab study place
+claims it compares all locks under one fault at every step, as `study place
 --all` does (half a minute); not with --quick, --only or --claims.
 
 `locklab new ours --claims` writes a file of claims, in which each part is
 explained. Without sweeps (--quick, or claims that have none) --budget runs
 further seeds until the time is over.
 
-Letters: K, F Kleppmann; A antirez; R, S redis.io; J published numbers.
+Letters: K, F Kleppmann; A antirez; R, S redis.io; V Valkey; L LeaseGuard; J
+published numbers.
 
 Exit codes: 0 every claim came out as predicted; 1 usage; 2 one did not; 3 one
 had too few runs; 130 interrupted.";

@@ -27,7 +27,7 @@ pub(super) struct Answer<'s> {
 
 /// What happens when a property is violated, as the subject and the verb of a sentence.
 const HAPPENS: [&str; 2] = [
-    "Two clients hold the lock at once",
+    "Two clients could rely on the lock at once",
     "The resource is corrupted",
 ];
 
@@ -313,7 +313,10 @@ impl Answer<'_> {
             };
             [self.change(&variant.change), times]
         };
-        let subject = ["times at which two clients hold the lock", "corruptions"][property];
+        let subject = [
+            "times at which two clients could rely on the lock",
+            "corruptions",
+        ][property];
         let rows: Vec<[String; 2]> = seen.iter().map(line).collect();
         let text = format!("What would change the number of {subject} most:");
         let mut text = format!("{}\n{}", layout::fold(&text), layout::rows(&rows));

@@ -17,17 +17,19 @@ use crate::problems::lock_completer;
 const EXAMPLES: &str = "\
 Examples:
   locklab study risk --lease 10s --work 2s
-  locklab study risk redlock --lease 10s --work 2s --every 1h --environment functions
-  locklab study risk --lease 30s --work '{ log_normal = { median = 2000, sigma = 1 } }'
+  locklab study risk redlock --lease 10s --work 2s --every 1h
+               --environment functions
+  locklab study risk --lease 30s
+               --work '{ log_normal = { median = 2000, sigma = 1 } }'
                --set environment.cause.gc.every='1 min' --quick
   locklab study risk set-nx-px redlock --leases 1s,3s,10s,30s --work 500ms
-  locklab study risk 'set-nx-px (with token)' set-nx-px+replica redisson consensus
-               --leases 3s,30s --work 500ms --runs 300
+  locklab study risk 'set-nx-px (with token)' set-nx-px+replica redisson
+               consensus --leases 3s,30s --work 500ms --runs 300
 
 An environment says what goes wrong, how often and for how long: `locklab list
 environments`, or a TOML file of your own. For each cause, runs of one grant of
 the lock, which a fault strikes at a random time, say how likely it is that two
-clients hold the lock at once, and that the resource is corrupted. With the
+clients can rely on it at once, and that the resource is corrupted. With the
 cause's frequency this is a number a year. The answer names the environment and
 the source of each number; see docs/risk.md for what it means. With --leases it
 is a table and a chart of several leases and locks, with what a lease costs and

@@ -15,9 +15,10 @@ use locklab_results::Seeding;
 const EXAMPLES: &str = "\
 Examples:
   locklab study sweep kleppmann/k1
-  locklab study sweep kleppmann/k1 --vary fault.gc.duration_ms=0..3000/30 --seeds 500
-  locklab study sweep kleppmann/k1 --set 'fault.gc.duration_ms={exponential=1}' \\
-      --vary fault.gc.duration_ms.exponential=250..5000/19
+  locklab study sweep kleppmann/k1 --vary fault.gc.duration_ms=0..3000/30
+               --seeds 500
+  locklab study sweep kleppmann/k1 --set 'fault.gc.duration_ms={exponential=1}'
+               --vary fault.gc.duration_ms.exponential=250..5000/19
   locklab study sweep redis-docs/r5 --vary lock.release=del,get-del,compare-del
 
 A sweep writes each cell as soon as it is finished. After Ctrl-C, run the same

@@ -45,7 +45,7 @@ impl Cell {
     }
 }
 
-/// What these plays come to. One that did not come about is left out, if most did.
+/// What these plays come to. One that did not take place is left out, if most did.
 ///
 /// # Panics
 ///

@@ -67,7 +67,7 @@ pub enum Verdict {
         /// What is missing.
         lacks: Vec<Word>,
     },
-    /// The experiment did not come about.
+    /// The experiment did not take place.
     Undecided {
         /// What went otherwise.
         why: String,
@@ -76,7 +76,7 @@ pub enum Verdict {
 
 /// Why an experiment ended before its last step.
 pub(super) enum Stopped {
-    /// It did not come about.
+    /// It did not take place.
     Otherwise(String),
     /// The library has no such call.
     Lacks(Word),
