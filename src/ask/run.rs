@@ -335,24 +335,14 @@ impl Run {
             Clients::Own if self.real.is_some() => {
                 let mut words = run_words(scenario, sets, seed);
                 words.extend(["--on", "redis"].map(String::from));
-                program.line(&self.on_its_server(words))
+                program.line(&on::with_server(words, self.real.as_ref()))
             }
             Clients::Own => program.run_line(scenario, sets, seed),
             Clients::Foreign(foreign) => {
                 let words = again::words(scenario, sets, seed, foreign);
-                program.line(&self.on_its_server(words))
+                program.line(&on::with_server(words, self.real.as_ref()))
             }
         }
-    }
-
-    /// A command on real servers with the server of these runs, unless it is the usual one.
-    fn on_its_server(&self, mut words: Vec<String>) -> Vec<String> {
-        let server = self.real.iter().map(|programs| &programs.redis_server);
-        if let Some(server) = { server }.find(|it| it.as_os_str() != Programs::REDIS_SERVER) {
-            let option = ["--server".to_owned(), server.to_string_lossy().into_owned()];
-            words.splice(1..1, option);
-        }
-        words
     }
 
     /// The arguments that repeat a run of somebody else's program in the scenario at this place.
@@ -362,7 +352,7 @@ impl Run {
             Clients::Foreign(program) => {
                 let name = &self.scenarios.names[place];
                 let words = again::repeat(name, &self.scenarios.sets, run, program);
-                Some(self.on_its_server(words))
+                Some(on::with_server(words, self.real.as_ref()))
             }
         }
     }

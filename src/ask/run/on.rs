@@ -1,6 +1,7 @@
 //! Where scenarios are run.
 
 use locklab_model::scenario::Scenario;
+use locklab_real::Programs;
 use locklab_runner::backend::{Backend, World};
 use serde::Serialize;
 
@@ -31,4 +32,14 @@ impl On {
             On::Redis => "redis",
         }
     }
+}
+
+/// A command on real servers with the server of these programs, unless it is the usual one.
+pub(super) fn with_server(mut words: Vec<String>, real: Option<&Programs>) -> Vec<String> {
+    let server = real.map(|programs| &programs.redis_server);
+    if let Some(server) = server.filter(|it| it.as_os_str() != Programs::REDIS_SERVER) {
+        let option = ["--server".to_owned(), server.to_string_lossy().into_owned()];
+        words.splice(1..1, option);
+    }
+    words
 }
