@@ -2,13 +2,13 @@
 
 use std::mem;
 
-use locklab_vecmap::{VecMap, VecSet};
-use serde::{Deserialize, Serialize};
+use locklab_vecmap::VecMap;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::foreign::gate::Gate;
 use self::foreign::{again, is_told, of_several, unshown};
-use crate::meaning::excuse::{badness, excuses};
+use crate::meaning::excuse::badness;
 use crate::meaning::{self, Meaning, meanings};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
@@ -29,7 +29,7 @@ use locklab_results::reactions::ReactionCounts;
 use locklab_results::recording::{self, Recording, server_name};
 use locklab_results::{Cell, Detail, per_run};
 use locklab_runner::backend::Backend;
-use locklab_runner::batch::{Job, Part};
+use locklab_runner::batch::Job;
 use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::pool::Broken;
 use locklab_runner::prediction::{Comparison, compare};
@@ -41,9 +41,11 @@ use locklab_values::untrusted;
 pub(crate) mod foreign;
 mod on;
 pub(crate) mod options;
+mod runs;
 pub(crate) mod twice;
 
 pub use self::on::On;
+use self::runs::Runs;
 
 /// Scenarios to run and to judge.
 pub struct Run {
@@ -68,89 +70,6 @@ const MAJORITY_OF_ONE: &str = "the majority of one node is that node, so this lo
 fn is_majority_of_one(scenario: &Scenario) -> bool {
     let held = scenario.lock.facts().held;
     scenario.topology.nodes == 1 && held.is_ok_and(|held| held.need == Need::Majority)
-}
-
-/// Runs of a scenario, with the recordings of those that cannot be repeated.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Runs {
-    cell: Cell,
-    /// On real Redis: runs that were discarded, since the machine stood still or a process began late.
-    discarded: u64,
-    /// What programs of others did that makes no sense, or ended them.
-    #[serde(default)]
-    notes: VecSet<String>,
-    /// In how many runs no program used the resource, nor told that it has the lock.
-    #[serde(default)]
-    unshowable: u64,
-    /// How programs of others reacted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reactions: Option<ReactionCounts>,
-    /// Why no lock could have prevented violations by programs of others, and in how many runs.
-    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
-    excused: VecMap<String, VecMap<Property, u64>>,
-    /// The first seeds with a violation that such a program's lock should have prevented.
-    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
-    blamed: VecMap<Property, u64>,
-    /// On real Redis: of the first run, and of those that violate something, by seed.
-    recordings: VecMap<u64, String>,
-    /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
-    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
-    again: VecMap<u64, String>,
-}
-
-impl Part for Runs {
-    fn join(&mut self, other: Self) {
-        self.cell.merge(other.cell);
-        self.discarded += other.discarded;
-        self.notes.extend(other.notes);
-        self.unshowable += other.unshowable;
-        if let Some(reactions) = other.reactions {
-            self.reactions.get_or_insert_default().merge(reactions);
-        }
-        for (why, excused) in other.excused {
-            let all = self.excused.entry(why).or_default();
-            for (property, runs) in excused {
-                *all.entry(property).or_default() += runs;
-            }
-        }
-        for (property, seed) in other.blamed {
-            self.blame(property, seed);
-        }
-        self.recordings.extend(other.recordings);
-        self.again.extend(other.again);
-    }
-
-    /// Attempts that were discarded were made again, or not.
-    fn why_not(&self, runs: u64) -> Option<String> {
-        let counted = self.cell.writes.runs.min(runs);
-        self.cell.why_not(counted)
-    }
-}
-
-impl Runs {
-    /// A lock should have prevented a violation in the run with this seed.
-    fn blame(&mut self, property: Property, seed: u64) {
-        let first = self.blamed.entry(property).or_insert(seed);
-        *first = seed.min(*first);
-    }
-
-    /// Sorts the violations of a program of somebody else.
-    fn sort(&mut self, scenario: &Scenario, seed: u64, run: &JudgedRun) {
-        for (property, excuse) in excuses(run.into(), scenario) {
-            match excuse {
-                Some(why) => {
-                    let excused = self.excused.entry(why.to_string()).or_default();
-                    *excused.entry(property).or_default() += 1;
-                }
-                None => self.blame(property, seed),
-            }
-        }
-    }
-
-    /// Whether each violation of a property is excused.
-    fn excuses(&self, property: Property) -> bool {
-        !self.blamed.contains_key(&property)
-    }
 }
 
 impl Experiment for Run {
