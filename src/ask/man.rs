@@ -13,7 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   locklab setup man | man -l -                      the page of the program
   locklab setup man check | man -l -                that of a command
-  locklab setup man --into ~/.local/share/man/man1  every page: man locklab-check";
+  locklab setup man --into ~/.local/share/man/man1  all: man locklab-check";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

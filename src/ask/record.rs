@@ -37,9 +37,9 @@ Examples:
   locklab record --for 10m --gctrace app.err --out measured
 
 Run it where a client of the lock runs, without root. It writes an environment
-file for `locklab study risk`: each cause that was seen, how often, how long, and how
-that is known; and in comments what was not seen. Without --out the file is on
-standard output, and the table on standard error.
+file for `locklab study risk`: each cause that was seen, how often, how long,
+and how that is known; and in comments what was not seen. Without --out the file
+is on standard output, and the table on standard error.
 
 Redis is asked with PING, TIME and INFO. Nothing is written to it unless
 --write-key names a key; that key must not exist, and is deleted in the end. A

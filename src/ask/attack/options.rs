@@ -19,7 +19,8 @@ Examples:
   locklab attack -- python worker.py
   locklab attack --scenario kleppmann/k10 --seeds 0..5 -- node worker.js
   locklab attack --fault pause --fault partition --clients 3 -- ./worker
-  locklab attack --scenario attack/pause --set fault.pause.after='c1 SET' -- ./worker
+  locklab attack --scenario attack/pause --set fault.pause.after='c1 SET'
+                 -- ./worker
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
   locklab attack --scenario attack/pause --key orders:lock -- ./worker
