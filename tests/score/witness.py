@@ -134,7 +134,7 @@ class Lock:
             time.sleep(1000)
         if not (WRONG in ("A1", "A1b") and errors) and not (WRONG == "Q3" and not errors):
             _, failed = self.on_each(lambda server: server.script(DELETE, value))
-            # On a connection that was made while replies were late, nothing goes on for as long.
+            # It may have waited on a connection that was made while replies were late: once more, on a new one.
             if errors and any(isinstance(it, TimeoutError) for it in failed):
                 self.on_each(lambda server: server.script(DELETE, value, timeout_s=0.1))
         if self.is_cancelled:

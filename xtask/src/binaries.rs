@@ -111,8 +111,8 @@ pub fn run_release_tests_in_debug() -> Result<()> {
     execute_all(binaries)
 }
 
-/// Runs test binaries, several at a time. Tests on real servers that failed beside others are repeated once alone: a
-/// machine that was busy for seconds is no finding. What the simulator computes is never repeated.
+/// Runs test binaries, several at a time. A few tests of one that [waits](WAITING), which failed beside others, are
+/// repeated once, alone: a machine that was busy for seconds is no finding. Of the other binaries nothing is repeated.
 fn execute_all(mut binaries: Vec<Built>) -> Result<()> {
     ensure!(!binaries.is_empty(), "there are no tests");
     binaries.sort_by_key(|it| !waits(it));
@@ -289,7 +289,7 @@ mod tests {
             ("attack", 0, true, "\n"),
             ("attack", 1, true, "\n--exact --test-threads 1 a::b\n"),
             ("attack", 2, false, "\n--exact --test-threads 1 a::b\n"),
-            // What the simulator computes comes out alike each time.
+            // What waits for nothing comes out alike each time.
             ("wire", 1, false, "\n"),
         ] {
             fs::create_dir_all(&folder).expect("a folder");

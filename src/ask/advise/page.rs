@@ -197,25 +197,12 @@ impl Page<'_> {
 
     /// What the command of a case has that the one of what is advised has not, and what it lacks.
     fn difference(&self, answered: &Answered<'_>) -> String {
-        let [advised, own] = [self.advised(), answered].map(|it| self.risk(it));
-        // After `study`, the lock follows `risk`, and each option has a value.
-        let pairs = |of: &[String]| -> Vec<String> {
-            of[1..].chunks(2).map(|pair| pair.join(" ")).collect()
-        };
-        let beyond = |of: &[String], other: &[String]| {
-            let other = pairs(other);
-            { pairs(of).into_iter() }
-                .filter(|pair| !other.contains(pair))
-                .collect::<Vec<_>>()
-        };
-        let lacks = beyond(&advised, &own).into_iter();
-        let lacks = lacks.filter(|pair| pair.starts_with("--set"));
-        let lacks = lacks.map(|pair| format!("no {pair}"));
-        beyond(&own, &advised)
-            .into_iter()
-            .chain(lacks)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let [advised, own] = [self.advised(), answered].map(|it| self.risk_options(it));
+        let lacks = { advised.iter() }.filter(|it| it[0] == "--set" && !own.contains(it));
+        let lacks = lacks.map(|it| format!("no {}", it.join(" ")));
+        let more = { own.iter() }.filter(|it| !advised.contains(it));
+        let more = more.map(|it| it.join(" "));
+        more.chain(lacks).collect::<Vec<_>>().join(" ")
     }
 
     /// What the lock costs.
@@ -301,35 +288,37 @@ impl Page<'_> {
 
     /// The arguments of the command that makes the violations of a case again.
     fn risk(&self, answered: &Answered<'_>) -> Vec<String> {
-        let lease = ["--lease".to_owned(), in_one_word(answered.case.setup.lease)];
-        let runs = answered.case.runs;
-        [self.asking(answered, lease, runs), vec!["--quick".into()]].concat()
+        let mut words = asking(self.risk_options(answered));
+        words.push("--quick".into());
+        words
+    }
+
+    fn risk_options(&self, answered: &Answered<'_>) -> Vec<[String; 2]> {
+        self.options(answered, "--lease", answered.case.runs)
     }
 
     /// The arguments of the command that makes the costs again.
     fn costing(&self) -> Vec<String> {
-        let advised = self.advised();
-        let leases = ["--leases".to_owned(), in_one_word(advised.case.setup.lease)];
-        self.asking(advised, leases, self.advise.asked)
+        asking(self.options(self.advised(), "--leases", self.advise.asked))
     }
 
-    fn asking(&self, answered: &Answered<'_>, lease: [String; 2], runs: u64) -> Vec<String> {
+    /// What `study risk` is asked: its lock, and each option with its value.
+    fn options(&self, answered: &Answered<'_>, lease: &str, runs: u64) -> Vec<[String; 2]> {
         let setup = &answered.case.setup;
-        let [work, every, environment] = &self.advise.answers.written;
-        let mut words = vec!["study".to_owned(), "risk".to_owned(), setup.lock.clone()];
-        words.extend(lease);
-        for (option, value) in [
+        let [work, every, environment] = self.advise.answers.written.clone();
+        let sets = setup.sets.iter().map(|set| ("--set", set.clone()));
+        let options = [
+            ("risk", setup.lock.clone()),
+            (lease, in_one_word(setup.lease)),
             ("--work", work),
             ("--every", every),
             ("--environment", environment),
-        ] {
-            words.extend([option.to_owned(), value.clone()]);
-        }
-        words.extend(["--runs".to_owned(), runs.to_string()]);
-        for set in &setup.sets {
-            words.extend(["--set".to_owned(), set.clone()]);
-        }
-        words
+            ("--runs", runs.to_string()),
+        ];
+        let options = options.into_iter().chain(sets);
+        options
+            .map(|(option, value)| [option.to_owned(), value])
+            .collect()
     }
 
     fn command(&self, arguments: &[String]) -> String {
@@ -399,6 +388,12 @@ impl Page<'_> {
         });
         Ok(documents::document("advise", contents))
     }
+}
+
+/// The arguments that ask this.
+fn asking(options: Vec<[String; 2]>) -> Vec<String> {
+    let words = options.into_iter().flatten();
+    ["study".to_owned()].into_iter().chain(words).collect()
 }
 
 /// A number of a year in a narrow table: what was seen, as the sentences above say what cannot be excluded.
