@@ -70,7 +70,7 @@ const LANGUAGES: [(&str, &str, &[&str], &str); 5] = [
         "Rust",
         "cargo",
         &["--version"],
-        "new: a lock of your own in the simulator",
+        "new: a lock of your own in the simulator; new --drill rust, new --attack rust",
     ),
 ];
 
