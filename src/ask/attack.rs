@@ -1,4 +1,4 @@
-//! Scenarios for programs of others: two that are made for them, and all others, of which only the hosts,
+//! Scenarios for programs of others: those that are made for them, and all others, of which only the hosts,
 //! the network and the faults count.
 
 use std::ops::Range;
@@ -16,10 +16,22 @@ pub(crate) mod options;
 use crate::run::foreign::unshown::is_set;
 use locklab_lab::scenarios::{Scenarios, blame};
 
-/// The scenarios that are run unless others are named, by their names.
-pub const OWN: [(&str, &str); 2] = [
+/// The scenarios that are made for programs, by their names.
+pub const OWN: [(&str, &str); 5] = [
     (PAUSE, include_str!("attack/pause.toml")),
     (DRAWN, include_str!("attack/drawn.toml")),
+    (
+        "attack/cluster-behind",
+        include_str!("attack/cluster-behind.toml"),
+    ),
+    (
+        "attack/cluster-moves",
+        include_str!("attack/cluster-moves.toml"),
+    ),
+    (
+        "attack/cluster-minority",
+        include_str!("attack/cluster-minority.toml"),
+    ),
 ];
 
 /// A pause longer than the lease.
@@ -27,6 +39,13 @@ pub const PAUSE: &str = "attack/pause";
 
 /// Faults drawn at random.
 pub const DRAWN: &str = "attack/drawn";
+
+/// What makes the servers of a scenario a cluster, unless it is set otherwise.
+const CLUSTER: [(&str, u32); 3] = [
+    ("topology.nodes", 3),
+    ("topology.replicas", 1),
+    ("cluster.node_timeout_ms", 1000),
+];
 
 /// What a lock has to keep, unless the user predicts something else: its lease, and what it protects.
 const KEPT: [Property; 2] = [Property::Lease, Property::Resource];
@@ -78,6 +97,19 @@ fn fitting(sets: &[String]) -> Vec<String> {
         true => vec!["lock.name=redlock".to_owned()],
         false => vec![],
     }
+}
+
+/// These overrides, and those that make the servers a cluster.
+pub(crate) fn in_cluster(sets: Vec<String>) -> Vec<String> {
+    let is_set = |path: &str| {
+        let mut paths = sets.iter().filter_map(|set| set.split_once('='));
+        paths.any(|(own, _)| own.trim() == path)
+    };
+    let missing = CLUSTER.iter().filter(|(path, _)| !is_set(path));
+    let missing: Vec<String> = missing
+        .map(|(path, value)| format!("{path}={value}"))
+        .collect();
+    [missing, sets].concat()
 }
 
 /// The scenario with predictions for a program whose lock is not that of the scenario.
@@ -213,6 +245,31 @@ mod tests {
         let compares = ["resource.fencing=writes"];
         assert!(scenario::load("kleppmann/k1", &compares.map(String::from)).is_err());
         assert!(loaded(&[PAUSE, DRAWN, "kleppmann/k1"], &compares).is_ok());
+    }
+
+    #[test]
+    fn a_cluster_has_a_majority_and_no_sentinels() {
+        let of = |set: &str| {
+            let sets = in_cluster(vec![set.to_owned()]);
+            load(&[PAUSE.to_owned()], &sets, 0..1).map(drop)
+        };
+        let failover = |on| format!("fault.f={{ kind = \"failover\", on = {on:?}, at_ms = 0 }}");
+        for set in [
+            "topology.nodes=5",
+            "cluster.node_timeout_ms=50",
+            &failover("n1r1"),
+        ] {
+            of(set).expect("it is possible");
+        }
+        for (set, why) in [
+            ("topology.nodes=2", "has no majority"),
+            ("topology.sentinels=3", "a cluster has no sentinels"),
+            ("cluster.node_timeout_ms=0", "positive number"),
+            (&failover("n1"), "only a replica can be asked"),
+        ] {
+            let error = of(set).unwrap_err().to_string();
+            assert!(error.contains(why), "{set}: {error}");
+        }
     }
 
     #[test]

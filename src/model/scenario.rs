@@ -19,6 +19,7 @@ use locklab_results::Observable;
 use locklab_values::untrusted;
 
 mod campaign;
+mod cluster;
 mod document;
 mod environment;
 mod error;
@@ -39,6 +40,7 @@ mod type_errors;
 mod validate;
 
 pub use campaign::{Campaign, Drawn};
+pub use cluster::ClusterOptions;
 pub use environment::{
     Clocks, Commit, HostClock, Imitate, Network, NodeClock, NodeSpec, Persistence,
 };
@@ -104,6 +106,9 @@ pub struct Scenario {
     /// The configuration of the sentinels, if there are any.
     #[serde(default)]
     pub sentinel: SentinelOptions,
+    /// If given, the nodes and their replicas are one Redis Cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterOptions>,
     /// The faults: one table `[fault.NAME]` each.
     #[serde(default)]
     pub fault: VecMap<String, FaultSpec>,

@@ -102,6 +102,16 @@ impl Addresses {
         beside(self.hidden(server), number)
     }
 
+    /// A line in which servers stand for their addresses: `MIGRATE <n2> lock 0 1000`. Those behind the proxy, which
+    /// would not know whose connection it is: `MIGRATE` binds it to no address.
+    pub(super) fn put_into(&self, line: &str) -> String {
+        self.hosts().fold(line.to_owned(), |line, host| {
+            let hidden = self.hidden(host);
+            let address = format!("{} {}", hidden.ip(), hidden.port());
+            line.replace(&format!("<{host}>"), &address)
+        })
+    }
+
     fn number(&self, host: &Name) -> u8 {
         self.hosts.get(host).copied().unwrap_or_default()
     }
@@ -132,6 +142,18 @@ mod tests {
     use locklab_vecmap::VecSet;
 
     use super::*;
+
+    #[test]
+    fn a_host_stands_for_its_address_in_a_line() {
+        let hosts: [Name; 2] = ["n1".into(), "n2".into()];
+        let addresses = Addresses::new(&hosts, 0).expect("a block is free");
+        let hidden = addresses.hidden(&hosts[1]);
+        assert_eq!(
+            addresses.put_into("MIGRATE <n2> lock 0 1000"),
+            format!("MIGRATE {} {} lock 0 1000", hidden.ip(), hidden.port())
+        );
+        assert_eq!(addresses.put_into("DEL <n3>"), "DEL <n3>");
+    }
 
     #[test]
     fn hosts_of_all_runs_have_different_addresses() {

@@ -14,7 +14,6 @@ use super::child_protocol::Command;
 use super::child_protocol::ServerKind;
 use super::foreign::moments::Moments;
 use super::foreign::mute::{Mute, READS_NS};
-use super::operator::Order;
 use super::testbed::{Finished, Testbed};
 use locklab_history::{
     Effect, Event, Failpoint, Fault, FaultyLinks, HostFault, Moment, Name, Schedule, Start,
@@ -384,11 +383,7 @@ impl Processes<'_> {
             }
             HostFault::Command { line } => {
                 for host in hosts {
-                    testbed.operator.order(Order::Enter {
-                        server: host.clone(),
-                        line: line.clone(),
-                        fault: injection.index,
-                    });
+                    testbed.order(host, line, injection.index);
                 }
                 return Ok(Completion::Pending);
             }

@@ -118,6 +118,7 @@ mod probe;
 pub mod process;
 pub mod real_env;
 #[cfg(target_os = "linux")]
+mod redis_cluster;
 mod redis_server;
 #[cfg(target_os = "linux")]
 mod replay;

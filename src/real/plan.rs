@@ -14,7 +14,10 @@ use super::clocks::HostClocks;
 use super::disks::Disks;
 use super::folder::Folder;
 use super::foreign::environment::{Surroundings, environment};
-use super::{ConfirmError, Programs, RealRedis, postgres_server, redis_server, zookeeper_server};
+use super::{
+    ConfirmError, Programs, RealRedis, postgres_server, redis_cluster, redis_server,
+    zookeeper_server,
+};
 use locklab_env::redis::MASTER;
 use locklab_history::{
     self, Access, ClockKind, Event, Failpoint, Name, RESOURCE, Record, Schedule, Start,
@@ -197,6 +200,7 @@ impl<'a> Plan<'a> {
             host: name,
             nodes: at(|role| *role == locklab_history::Role::Node),
             sentinels: at(|role| *role == locklab_history::Role::Sentinel),
+            is_cluster: self.scenario.cluster.is_some(),
             resource: Some(gate(&RESOURCE.into())),
             lease_ms: self.scenario.lock.facts().lease_ms,
             seed: self.seed,
@@ -204,8 +208,9 @@ impl<'a> Plan<'a> {
         };
         let mut environment = environment(&around);
         let clock = self.clocks.file(name);
-        // Sentinels tell addresses that are not the program's gates.
-        if clock.is_some() || self.scenario.topology.sentinels > 0 {
+        // Sentinels, and the nodes of a cluster, tell addresses that are not the program's gates.
+        let is_told = self.scenario.topology.sentinels > 0 || self.scenario.cluster.is_some();
+        if clock.is_some() || is_told {
             let source = self.addresses.ip(name);
             environment.extend(self.disks.of_program(name, &self.folder, clock, source));
         }
@@ -269,7 +274,9 @@ impl<'a> Plan<'a> {
                     };
                     (self.addresses.gate(name, number), behind)
                 });
-                gates.chain([(public, hidden)]).collect()
+                let is_node = self.scenario.cluster.is_some() && self.servers.contains_key(name);
+                let bus = is_node.then(|| (redis_cluster::bus(public), redis_cluster::bus(hidden)));
+                gates.chain([(public, hidden)]).chain(bus).collect()
             }
         }
     }

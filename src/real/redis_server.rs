@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 
 use super::ConfirmError;
 use super::addresses::Addresses;
+use super::redis_cluster;
 use locklab_env::redis::MASTER;
 use locklab_history::{Name, Role};
 use locklab_model::scenario::{NodeSpec, Persistence, Scenario};
@@ -89,9 +90,15 @@ pub(super) fn configure(
             Role::Node => of_node(&scenario.node, server, None, addresses),
             Role::Replica { of } => {
                 let master = addresses.public(&Name::from(&**of));
-                of_node(&scenario.node, server, Some(master), addresses)
+                // In a cluster it knows that from the other nodes.
+                let master = Some(master).filter(|_| scenario.cluster.is_none());
+                of_node(&scenario.node, server, master, addresses)
             }
         });
+        if let Some(options) = &scenario.cluster {
+            lines.extend(redis_cluster::lines(options, server, addresses));
+            redis_cluster::introduce(&scenario.topology, server, addresses, folder)?;
+        }
         fs::write(&file, lines.join("\n") + "\n")?;
     }
     Ok(arguments)
@@ -184,9 +191,9 @@ fn of_sentinel(scenario: &Scenario, server: &Name, addresses: &Addresses) -> Vec
 pub(super) enum LogLine {
     /// The server accepts connections.
     Ready,
-    /// A replica has its master's data.
+    /// A replica has its master's data, or a node finds its cluster whole.
     Synchronised,
-    /// An event of a Sentinel: `+switch-master`.
+    /// An event of a Sentinel: `+switch-master`, which also stands for a replica that the masters of a cluster elected.
     Notice(String),
     /// Something else.
     Other,
@@ -203,8 +210,13 @@ impl LogLine {
             return LogLine::Ready;
         }
         // MASTER in Redis, PRIMARY in Valkey.
-        if line.contains(" <-> REPLICA sync: Finished with success") {
+        if line.contains(" <-> REPLICA sync: Finished with success")
+            || line.contains(" Cluster state changed: ok")
+        {
             return LogLine::Synchronised;
+        }
+        if line.contains(" Failover election won: ") {
+            return LogLine::Notice("+switch-master".into());
         }
         // `7:X 21 Nov 2026 08:00:00.123 # +sdown master mymaster 127.0.0.1 6379`
         match line.split_whitespace().nth(6) {
@@ -269,6 +281,14 @@ mod tests {
         check(
             "7:S 22 Nov 2026 13:49:24.100 * PRIMARY <-> REPLICA sync: Finished with success",
             LogLine::Synchronised,
+        );
+        check(
+            "7:M 22 Nov 2026 13:49:24.100 * Cluster state changed: ok",
+            LogLine::Synchronised,
+        );
+        check(
+            "7:S 22 Nov 2026 13:49:24.100 * Failover election won: I'm the new master.",
+            LogLine::Notice("+switch-master".into()),
         );
         check(
             "7:X 22 Nov 2026 13:49:24.100 # +monitor master mymaster 127.1.2.3 6379 quorum 2",

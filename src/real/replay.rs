@@ -48,6 +48,9 @@ pub(super) fn why_never_repeated(scenario: &Scenario) -> Option<&'static str> {
     if scenario.lock.servers() != Servers::Redis {
         return Some("the servers are not Redis");
     }
+    if scenario.cluster.is_some() {
+        return Some("the servers are a cluster, and a failover changes who is the master");
+    }
     if scenario.topology.replicas > 0 || scenario.topology.sentinels > 0 {
         return Some("servers replicate, and a failover changes who is the master");
     }

@@ -66,7 +66,7 @@ static STARTING: Mutex<()> = Mutex::new(());
 pub(super) struct Testbed<'a> {
     hosts: VecMap<Name, Host>,
     pub(super) proxy: Proxy,
-    pub(super) operator: Operator,
+    operator: Operator,
     heartbeat: Heartbeat,
     collector: Collector,
     kept: Arc<Kept>,
@@ -162,6 +162,11 @@ impl<'a> Testbed<'a> {
             let _turn = lock(&STARTING);
             self.start_process(&RESOURCE.into())?;
             match self.plan.kind {
+                ServerKind::Redis if self.plan.scenario.cluster.is_some() => {
+                    self.await_group(&[RESOURCE.into()], 1, READY_S, ready)?;
+                    { masters.iter().chain(&replicas) }
+                        .try_for_each(|it| self.start_process(it).map(drop))?;
+                }
                 ServerKind::Redis | ServerKind::Postgres => {
                     masters
                         .iter()
@@ -183,9 +188,16 @@ impl<'a> Testbed<'a> {
                 }
             }
         }
-        self.start_group(&replicas, 1, ACQUAINTED_S, |event| {
-            *event == ChildEvent::Synchronised
-        })?;
+        let synchronised = |event: &ChildEvent| *event == ChildEvent::Synchronised;
+        match self.plan.scenario.cluster {
+            None => self.start_group(&replicas, 1, ACQUAINTED_S, synchronised)?,
+            // Each finds the cluster whole, and a replica has its master's data.
+            Some(_) => {
+                let masters = masters.into_iter().map(|it| (it, 1));
+                let all = masters.chain(replicas.into_iter().map(|it| (it, 2)));
+                self.await_events(all.collect(), ACQUAINTED_S, synchronised)?;
+            }
+        }
         // Sentinels that have long been running are out of step with each other and with the run:
         // their periods begin with their starts.
         let mut apart = Stream::new(self.plan.seed, "sentinels/apart");
@@ -246,7 +258,17 @@ impl<'a> Testbed<'a> {
         counts: impl Fn(&ChildEvent) -> bool,
     ) -> Result<(), ConfirmError> {
         let missing = group.iter().filter(|_| events > 0);
-        let mut missing: VecMap<_, _> = missing.map(|host| (host.clone(), events)).collect();
+        let missing = missing.map(|host| (host.clone(), events)).collect();
+        self.await_events(missing, seconds, counts)
+    }
+
+    /// The same of processes of which each reports another number of events.
+    fn await_events(
+        &mut self,
+        mut missing: VecMap<Name, usize>,
+        seconds: u64,
+        counts: impl Fn(&ChildEvent) -> bool,
+    ) -> Result<(), ConfirmError> {
         let deadline = Instant::now() + Duration::from_secs(seconds);
         while let Some(host) = missing.keys().next() {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -458,10 +480,22 @@ impl<'a> Testbed<'a> {
         if let Some(role) = self.plan.servers.get(server) {
             self.operator.order(Order::FailOver {
                 server: server.clone(),
-                words: failover::order(role),
+                words: match self.plan.scenario.cluster {
+                    None => failover::order(role),
+                    Some(_) => failover::IN_CLUSTER,
+                },
                 fault,
             });
         }
+    }
+
+    /// Has the operator enter a line at this server, as this fault of the schedule; see [`ChildEvent::Ordered`].
+    pub(super) fn order(&self, server: &Name, line: &str, fault: usize) {
+        self.operator.order(Order::Enter {
+            server: server.clone(),
+            line: self.plan.addresses.put_into(line),
+            fault,
+        });
     }
 
     /// Publishes a server whose process is ready, so that others can connect to it.

@@ -6,6 +6,10 @@ use locklab_history::Name;
 /// shortened.
 pub fn of(payload: &[u8]) -> String {
     const LONGEST: usize = 40;
+    // What the nodes of a Redis Cluster tell each other begins so.
+    if payload.starts_with(b"RCmb") {
+        return "(cluster bus)".to_owned();
+    }
     let text = String::from_utf8_lossy(payload);
     // RESP ends lines with CR LF, so this is the inside of a script that filled several packets.
     if text
@@ -86,6 +90,7 @@ mod tests {
                 "s the last.\nredis.call('DEL', KEYS[1])\r\n$1\r\n1\r\n",
                 "(more of a script)",
             ),
+            ("RCmb\0\0\u{8}\u{8}\0\u{1}", "(cluster bus)"),
             (
                 "*2\r\n$4\r\nEVAL\r\n$12\r\nreturn 1 + 1\r\n",
                 "EVAL (a script)",

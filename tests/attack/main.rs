@@ -6,6 +6,7 @@ mod again;
 mod bench;
 mod clients;
 mod clocks;
+mod cluster;
 mod failover;
 mod hostile;
 mod mute;

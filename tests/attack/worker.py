@@ -75,13 +75,44 @@ class Master(Server):
         raise OSError("no sentinel answers")
 
 
+class Cluster(Server):
+    """The node that has the slot of the key; a node that does not answer gives way to another."""
+
+    def __init__(self):
+        self.socket = None
+        self.nodes = [it.split(":") for it in os.environ["REDIS_CLUSTER"].split(",")]
+        self.address = self.nodes[0]
+
+    def call(self, *words):
+        for _ in range(5):
+            try:
+                return super().call(*words)
+            except (OSError, ValueError):
+                self.nodes.append(self.nodes.pop(0))
+                self.address = self.nodes[0]
+                raise
+            except RuntimeError as error:
+                kind, *rest = str(error).split()
+                if kind == "ASK":
+                    other = Server("//" + rest[1])
+                    other.call("ASKING")
+                    return other.call(*words)
+                if kind != "MOVED":
+                    raise
+                self.socket, self.address = None, rest[1].split(":")
+        raise OSError("sent on and on")
+
+
 def tell(word, **more):
     if not SILENT:
         line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
         os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
 
 
-node = Master() if "REDIS_SENTINELS" in os.environ else Server(os.environ["REDIS_URL"])
+if "REDIS_CLUSTER" in os.environ:
+    node = Cluster()
+else:
+    node = Master() if "REDIS_SENTINELS" in os.environ else Server(os.environ["REDIS_URL"])
 resource = Server(os.environ["LOCKLAB_RESOURCE"])
 
 

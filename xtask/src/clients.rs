@@ -34,8 +34,30 @@ const PROPERTIES: [&str; 6] = [
     "token-regression",
 ];
 
-/// The scenarios, each a column, with the number of their seeds if none is given.
-const SCENARIOS: [(&str, u64); 2] = [("attack/pause", 5), (DRAWN, 20)];
+/// The servers of a lock. Each kind has a table of its own.
+#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Servers {
+    /// One, or several that know nothing of each other.
+    #[default]
+    Apart,
+    /// A Redis Cluster.
+    Cluster,
+}
+
+impl Servers {
+    /// The scenarios, each a column, with the number of their seeds if none is given.
+    fn scenarios(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Servers::Apart => &[("attack/pause", 5), (DRAWN, 20)],
+            Servers::Cluster => &[
+                ("attack/cluster-behind", 5),
+                ("attack/cluster-minority", 5),
+                ("attack/cluster-moves", 5),
+            ],
+        }
+    }
+}
 
 /// The one whose faults strike at times: a violation is repeated by a scenario of its own.
 const DRAWN: &str = "attack/drawn";
@@ -67,6 +89,13 @@ pub(crate) struct Client {
     pub(crate) ports: Vec<Port>,
 }
 
+impl Client {
+    /// Its locks on such servers.
+    fn locks_on(&self, servers: Servers) -> impl Iterator<Item = &Lock> {
+        (self.locks.iter()).filter(move |lock| lock.servers == servers)
+    }
+}
+
 /// A lock of the catalogue that is the port of a library's.
 #[derive(Deserialize)]
 pub(crate) struct Port {
@@ -80,6 +109,8 @@ pub(crate) struct Port {
 #[derive(Deserialize)]
 struct Lock {
     title: String,
+    #[serde(default)]
+    servers: Servers,
     nodes: u64,
     deadline: Deadline,
     /// Further options of `locklab attack`.
@@ -158,6 +189,9 @@ pub struct Options {
     /// Attack also those locks that have results
     #[arg(long)]
     again: bool,
+    /// Attack the locks in a Redis Cluster, and write their table
+    #[arg(long)]
+    cluster: bool,
     /// The seeds of attack/drawn
     #[arg(long)]
     drawn: Option<u64>,
@@ -226,9 +260,16 @@ pub fn run(options: &Options) -> Result<()> {
     if !Path::new(LOCKLAB).is_file() {
         crate::release::build()?;
     }
+    let servers = match options.cluster {
+        true => Servers::Cluster,
+        false => Servers::Apart,
+    };
     // A folder without locks has no row, and the table stays as it is.
-    if chosen.values().any(|client| !client.locks.is_empty()) {
-        attack_locks(&names, &chosen, options)?;
+    if (chosen.values()).any(|client| client.locks_on(servers).next().is_some()) {
+        attack_locks(&names, &chosen, servers, options)?;
+    }
+    if options.cluster {
+        return Ok(());
     }
     for (name, client) in &chosen {
         attack_bugs(name, client)?;
@@ -240,23 +281,24 @@ pub fn run(options: &Options) -> Result<()> {
 fn attack_locks(
     names: &[String],
     chosen: &BTreeMap<&String, Client>,
+    servers: Servers,
     options: &Options,
 ) -> Result<()> {
     let mut left_out = BTreeMap::new();
     // Every lock has a first result before any has a second, and the table has all that there is: the chore
     // may be interrupted.
-    for scenario in SCENARIOS {
+    for scenario in servers.scenarios() {
         for (&name, client) in chosen {
-            publish(names, &left_out)?;
+            publish(names, servers, &left_out)?;
             if !left_out.contains_key(name)
-                && let Err(reason) = attack_all(name, client, scenario, options)
+                && let Err(reason) = attack_all(name, client, servers, scenario, options)
             {
                 eprintln!("{name}: left out: {reason:#}");
                 left_out.insert(name.clone(), format!("{reason:#}"));
             }
         }
     }
-    publish(names, &left_out)
+    publish(names, servers, &left_out)
 }
 
 /// Attacks the versions of a library that have a bug, and those that do not, if they can be installed.
@@ -274,28 +316,34 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
 }
 
 /// Writes the table of all that is known.
-fn publish(names: &[String], left_out: &BTreeMap<String, String>) -> Result<()> {
+fn publish(names: &[String], servers: Servers, left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut rows = Vec::new();
-    table::begin()?;
+    if servers == Servers::Apart {
+        table::begin()?;
+    }
     for name in names {
         let client = read(Path::new(""), name)?;
-        rows.extend(client.locks.iter().map(|lock| row(name, &client, lock)));
-        for lock in &client.locks {
+        for lock in client.locks_on(servers) {
+            rows.push(row(name, &client, lock));
             let file = kept(name, &client, lock, DRAWN).with_extension("toml");
             if file.is_file() {
                 std::fs::copy(file, published(name, lock))?;
             }
         }
     }
-    table::write(&rows, left_out)
+    table::write(&rows, servers, left_out)
 }
 
 /// What is kept of a lock.
 fn row(name: &str, client: &Client, lock: &Lock) -> Row {
-    let seen = SCENARIOS.iter().filter_map(|&(scenario, _)| {
-        let text = std::fs::read(kept(name, client, lock, scenario)).ok()?;
-        serde_json::from_slice(&text).ok()
-    });
+    let seen = lock
+        .servers
+        .scenarios()
+        .iter()
+        .filter_map(|&(scenario, _)| {
+            let text = std::fs::read(kept(name, client, lock, scenario)).ok()?;
+            serde_json::from_slice(&text).ok()
+        });
     Row {
         library: client.library.clone(),
         version: client.version.clone(),
@@ -344,11 +392,12 @@ pub(crate) fn short(text: &str) -> String {
 fn attack_all(
     name: &str,
     client: &Client,
-    (scenario, usual): (&str, u64),
+    servers: Servers,
+    &(scenario, usual): &(&str, u64),
     options: &Options,
 ) -> Result<()> {
     let missing = |lock: &&Lock| options.again || !kept(name, client, lock, scenario).is_file();
-    let locks: Vec<&Lock> = client.locks.iter().filter(missing).collect();
+    let locks: Vec<&Lock> = client.locks_on(servers).filter(missing).collect();
     if locks.is_empty() {
         return Ok(());
     }
@@ -418,7 +467,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> Result<Seen> {
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario]);
-    if lock.nodes > 1 {
+    if lock.nodes > 1 && lock.servers == Servers::Apart {
         command.args(["--nodes", &lock.nodes.to_string()]);
     }
     if scenario == DRAWN && !lock.drawn.is_empty() {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::attack::{self, DRAWN, OWN};
+use crate::attack::{self, DRAWN, PAUSE};
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
@@ -23,11 +23,12 @@ Examples:
                  -- ./worker
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
+  locklab attack --cluster -- python worker.py
   locklab attack --scenario attack/pause --key orders:lock -- ./worker
 
 Each client is a copy of the command, with the addresses of the servers in its
-environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, LOCKLAB_HOST,
-LOCKLAB_RESOURCE. A program that tells nothing is judged by what its nodes saw
+environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, REDIS_CLUSTER,
+LOCKLAB_HOST, LOCKLAB_RESOURCE. A program that tells nothing is judged by what its nodes saw
 of one key, its lock. docs/attack.md says what a program can show and tell, so
 that more can be judged.
 
@@ -58,6 +59,10 @@ pub(crate) struct Options {
     /// Sentinels
     #[arg(long, value_name = "N", value_parser = whole::<u16>(0..=99))]
     sentinels: Option<u16>,
+    /// A Redis Cluster: three masters with a replica each, unless --nodes and --replicas say otherwise, that
+    /// notice a failure after a second
+    #[arg(long, conflicts_with = "sentinels")]
+    cluster: bool,
     /// Copies of the program
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=99))]
     clients: Option<u16>,
@@ -89,7 +94,7 @@ impl Options {
     /// The scenarios.
     fn scenarios(&self) -> Vec<String> {
         match (&self.scenarios[..], &self.faults[..]) {
-            ([], []) => OWN.map(|(name, _)| name.to_owned()).to_vec(),
+            ([], []) => [PAUSE, DRAWN].map(str::to_owned).to_vec(),
             ([], _) => vec![DRAWN.to_owned()],
             (scenarios, _) => scenarios.to_vec(),
         }
@@ -111,7 +116,10 @@ impl Options {
             sets.push(format!("campaign.faults={}", json!(self.faults)));
         }
         sets.extend(self.sets.iter().cloned());
-        sets
+        match self.cluster {
+            true => attack::in_cluster(sets),
+            false => sets,
+        }
     }
 }
 

@@ -71,9 +71,7 @@ pub fn parse_for_programs(
     text: &str,
     sets: &[String],
 ) -> Result<Scenario, ScenarioError> {
-    parse_if(file, text, sets, |scenario| {
-        validate::validate(&of_programs(scenario))
-    })
+    parse_if(file, text, sets, valid_for_programs)
 }
 
 fn parse_if(
@@ -121,8 +119,7 @@ fn interpret<T: DeserializeOwned>(document: &Document<'_>) -> Result<T, Scenario
 ///
 /// The first invalid value found, with the path to it.
 pub fn check(scenario: &Scenario) -> Result<(), String> {
-    validate::validate(scenario)
-        .map_err(|problem| format!("{}: {}", problem.path.join("."), problem.what))
+    validate::validate(scenario).map_err(in_words)
 }
 
 /// The same for clients that are programs of others.
@@ -131,13 +128,22 @@ pub fn check(scenario: &Scenario) -> Result<(), String> {
 ///
 /// As [`check`].
 pub fn check_for_programs(scenario: &Scenario) -> Result<(), String> {
-    check(&of_programs(scenario))
+    valid_for_programs(scenario).map_err(in_words)
 }
 
-/// The scenario with clients that take the lock again and again, and a resource that asks for no tokens.
+fn in_words(problem: validate::Problem) -> String {
+    format!("{}: {}", problem.path.join("."), problem.what)
+}
+
+fn valid_for_programs(scenario: &Scenario) -> Result<(), validate::Problem> {
+    validate::validate_for_programs(scenario, &of_programs(scenario))
+}
+
+/// The scenario with clients that take the lock again and again, a resource that asks for no tokens, and single nodes.
 fn of_programs(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.resource.fencing = Fencing::None;
+    scenario.cluster = None;
     scenario.workload.rounds = u32::MAX;
     for client in scenario.workload.client.values_mut() {
         client.rounds = None;

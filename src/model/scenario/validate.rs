@@ -9,6 +9,7 @@ use super::{Commit, NodeSpec, Scenario, sweep_axis};
 use crate::workload::{CheckBeforeWrite, Fencing, WorkloadKind};
 
 mod campaign;
+mod cluster;
 mod expect;
 mod faults;
 mod limits;
@@ -37,8 +38,19 @@ impl Problem {
     }
 }
 
+/// Finds the first invalid value of a scenario for clients that are programs of others; `with_own` is the same with such
+/// clients of this project as do what programs do.
+pub(super) fn validate_for_programs(
+    scenario: &Scenario,
+    with_own: &Scenario,
+) -> Result<(), Problem> {
+    cluster::validate(scenario)?;
+    validate(with_own)
+}
+
 /// Finds the first invalid value.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
+    cluster::none(scenario)?;
     limits::validate(scenario)?;
     topology(scenario)?;
     sentinel::validate(scenario)?;

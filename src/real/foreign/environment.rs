@@ -17,6 +17,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) nodes: Vec<SocketAddr>,
     /// Where it reaches the sentinels.
     pub(crate) sentinels: Vec<SocketAddr>,
+    /// Whether the nodes are one Redis Cluster.
+    pub(crate) is_cluster: bool,
     /// Where it reaches the resource, if there is one.
     pub(crate) resource: Option<SocketAddr>,
     /// The lease of the scenario's lock, in milliseconds, if it has one.
@@ -47,6 +49,10 @@ pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)
         let addresses = around.sentinels.iter().map(SocketAddr::to_string);
         variables.push(("REDIS_SENTINELS", joined(addresses.collect())));
         variables.push(("REDIS_SENTINEL_MASTER", MASTER.to_owned()));
+    }
+    if around.is_cluster {
+        let addresses = around.nodes.iter().map(SocketAddr::to_string);
+        variables.push(("REDIS_CLUSTER", joined(addresses.collect())));
     }
     if let Some(lease_ms) = around.lease_ms {
         variables.push(("LOCKLAB_LEASE_MS", lease_ms.to_string()));

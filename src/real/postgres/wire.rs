@@ -247,18 +247,18 @@ mod tests {
         let (near, mut far) = tokio::io::duplex(piece);
         let bytes = bytes.to_vec();
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-        runtime.block_on(async move {
+        let sending = async move {
+            // Fails if not everything is read.
+            let _ = far.write_all(&bytes).await;
+        };
+        let reading = async move {
             let mut session = Session {
                 stream: near,
                 inbound: BytesMut::new(),
             };
-            let sending = async {
-                let _ = far.write_all(&bytes).await;
-                drop(far);
-            };
-            let reading = async { Ok([session.outcome().await?, session.outcome().await?]) };
-            tokio::join!(sending, reading).1
-        })
+            Ok([session.outcome().await?, session.outcome().await?])
+        };
+        runtime.block_on(async { tokio::join!(sending, reading).1 })
     }
 
     #[test]

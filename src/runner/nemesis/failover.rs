@@ -19,6 +19,10 @@ pub fn order(role: &Role) -> &'static [&'static str] {
     }
 }
 
+/// The same in a Redis Cluster, where only a replica takes such an order: its master holds writes back until it has all
+/// data.
+pub const IN_CLUSTER: &[&str] = &["CLUSTER", "FAILOVER"];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,27 @@
+//! A slot of a real Redis Cluster that moves while its lock is held.
+
+use crate::bench::attack_that_counts;
+use crate::verdicts::LANGUAGES;
+
+#[test]
+fn a_lock_moves_with_its_slot_and_is_lost_if_its_key_stays() {
+    let Some(command) = LANGUAGES[0].command() else {
+        return;
+    };
+    let script = &format!("{command} works-long");
+    let stays = ["--set", "fault.c-moves.command=\"PING\""];
+    std::thread::scope(|scope| {
+        for (name, sets, lost) in [("moves", &[][..], false), ("stays", &stays[..], true)] {
+            scope.spawn(move || {
+                let scenario = [&["--scenario", "attack/cluster-moves"], sets].concat();
+                let (code, told) =
+                    attack_that_counts(&format!("cluster-{name}"), &scenario, script)
+                        .expect("there is a shell");
+                // What an operator did is no fault of the program's.
+                assert!(matches!(code, Some(0 | 3)), "{code:?}: {told}");
+                assert!(!told.contains("never took effect"), "{name}: {told}");
+                assert_eq!(told.contains("an operator"), lost, "{name}: {told}");
+            });
+        }
+    });
+}
