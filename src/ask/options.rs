@@ -102,9 +102,14 @@ impl PerRun {
 
 /// The names of the shipped scenarios, and files, for a shell to complete.
 pub(crate) fn scenario_completer() -> ArgValueCompleter {
-    ArgValueCompleter::new(|current: &OsStr| {
+    completer_with(&[])
+}
+
+/// The same with further scenarios, by their names.
+pub(crate) fn completer_with(own: &'static [(&str, &str)]) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |current: &OsStr| {
         let begun = current.to_string_lossy();
-        let names = SHIPPED.iter().map(|(name, _)| *name);
+        let names = own.iter().chain(SHIPPED).map(|(name, _)| *name);
         let mut candidates: Vec<_> = names
             .filter(|name| name.starts_with(&*begun))
             .map(CompletionCandidate::new)

@@ -243,6 +243,8 @@ pub(super) enum ChildEvent {
     Granted(Name),
     /// The operator's command for this fault of the schedule was accepted.
     Ordered(usize),
+    /// It was refused, for this reason.
+    Refused(usize, String),
     /// The process is dead, for any reason; the end of its output.
     Ended(String),
 }

@@ -285,6 +285,11 @@ impl Conductor<'_> {
                 let event = self.executor.begun(*fault);
                 processes.record(&who.host, event);
             }
+            ChildEvent::Refused(fault, why) => {
+                let name = &self.executor.fault(*fault).name;
+                let note = format!("fault {name} did not strike: {} answered: {why}", who.host);
+                processes.testbed.note(note);
+            }
             ChildEvent::Ready
             | ChildEvent::Notice(_)
             | ChildEvent::Synchronised

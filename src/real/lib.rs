@@ -53,6 +53,10 @@
 //!   On a busy machine a process that began 40 ms late waited that much longer, by a clock that had
 //!   already jumped (`kleppmann/k12`). The testbed now reads the host's clock when it starts the
 //!   process.
+//! - **A command that moves keys** (`MIGRATE`) connects without `bind-source-addr`, so that the proxy would not know whose
+//!   connection it is: it is given the address behind the proxy. A node of a cluster that is started again refuses all
+//!   requests for two seconds (`CLUSTERDOWN`), and one that is elected without a replica of its own refuses writes under
+//!   `min-replicas-to-write`.
 //! - **A step back of the clock** makes jemalloc's background thread spin in a real server, since it
 //!   waits until a time of day; the library converts that wait.
 

@@ -128,32 +128,38 @@ async fn execute_orders(
                 words,
                 fault,
             } => {
-                let (env, begun) = (env.clone(), begun(&server, fault, &events));
-                spawn_local(async move { begun(operator::asks(&env, &server, words).await) });
+                let (env, tell) = (env.clone(), teller(&server, &events));
+                spawn_local(async move {
+                    if operator::asks(&env, &server, words).await {
+                        tell(ChildEvent::Ordered(fault));
+                    }
+                });
             }
             Order::Enter {
                 server,
                 line,
                 fault,
             } => {
-                let (env, begun) = (env.clone(), begun(&server, fault, &events));
-                spawn_local(async move { begun(operator::enters(&env, &server, &line).await) });
+                let (env, tell) = (env.clone(), teller(&server, &events));
+                spawn_local(async move {
+                    tell(match operator::enters(&env, &server, &line).await {
+                        Ok(()) => ChildEvent::Ordered(fault),
+                        Err(why) => ChildEvent::Refused(fault, why),
+                    });
+                });
             }
         }
     }
 }
 
-/// Tells whether an order took effect, so that its fault has begun.
-fn begun(
+/// Tells what came of an order at this server.
+fn teller(
     server: &Name,
-    fault: usize,
     events: &Sender<(ProcessId, ChildEvent)>,
-) -> impl FnOnce(bool) + use<> {
+) -> impl FnOnce(ChildEvent) + use<> {
     let (host, events) = (server.clone(), events.clone());
-    move |took_effect| {
-        if took_effect {
-            // If the testbed is gone, the event is not needed.
-            let _ = events.send((ProcessId { host, start: 0 }, ChildEvent::Ordered(fault)));
-        }
+    move |event| {
+        // If the testbed is gone, the event is not needed.
+        let _ = events.send((ProcessId { host, start: 0 }, event));
     }
 }

@@ -498,6 +498,11 @@ impl<'a> Testbed<'a> {
         });
     }
 
+    /// Notes something for the reader of the run.
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
     /// Publishes a server whose process is ready, so that others can connect to it.
     pub(super) fn publish(&mut self, name: &Name) -> Result<(), ConfirmError> {
         let role = self.plan.servers.get(name);

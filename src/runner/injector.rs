@@ -222,7 +222,7 @@ impl WorldInjector<'_> {
                 for host in injection.hosts {
                     let (name, line) = (host.clone(), line.clone());
                     self.order(injection.index, host, async move |env| {
-                        operator::enters(&env, &name, &line).await
+                        operator::enters(&env, &name, &line).await.is_ok()
                     });
                 }
                 return Completion::Pending;

@@ -1,4 +1,4 @@
-//! A slot of a real Redis Cluster that moves while its lock is held.
+//! A slot of a real Redis Cluster that moves while its lock is held, and what servers answer to operators.
 
 use crate::bench::attack_that_counts;
 use crate::verdicts::LANGUAGES;
@@ -24,4 +24,26 @@ fn a_lock_moves_with_its_slot_and_is_lost_if_its_key_stays() {
             });
         }
     });
+}
+
+#[test]
+fn what_a_server_answers_to_a_command_that_it_refuses_is_told() {
+    let Some(command) = LANGUAGES[0].command() else {
+        return;
+    };
+    let refused =
+        r#"fault.pause={ kind = "command", on = "n1", command = "SCRIPT FLUSH NOW", at_ms = 500 }"#;
+    let options = [
+        "--scenario",
+        "attack/pause",
+        "--set",
+        refused,
+        "--set",
+        "horizon_ms=1500",
+    ];
+    let (_, told) = attack_that_counts("refused", &options, &format!("{command} plain"))
+        .expect("there is a shell");
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "fault pause did not strike: n1 answered: ERR SCRIPT FLUSH";
+    assert!(words.contains(expected), "{told}");
 }

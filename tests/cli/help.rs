@@ -106,6 +106,10 @@ fn shells_complete_commands_and_names() {
         completed(&["locklab", "study", "sweep", "--property", "fo"]),
         ["foreign-release"]
     );
+    assert_eq!(
+        completed(&["locklab", "attack", "--scenario", "attack/p"]),
+        ["attack/pause"]
+    );
     assert!(completed(&["locklab", "list", ""]).contains(&"scenarios".into()));
 }
 

@@ -215,6 +215,9 @@ struct Row {
 struct Seen {
     scenario: String,
     runs: u64,
+    /// In how many of them the lease could have been violated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tried: Option<u64>,
     violated: Vec<Violated>,
     /// The repetitions of the worst; none if nothing was violated.
     again: Option<Again>,
@@ -475,7 +478,8 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
         command.args(["--set", &format!("campaign.faults={kinds}")]);
     }
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
-    let (runs, mut violated, again) = seen(start(command, name, &lock.run)?)?;
+    let result = told(start(command, name, &lock.run)?)?;
+    let (mut violated, again) = (result.violated(), &result.again);
     violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
     let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
     let again = match worst {
@@ -492,9 +496,11 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
         }
         None => None,
     };
+    let lease = result.properties.iter().find(|it| it.property == "lease");
     Ok(Seen {
         scenario: scenario.to_owned(),
-        runs,
+        runs: result.runs,
+        tried: lease.map(|it| result.runs - it.inconclusive),
         violated,
         again,
     })
@@ -512,25 +518,15 @@ fn start(mut command: Command, out: &str, program: &[String]) -> Result<Child> {
 /// The arguments of `locklab` that repeat a violation of each property.
 type Repeats = BTreeMap<String, Vec<String>>;
 
-/// The number of runs, what was violated in them, and what repeats that.
-fn seen(started: Child) -> Result<(u64, Vec<Violated>, Repeats)> {
+/// What came of the scenario of a command.
+fn told(started: Child) -> Result<Outcome> {
     let output = started.wait_with_output()?;
     if !matches!(output.status.code(), Some(0 | 2 | 3)) {
         bail!("locklab attack: {}", output.status);
     }
     let document: Document = serde_json::from_slice(&output.stdout)?;
     let result = document.results.into_iter().next();
-    let result = result.context("locklab attack gave no result")?;
-    let violated = result.properties.into_iter().filter_map(|it| {
-        Some(Violated {
-            seed: it.shortest?.seed,
-            property: it.property,
-            runs: it.violated,
-            of: result.runs - it.inconclusive,
-        })
-    });
-    let violated = violated.filter(|it| it.runs > 0).collect();
-    Ok((result.runs, violated, result.again))
+    result.context("locklab attack gave no result")
 }
 
 /// Runs the command that broke a lock again, five at a time.
@@ -546,10 +542,11 @@ fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Res
         });
         // A run that the machine was too slow for ends with an error, and does not count.
         for started in started.collect::<Result<Vec<Child>>>()? {
-            let Ok((_, violated, _)) = seen(started) else {
+            let Ok(result) = told(started) else {
                 continue;
             };
             of += 1;
+            let violated = result.violated();
             times += u64::from(violated.iter().any(|it| it.property == property));
         }
     }
@@ -573,6 +570,21 @@ struct Outcome {
     properties: Vec<Property>,
     #[serde(default)]
     again: Repeats,
+}
+
+impl Outcome {
+    fn violated(&self) -> Vec<Violated> {
+        let violated = self.properties.iter().filter(|it| it.violated > 0);
+        let of_property = |it: &Property| {
+            Some(Violated {
+                seed: it.shortest.as_ref()?.seed,
+                property: it.property.clone(),
+                runs: it.violated,
+                of: self.runs - it.inconclusive,
+            })
+        };
+        violated.filter_map(of_property).collect()
+    }
 }
 
 #[derive(Deserialize)]

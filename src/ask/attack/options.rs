@@ -3,13 +3,13 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::attack::{self, DRAWN, PAUSE};
+use crate::attack::{self, DRAWN, OWN, PAUSE};
 use crate::options::many::Many;
 use crate::options::number::whole;
 use crate::options::seeds::{self, Seeds};
 use crate::options::server::Server;
 use crate::options::setting::set_completer;
-use crate::options::{Ask, Context, PerRun, fault_parser, scenario_completer};
+use crate::options::{Ask, Context, PerRun, completer_with, fault_parser};
 use crate::run::Run;
 use locklab_lab::{Exit, conduct};
 use locklab_real::{Clients, Program};
@@ -28,9 +28,9 @@ Examples:
 
 Each client is a copy of the command, with the addresses of the servers in its
 environment: REDIS_URL, REDIS_URLS, REDIS_SENTINELS, REDIS_CLUSTER,
-LOCKLAB_HOST, LOCKLAB_RESOURCE. A program that tells nothing is judged by what its nodes saw
-of one key, its lock. docs/attack.md says what a program can show and tell, so
-that more can be judged.
+LOCKLAB_HOST, LOCKLAB_RESOURCE. A program that tells nothing is judged by what
+its nodes saw of one key, its lock. docs/attack.md says what a program can show
+and tell, so that more can be judged.
 
 Exit codes: 0 all predictions came true; 1 usage; 2 a violation that the lock
 should have prevented; 3 none, and too few runs to show that there is none; 70
@@ -44,7 +44,7 @@ pub(crate) struct Options {
     command: Vec<String>,
     /// Hosts, network and faults: scenarios that ship, or files; by default attack/pause, a pause
     /// longer than the lease, and attack/drawn, faults drawn at random
-    #[arg(long = "scenario", value_name = "SCENARIO", add = scenario_completer())]
+    #[arg(long = "scenario", value_name = "SCENARIO", add = completer_with(&OWN))]
     scenarios: Vec<String>,
     /// Draw only these kinds of fault (attack/drawn); may be given several times
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,

@@ -137,6 +137,11 @@ impl Executor {
         }
     }
 
+    /// A fault of the schedule.
+    pub fn fault(&self, index: usize) -> &Fault {
+        &self.schedule.faults[index]
+    }
+
     /// Completes the pending injection of a fault on a host; returns the event to record there.
     pub fn begun(&mut self, index: usize) -> Event {
         self.began[index] = true;

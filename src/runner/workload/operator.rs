@@ -21,17 +21,26 @@ pub async fn asks<E: Env>(env: &E, server: &Name, words: &[&str]) -> bool {
 /// How long a server may be silent before its command counts as begun: it is busy with it.
 const SILENCE: Duration = Duration::from_millis(5);
 
-/// Enters a line at `server`; returns whether the command took effect. It did if the answer is no error, or if there is
-/// none, because the server is busy with it or ends.
-pub async fn enters<E: Env>(env: &E, server: &Name, line: &str) -> bool {
-    let (Ok(words), Ok(stream)) = (command_words(line), env.connect(server).await) else {
-        return false;
-    };
+/// Enters a line at `server`. The command took effect if the answer is no error, or if there is none, because the server
+/// is busy with it or ends.
+///
+/// # Errors
+///
+/// Why it did not, in words: the answer of the server.
+pub async fn enters<E: Env>(env: &E, server: &Name, line: &str) -> Result<(), String> {
+    let words = command_words(line)?;
+    let stream = env
+        .connect(server)
+        .await
+        .map_err(|error| error.to_string())?;
     let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
     let mut connection = Connection::new(stream);
     tokio::select! {
         biased;
-        answer = connection.call(&words) => !matches!(answer, Ok(Reply::Error(_))),
-        () = env.sleep(SILENCE) => true,
+        answer = connection.call(&words) => match answer {
+            Ok(Reply::Error(error)) => Err(error),
+            _ => Ok(()),
+        },
+        () = env.sleep(SILENCE) => Ok(()),
     }
 }

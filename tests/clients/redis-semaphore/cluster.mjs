@@ -7,7 +7,9 @@ import { Mutex } from "redis-semaphore";
 import { tell } from "./locklab_tell.mjs";
 
 const lease = Number(process.env.LOCKLAB_LEASE_MS ?? 10000);
-const servers = new Redis.Cluster(process.env.REDIS_CLUSTER.split(",").map((address) => `redis://${address}`));
+const nodes = process.env.REDIS_CLUSTER.split(",").map((address) => `redis://${address}`);
+// Without a limit a command to a node that is gone waits for ever.
+const servers = new Redis.Cluster(nodes, { slotsRefreshInterval: 1000, redisOptions: { commandTimeout: 1000 } });
 const resource = new Redis(process.env.LOCKLAB_RESOURCE);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 for (const redis of [servers, resource]) redis.on("error", () => {});

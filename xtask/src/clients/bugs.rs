@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::{Client, LOCKLAB, Violated, seen, start};
+use super::{Client, LOCKLAB, Violated, start, told};
 
 /// How often each version is run. The scenarios strike at a point of the program, so nearly each run shows it.
 const RUNS: u64 = 3;
@@ -57,7 +57,7 @@ fn runs(name: &str, scenario: &str, run: &[String]) -> Result<Vec<Violated>> {
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario, "--seeds"]);
     command.arg(format!("0..{RUNS}"));
-    Ok(seen(start(command, name, run)?)?.1)
+    Ok(told(start(command, name, run)?)?.violated())
 }
 
 /// `lease in 3 of 3 runs`.

@@ -134,7 +134,11 @@ fn page(rows: &[Row], servers: Servers, left_out: &BTreeMap<String, String>) -> 
 fn cell(seen: &Seen) -> String {
     let of = seen.runs;
     if seen.violated.is_empty() {
-        return format!("nothing in {of} runs");
+        let nothing = format!("nothing in {of} runs");
+        return match seen.tried {
+            Some(tried) => format!("{nothing}; {tried} could have shown `lease`"),
+            None => nothing,
+        };
     }
     let counts = seen.violated.iter();
     let counts = counts.map(|it| format!("`{}` {} of {}", it.property, it.runs, it.of));
@@ -165,6 +169,7 @@ mod tests {
         Seen {
             scenario,
             runs: 5,
+            tried: None,
             violated,
             again,
         }
@@ -179,7 +184,16 @@ mod tests {
             seed: 3,
         };
         assert_eq!(cell(&seen(vec![violated], None)), "`lease` 2 of 4");
-        assert_eq!(cell(&seen(vec![], None)), "nothing in 5 runs");
+        let nothing = seen(vec![], None);
+        assert_eq!(cell(&nothing), "nothing in 5 runs");
+        let refused = Seen {
+            tried: Some(0),
+            ..nothing
+        };
+        assert_eq!(
+            cell(&refused),
+            "nothing in 5 runs; 0 could have shown `lease`"
+        );
     }
 
     #[test]
