@@ -10,9 +10,11 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use self::attack::{start, told};
 use self::bugs::Bug;
 use crate::tool::{files_below, is_on_path};
 
+mod attack;
 mod bugs;
 mod ports;
 mod table;
@@ -506,29 +508,6 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
     })
 }
 
-/// Starts a program of `locklab attack`, which prints JSON, and writes to this folder.
-fn start(mut command: Command, out: &str, program: &[String]) -> Result<Child> {
-    command.args(["--format", "svg", "--json", "--fresh", "--out"]);
-    command.arg(Path::new("target/clients-runs").join(out));
-    command.arg("--").args(program);
-    let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
-    Ok(quiet.stdout(Stdio::piped()).spawn()?)
-}
-
-/// The arguments of `locklab` that repeat a violation of each property.
-type Repeats = BTreeMap<String, Vec<String>>;
-
-/// What came of the scenario of a command.
-fn told(started: Child) -> Result<Outcome> {
-    let output = started.wait_with_output()?;
-    if !matches!(output.status.code(), Some(0 | 2 | 3)) {
-        bail!("locklab attack: {}", output.status);
-    }
-    let document: Document = serde_json::from_slice(&output.stdout)?;
-    let result = document.results.into_iter().next();
-    result.context("locklab attack gave no result")
-}
-
 /// Runs the command that broke a lock again, five at a time.
 fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Result<Again> {
     let own = words.iter().position(|word| word == "--");
@@ -556,46 +535,4 @@ fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Res
         times,
         of,
     })
-}
-
-/// What `locklab attack --json` prints, as far as the table needs it.
-#[derive(Deserialize)]
-struct Document {
-    results: Vec<Outcome>,
-}
-
-#[derive(Deserialize)]
-struct Outcome {
-    runs: u64,
-    properties: Vec<Property>,
-    #[serde(default)]
-    again: Repeats,
-}
-
-impl Outcome {
-    fn violated(&self) -> Vec<Violated> {
-        let violated = self.properties.iter().filter(|it| it.violated > 0);
-        let of_property = |it: &Property| {
-            Some(Violated {
-                seed: it.shortest.as_ref()?.seed,
-                property: it.property.clone(),
-                runs: it.violated,
-                of: self.runs - it.inconclusive,
-            })
-        };
-        violated.filter_map(of_property).collect()
-    }
-}
-
-#[derive(Deserialize)]
-struct Property {
-    property: String,
-    violated: u64,
-    inconclusive: u64,
-    shortest: Option<Shortest>,
-}
-
-#[derive(Deserialize)]
-struct Shortest {
-    seed: u64,
 }

@@ -5,7 +5,8 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 use serde::Deserialize;
 
-use super::{Client, LOCKLAB, Violated, start, told};
+use super::attack::{start, told};
+use super::{Client, LOCKLAB, Violated};
 
 /// How often each version is run. The scenarios strike at a point of the program, so nearly each run shows it.
 const RUNS: u64 = 3;
