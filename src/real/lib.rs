@@ -123,6 +123,7 @@ pub mod process;
 pub mod real_env;
 #[cfg(target_os = "linux")]
 mod redis_cluster;
+#[cfg(target_os = "linux")]
 mod redis_server;
 #[cfg(target_os = "linux")]
 mod replay;

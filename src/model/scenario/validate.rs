@@ -38,8 +38,8 @@ impl Problem {
     }
 }
 
-/// Finds the first invalid value of a scenario for clients that are programs of others; `with_own` is the same with such
-/// clients of this project as do what programs do.
+/// Finds the first invalid value of a scenario for clients that are programs of others. But for its cluster it is checked
+/// as `with_own`, the same with clients of this project.
 pub(super) fn validate_for_programs(
     scenario: &Scenario,
     with_own: &Scenario,
