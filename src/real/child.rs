@@ -8,16 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use serde::Serialize;
 
 use super::child_protocol::{Accessed, ChildMessage, Command, Job, Role, ServerKind};
 use super::foreign::deaths::Deaths;
-use super::foreign::leftovers::Own;
+use super::foreign::leftovers::{Own, stat};
 use super::foreign::told::{self, News, OutputEnd, Told};
 use super::kept::Kept;
 use super::{postgres, redis_server, zookeeper_server};
@@ -125,7 +126,7 @@ impl Child {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Waits until the process has stopped or is dead.
+    /// Waits until the process stands still or is dead.
     pub(super) fn await_stop(&self) {
         await_stop(self.pid());
     }
@@ -171,10 +172,25 @@ impl Child {
     }
 }
 
-/// Waits until a child of this process has stopped or is dead.
+/// Waits until a child of this process, to which SIGSTOP was sent, stands still or is dead.
+///
+/// One in an uninterruptible sleep stands still and has not stopped: it stops when it wakes. A shell sleeps so in `vfork`
+/// until its child has become another program, and if that was stopped before, until both go on.
 pub(super) fn await_stop(process: Pid) {
+    const LOOK: Duration = Duration::from_micros(500);
+    /// So many looks in a row: one might have been between two steps of the process.
+    const LOOKS: u32 = 4;
+    let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG;
+    let mut asleep = 0;
     // Any other error means that it is dead, so there is nothing to wait for.
-    while waitid(Id::Pid(process), WaitPidFlag::WSTOPPED) == Err(Errno::EINTR) {}
+    while let Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) = waitid(Id::Pid(process), flags) {
+        let is_asleep = stat(process).first().is_some_and(|state| state == "D");
+        asleep = if is_asleep { asleep + 1 } else { 0 };
+        if asleep == LOOKS {
+            return;
+        }
+        thread::sleep(LOOK);
+    }
 }
 
 impl Drop for Child {
@@ -505,3 +521,6 @@ impl From<ChildMessage> for Output {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use serde_json::json;
 
@@ -125,11 +125,17 @@ fn same_elsewhere(program: &Path, target: &str) -> Result<()> {
     git(&["clone", "--quiet", ".", &path])?;
     let again = built(&clone, &clone.join("target"), target).and_then(|it| Ok(fs::read(it)?));
     fs::remove_dir_all(&clone)?;
-    let is_same = again? == fs::read(program)?;
-    ensure!(
-        is_same,
-        "the last commit gives another program in another folder"
-    );
+    let (again, first) = (again?, fs::read(program)?);
+    if again != first {
+        let kept = program.with_extension("elsewhere");
+        fs::write(&kept, &again)?;
+        let differs = { again.iter().zip(&first) }.position(|(one, other)| one != other);
+        bail!(
+            "the last commit gives another program in another folder: from byte {} on; see {}",
+            differs.unwrap_or(again.len().min(first.len())),
+            kept.display()
+        );
+    }
     println!("the program: the same bytes in another folder");
     Ok(())
 }

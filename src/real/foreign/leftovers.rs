@@ -122,7 +122,7 @@ fn adopted() -> Vec<Pid> {
 }
 
 /// What the kernel says of a process after its name, from its state on; nothing if it is gone.
-pub(super) fn stat(process: impl Display) -> Vec<String> {
+pub(crate) fn stat(process: impl Display) -> Vec<String> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The name before it may have any characters.
     let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
