@@ -114,6 +114,11 @@ fn built(sources: &Path, target_folder: &Path, target: &str) -> Result<PathBuf> 
     describe.arg("-C").arg(&here);
     let commit = said(describe.args(["describe", "--always", "--dirty", "--abbrev=12"]))?;
     build.env("LOCKLAB_COMMIT", commit.trim());
+    // mimalloc says when it was compiled.
+    let mut time = Command::new("git");
+    time.arg("-C").arg(&here);
+    let time = said(time.args(["log", "-1", "--format=%ct"]))?;
+    build.env("SOURCE_DATE_EPOCH", time.trim());
     perform(build)?;
     Ok(target_folder.join(target).join("fast/locklab"))
 }
