@@ -88,24 +88,24 @@ pub fn load(names: &[String], sets: &[String], seeds: Range<u64>) -> anyhow::Res
 /// What gives a scenario a lock that fits the number of its nodes, if that is set and the lock is not: the
 /// lock of the scenario is not run, but has to be possible.
 fn fitting(sets: &[String]) -> Vec<String> {
-    let values = || sets.iter().filter_map(|set| set.split_once('='));
-    let is_set = |wanted: &str| values().any(|(path, _)| path.trim() == wanted);
-    let is_one =
-        |(path, value): (&str, &str)| path.trim() == "topology.nodes" && value.trim() == "1";
-    let has_several = is_set("topology.nodes") && !values().any(is_one);
-    match has_several && !is_set("lock") && !is_set("lock.name") {
+    let has_several = value_of(sets, "topology.nodes").is_some_and(|nodes| nodes != "1");
+    let has_lock = ["lock", "lock.name"].map(|path| value_of(sets, path).is_some());
+    match has_several && has_lock == [false; 2] {
         true => vec!["lock.name=redlock".to_owned()],
         false => vec![],
     }
 }
 
+/// The value to which overrides set a path; it can be set once only.
+fn value_of<'s>(sets: &'s [String], path: &str) -> Option<&'s str> {
+    let mut values = sets.iter().filter_map(|set| set.split_once('='));
+    let found = values.find(|(own, _)| own.trim() == path);
+    found.map(|(_, value)| value.trim())
+}
+
 /// These overrides, and those that make the servers a cluster.
 pub(crate) fn in_cluster(sets: Vec<String>) -> Vec<String> {
-    let is_set = |path: &str| {
-        let mut paths = sets.iter().filter_map(|set| set.split_once('='));
-        paths.any(|(own, _)| own.trim() == path)
-    };
-    let missing = CLUSTER.iter().filter(|(path, _)| !is_set(path));
+    let missing = { CLUSTER.iter() }.filter(|(path, _)| value_of(&sets, path).is_none());
     let missing: Vec<String> = missing
         .map(|(path, value)| format!("{path}={value}"))
         .collect();

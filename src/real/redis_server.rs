@@ -89,9 +89,9 @@ pub(super) fn configure(
             Role::Sentinel => of_sentinel(scenario, server, addresses),
             Role::Node => of_node(&scenario.node, server, None, addresses),
             Role::Replica { of } => {
-                let master = addresses.public(&Name::from(&**of));
-                // In a cluster it knows that from the other nodes.
-                let master = Some(master).filter(|_| scenario.cluster.is_none());
+                // In a cluster it knows its master from what all nodes know.
+                let is_told = scenario.cluster.is_none();
+                let master = is_told.then(|| addresses.public(&Name::from(&**of)));
                 of_node(&scenario.node, server, master, addresses)
             }
         });

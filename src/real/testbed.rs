@@ -193,9 +193,12 @@ impl<'a> Testbed<'a> {
             None => self.start_group(&replicas, 1, ACQUAINTED_S, synchronised)?,
             // Each finds the cluster whole, and a replica has its master's data.
             Some(_) => {
-                let masters = masters.into_iter().map(|it| (it, 1));
-                let all = masters.chain(replicas.into_iter().map(|it| (it, 2)));
-                self.await_events(all.collect(), ACQUAINTED_S, synchronised)?;
+                let events = masters.iter().map(|it| (it, 1));
+                let events = events.chain(replicas.iter().map(|it| (it, 2)));
+                let events = events.map(|(host, events)| (host.clone(), events));
+                self.await_events(events.collect(), ACQUAINTED_S, synchronised)?;
+                // What they know of each other was not written by them.
+                self.settle_disks(&[masters, replicas].concat())?;
             }
         }
         // Sentinels that have long been running are out of step with each other and with the run:

@@ -118,6 +118,9 @@ struct Lock {
     /// Further options of `locklab attack`.
     #[serde(default)]
     options: Vec<String>,
+    /// Further options in one scenario, by its name.
+    #[serde(default)]
+    only: BTreeMap<String, Vec<String>>,
     /// The kinds of fault that are drawn, if not all: the clocks of some languages cannot be wrong.
     #[serde(default)]
     drawn: Vec<String>,
@@ -479,6 +482,7 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
         let kinds = serde_json::to_string(&lock.drawn)?;
         command.args(["--set", &format!("campaign.faults={kinds}")]);
     }
+    command.args(lock.only.get(scenario).into_iter().flatten());
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
     let result = told(start(command, name, &lock.run)?)?;
     let (mut violated, again) = (result.violated(), &result.again);

@@ -21,6 +21,9 @@ pub async fn asks<E: Env>(env: &E, server: &Name, words: &[&str]) -> bool {
 /// How long a server may be silent before its command counts as begun: it is busy with it.
 const SILENCE: Duration = Duration::from_millis(5);
 
+/// What `MIGRATE` answers if none of the keys is there.
+const NOTHING_TO_MOVE: &str = "NOKEY";
+
 /// Enters a line at `server`. The command took effect if the answer is no error, or if there is none, because the server
 /// is busy with it or ends.
 ///
@@ -39,6 +42,7 @@ pub async fn enters<E: Env>(env: &E, server: &Name, line: &str) -> Result<(), St
         biased;
         answer = connection.call(&words) => match answer {
             Ok(Reply::Error(error)) => Err(error),
+            Ok(Reply::Status(word)) if word == NOTHING_TO_MOVE => Err(NOTHING_TO_MOVE.into()),
             _ => Ok(()),
         },
         () = env.sleep(SILENCE) => Ok(()),

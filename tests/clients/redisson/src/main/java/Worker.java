@@ -20,6 +20,20 @@ final class Worker {
         return Redisson.create(config);
     }
 
+    /** Where its lock is in a Redis Cluster, it works for longer than a failover takes, and begins anew when all replicas know. */
+    private static final boolean IN_CLUSTER = System.getenv("REDIS_CLUSTER") != null;
+
+    private static RLock inCluster() {
+        Config config = new Config();
+        config.setLockWatchdogTimeout(LEASE_MS);
+        String[] nodes = Arrays.stream(System.getenv("REDIS_CLUSTER").split(","))
+                .map(address -> "redis://" + address).toArray(String[]::new);
+        config.useClusterServers().addNodeAddress(nodes).setScanInterval(1000)
+                .setMasterConnectionMinimumIdleSize(2).setMasterConnectionPoolSize(8)
+                .setSlaveConnectionMinimumIdleSize(2).setSlaveConnectionPoolSize(8);
+        return Redisson.create(config).getLock("lock");
+    }
+
     private static RLock choose(String name) {
         RedissonClient[] clients = Arrays.stream(System.getenv("REDIS_URLS").split(","))
                 .map(Worker::connect).toArray(RedissonClient[]::new);
@@ -33,9 +47,9 @@ final class Worker {
     }
 
     public static void main(String[] arguments) throws InterruptedException {
-        RLock lock = choose(arguments[0]);
+        RLock lock = IN_CLUSTER ? inCluster() : choose(arguments[0]);
         Jedis resource = new Jedis(URI.create(System.getenv("LOCKLAB_RESOURCE")));
-        for (;; Thread.sleep(30)) {
+        for (;; Thread.sleep(IN_CLUSTER ? 300 : 30)) {
             LocklabTell.tell("acquiring", "");
             Long token = null;
             try {
@@ -68,7 +82,7 @@ final class Worker {
     /** Reads, works, and writes, with the token if there is one. */
     private static void increment(Jedis resource, long token) throws InterruptedException {
         String value = resource.get("counter");
-        Thread.sleep(100);
+        Thread.sleep(IN_CLUSTER ? 4000 : 100);
         String next = String.valueOf(value == null ? 1 : Long.parseLong(value) + 1);
         if (token > 0) resource.sendCommand(Command.SET, "counter", next, "TOKEN", String.valueOf(token));
         else resource.set("counter", next);
