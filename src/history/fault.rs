@@ -7,24 +7,7 @@
 //! # A new kind of fault
 //!
 //! It is a variant of [`HostFault`] or of [`LinkFault`]; a fault with a target of the other sort does not
-//! compile. Its kind is one entry of the table below: its name in scenarios, and its traits. For example, a
-//! disk that is full for a while is a variant `DiskFull` of `HostFault`, and this entry:
-//!
-//! ```text
-//! DiskFull = "disk-full" => Traits {
-//!     noun: "full disk",              // on the axes of charts
-//!     story: "the disk of {where} is full{lasts}", // in the story of a run
-//!     meaning: "writes to the disk fail",
-//!     aim: Aim::Machines(HostFault::DiskFull), // a scenario names the hosts with `on`
-//!     family: Family::Process,        // its colour in pictures
-//!     span: Span::Lasting,            // it lasts for `duration_ms`
-//!     symptom: Symptom::Nothing,      // what waiting clients notice of it
-//!     stands_still: false,            // the process goes on meanwhile
-//!     persists: false,                // nothing of it remains in a server
-//!     bends_clocks: false,
-//!     is_usual: false,                // campaigns draw it on request: what their seeds draw must not change
-//! },
-//! ```
+//! compile. Its kind is one entry of the table below: its name in scenarios, and its [`Traits`].
 //!
 //! Scenarios, recordings, campaigns, `list faults`, validation, checks and pictures then know the kind.
 //! The compiler points out the rest: arms in the same file, and where each injector begins and ends faults
@@ -77,6 +60,8 @@ pub enum HostFault<Step = i64, Rate = i64, Line = String> {
         /// By how much.
         drift_ppm: Rate,
     },
+    /// The disk of a server is full while the fault lasts: what the server writes to a file is refused.
+    DiskFull,
     /// An operator asks for a failover, on these hosts: sentinels, masters, or replicas that
     /// are to be masters. It takes effect when the server says OK, and never if it does not.
     Failover,
@@ -120,6 +105,7 @@ impl<Step, Rate, Line> HostFault<Step, Rate, Line> {
             HostFault::Reset => FaultKind::Reset,
             HostFault::ClockStep { .. } => FaultKind::ClockStep,
             HostFault::ClockRate { .. } => FaultKind::ClockRate,
+            HostFault::DiskFull => FaultKind::DiskFull,
             HostFault::Failover => FaultKind::Failover,
             HostFault::Command { .. } => FaultKind::Command,
         }
@@ -149,6 +135,7 @@ impl<Step, Rate, Line> HostFault<Step, Rate, Line> {
             HostFault::ClockRate { drift_ppm } => HostFault::ClockRate {
                 drift_ppm: rate(by, drift_ppm)?,
             },
+            HostFault::DiskFull => HostFault::DiskFull,
             HostFault::Failover => HostFault::Failover,
             HostFault::Command { line: entered } => HostFault::Command {
                 line: line(by, entered)?,
@@ -221,7 +208,7 @@ pub enum Aim {
     Processes(HostFault<(), (), ()>),
     /// Whole machines, with everything that runs on them.
     Machines(HostFault<(), (), ()>),
-    /// Servers, to which an operator sends a command.
+    /// Servers alone.
     Servers(HostFault<(), (), ()>),
     /// Links between hosts.
     Links(LinkFault<(), ()>),
@@ -262,6 +249,8 @@ pub enum Symptom {
     Links,
     /// Requests on connections of the host that were not answered never are; later ones are.
     Broken,
+    /// The host answers, and refuses what it is asked to change.
+    Refusals,
 }
 
 /// The traits that all faults of one kind share.
@@ -459,6 +448,19 @@ fault_kinds! {
         bends_clocks: true,
         is_usual: true,
     },
+    DiskFull = "disk-full" => Traits {
+        noun: "full disk",
+        story: "the disk of {where} is full{lasts}",
+        meaning: "the server cannot write to its disk, and refuses writes (MISCONF)",
+        aim: Aim::Servers(HostFault::DiskFull),
+        family: Family::Process,
+        span: Span::Lasting,
+        symptom: Symptom::Refusals,
+        stands_still: false,
+        persists: false,
+        bends_clocks: false,
+        is_usual: false,
+    },
     Failover = "failover" => Traits {
         noun: "failover",
         story: "an operator orders a failover on {where}",
@@ -547,9 +549,9 @@ impl FaultKind {
         self.traits().bends_clocks
     }
 
-    /// Whether a program of others suffers it only with the preloaded library.
+    /// Whether a real process suffers it only with the preloaded library.
     pub fn is_preloaded(&self) -> bool {
-        self.bends_clocks() || *self == FaultKind::Stall
+        self.bends_clocks() || matches!(self, FaultKind::Stall | FaultKind::DiskFull)
     }
 
     /// Whether a campaign draws faults of this kind unless it names its kinds.

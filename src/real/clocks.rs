@@ -37,6 +37,8 @@ struct HostClock {
     rates: Rates,
     /// The stalls in force.
     stalls: u32,
+    /// The faults that fill the disk.
+    fills: u32,
 }
 
 impl HostClocks {
@@ -61,6 +63,7 @@ impl HostClocks {
                 file,
                 rates: Rates::new(own.drift_ppm),
                 stalls: 0,
+                fills: 0,
             };
             Ok((host, clock))
         };
@@ -150,6 +153,22 @@ impl HostClocks {
                 0 => clock.file.turn_stall(),
                 _ => Ok(()),
             }
+        })
+    }
+
+    /// Fills the disks of these hosts.
+    pub(super) fn fill_disks(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.fills += 1;
+            clock.file.set_disk_full(true)
+        })
+    }
+
+    /// Makes room on them, unless other faults fill them too.
+    pub(super) fn empty_disks(&mut self, hosts: &[Name]) -> io::Result<()> {
+        self.change(hosts, |clock| {
+            clock.fills = clock.fills.saturating_sub(1);
+            clock.file.set_disk_full(clock.fills > 0)
         })
     }
 

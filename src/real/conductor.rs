@@ -380,6 +380,7 @@ impl Processes<'_> {
                 testbed
                     .set_clocks(|clocks| clocks.begin_rate(hosts, injection.index, *drift_ppm))?;
             }
+            HostFault::DiskFull => testbed.set_clocks(|clocks| clocks.fill_disks(hosts))?,
             HostFault::Failover => {
                 for host in hosts {
                     testbed.order_failover(host, injection.index);
@@ -439,6 +440,7 @@ impl Processes<'_> {
             HostFault::ClockRate { .. } => {
                 testbed.set_clocks(|clocks| clocks.end_rate(hosts, injection.index))?;
             }
+            HostFault::DiskFull => testbed.set_clocks(|clocks| clocks.empty_disks(hosts))?,
             HostFault::Reset | HostFault::Failover | HostFault::Command { .. } => {}
         }
         self.stopped(injection, from_ns);

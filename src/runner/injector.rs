@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 
 use locklab_link::RuleId;
+use locklab_services::disk::Disk;
 use locklab_vecmap::VecMap;
 use locklab_world::{Host, HostId, Moment, Watcher, World};
 
@@ -30,6 +31,7 @@ pub(super) struct Faults {
     rates: RefCell<VecMap<HostId, Rates>>,
     /// What the tasks of clients pass.
     gates: RefCell<VecMap<HostId, Gate>>,
+    disks: RefCell<VecMap<HostId, Rc<RefCell<Disk>>>>,
 }
 
 impl Faults {
@@ -45,6 +47,7 @@ impl Faults {
             rules: RefCell::default(),
             rates: RefCell::default(),
             gates: RefCell::default(),
+            disks: RefCell::default(),
         })
     }
 
@@ -60,6 +63,11 @@ impl Faults {
     /// What the task of a client passes, so that it can stand still alone.
     pub(super) fn gate(&self, client: HostId) -> Gate {
         self.gates.borrow_mut().entry(client).or_default().clone()
+    }
+
+    /// The disk of a server, which faults may fill.
+    pub(super) fn has_disk(&self, server: HostId, disk: Rc<RefCell<Disk>>) {
+        self.disks.borrow_mut().insert(server, disk);
     }
 
     /// Asks the steps of the run; `None` if nobody wants them.
@@ -212,6 +220,7 @@ impl WorldInjector<'_> {
                     self.begin_rate(injection.index, host, *drift_ppm);
                 }
             }
+            HostFault::DiskFull => self.disks(&hosts, Disk::fill),
             HostFault::Failover => {
                 for host in injection.hosts {
                     self.order_failover(injection.index, host);
@@ -249,8 +258,15 @@ impl WorldInjector<'_> {
                     self.end_rate(injection.index, host);
                 }
             }
+            HostFault::DiskFull => self.disks(&hosts, Disk::make_room),
             HostFault::Reset | HostFault::Failover | HostFault::Command { .. } => {}
         }
+    }
+
+    fn disks(&self, hosts: &[HostId], change: fn(&Disk)) {
+        let disks = self.faults.disks.borrow();
+        let of_hosts = hosts.iter().filter_map(|host| disks.get(host));
+        of_hosts.for_each(|disk| change(&disk.borrow()));
     }
 
     /// Changes the gates of clients; a server has one thread.

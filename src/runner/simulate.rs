@@ -273,6 +273,9 @@ fn start_node(
             parameters = parameters.replica_of(of, PORT);
         }
     }
+    let (id, faults) = (recorder.id(&name), watchers.faults);
+    let disk = Rc::new(RefCell::new(disk(&world.host(id), &name, faults)));
+    faults.has_disk(id, disk.clone());
     let setup = Setup {
         parameters,
         hosts: match scenario.topology.replicas {
@@ -289,11 +292,7 @@ fn start_node(
             NodeClock::Monotonic => serve::Clock::Monotonic,
         },
         restart_delay: Duration::from_millis(spec.restart_delay_ms),
-        disk: Rc::new(RefCell::new(disk(
-            &world.host(recorder.id(&name)),
-            &name,
-            watchers.faults,
-        ))),
+        disk,
         ..Setup::default()
     };
     let others = spec.other_writes_every_ms.filter(|_| role == Role::Node);

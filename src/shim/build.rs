@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "preload/address.c",
     "preload/clock.c",
+    "preload/disk.c",
     "preload/family.c",
     "preload/lookup.c",
     "preload/stall.c",

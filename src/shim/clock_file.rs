@@ -91,6 +91,15 @@ impl ClockFile {
         self.change(|record| record.stalls += 1)
     }
 
+    /// Fills the disk of the host, or makes room on it: meanwhile its processes can write to no file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn set_disk_full(&mut self, is_full: bool) -> io::Result<()> {
+        self.change(|record| record.disk_full = is_full)
+    }
+
     /// The current contents of the file.
     pub fn record(&self) -> ClockRecord {
         self.record

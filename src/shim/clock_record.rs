@@ -46,7 +46,7 @@ fn machine_ns(clock: ClockId) -> u64 {
 /// The errors of the two clocks of a host, as a linear function of the machine's own. The default
 /// is no error.
 ///
-/// A file holds it in 64 bytes: eight bytes `LLCLOCK2`, then each field in the order below, in
+/// A file holds it in 72 bytes: eight bytes `LLCLOCK3`, then each field in the order below, in
 /// eight bytes and the machine's byte order. It may be read without a lock, at any time: the
 /// version is odd while the rest changes, and is greater after each change. Fields that are read
 /// between two reads of the same even version are consistent.
@@ -67,15 +67,17 @@ pub struct ClockRecord {
     pub frozen: bool,
     /// How often a stall of one of the host's threads has begun or ended: odd while one lasts.
     pub stalls: u64,
+    /// Whether the disk of the host is full; in the file 1 or 0.
+    pub disk_full: bool,
 }
 
 /// The length of a record in a file, in bytes.
-pub(crate) const RECORD_LEN: usize = 64;
+pub(crate) const RECORD_LEN: usize = 72;
 
 /// The offset of the version in the file, in bytes.
 pub(crate) const VERSION_AT: usize = 8;
 
-const MAGIC: [u8; 8] = *b"LLCLOCK2";
+const MAGIC: [u8; 8] = *b"LLCLOCK3";
 
 impl ClockRecord {
     /// The bytes of the file.
@@ -89,16 +91,28 @@ impl ClockRecord {
             self.drift_ppm.to_ne_bytes(),
             u64::from(self.frozen).to_ne_bytes(),
             self.stalls.to_ne_bytes(),
+            u64::from(self.disk_full).to_ne_bytes(),
         ];
         let mut bytes = [0; RECORD_LEN];
         bytes.copy_from_slice(fields.as_flattened());
         bytes
     }
 
-    /// The record of a file's first 64 bytes; `None` if they are no record of this layout.
+    /// The record of a file's first 72 bytes; `None` if they are no record of this layout.
     pub fn from_bytes(bytes: &[u8; RECORD_LEN]) -> Option<ClockRecord> {
         let (fields, _) = bytes.as_chunks::<8>();
-        let &[magic, version, base, wall, mono, drift, frozen, stalls] = fields else {
+        let &[
+            magic,
+            version,
+            base,
+            wall,
+            mono,
+            drift,
+            frozen,
+            stalls,
+            disk_full,
+        ] = fields
+        else {
             return None;
         };
         (magic == MAGIC).then(|| ClockRecord {
@@ -109,6 +123,7 @@ impl ClockRecord {
             drift_ppm: i64::from_ne_bytes(drift),
             frozen: u64::from_ne_bytes(frozen) != 0,
             stalls: u64::from_ne_bytes(stalls),
+            disk_full: u64::from_ne_bytes(disk_full) != 0,
         })
     }
 
@@ -206,6 +221,7 @@ mod tests {
             drift_ppm: -6,
             frozen: true,
             stalls: 3,
+            disk_full: true,
         };
         let bytes = record.to_bytes();
         assert_eq!(ClockRecord::from_bytes(&bytes), Some(record));

@@ -2,7 +2,7 @@
 //!
 //! Written data survives the end of the process. It survives a power loss only if it was
 //! synced by the node, or written back by the kernel. A disk operation takes no time here, and a
-//! sync that returned is really durable.
+//! sync that returned is really durable. A full disk takes no more data, which its node asks it beforehand.
 //!
 //! Linux writes back by two numbers (Documentation/admin-guide/sysctl/vm.rst): "Data which has been
 //! dirty in-memory for longer than" `dirty_expire_centisecs` "will be written out next time a flusher
@@ -11,6 +11,7 @@
 //! written (`dirtied_when` in fs/fs-writeback.c). So nothing is written back in the 30 s after the first
 //! write to a clean file, and nothing is lost that is older than 35 s.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use locklab_redis::{DiskWrite, Files};
@@ -38,6 +39,8 @@ pub struct Disk {
     /// The last power loss that has been applied.
     crashed_ns: Option<u64>,
     started: bool,
+    /// How many faults fill it now.
+    full: Rc<Cell<u32>>,
     /// Is called when a file has been synced.
     synced_by: Option<Rc<dyn Fn()>>,
 }
@@ -121,6 +124,22 @@ impl Disk {
             DiskWrite::Snapshot(bytes) => self.files.snapshot = bytes.to_vec(),
             DiskWrite::Config(lines) => self.files.config = Some(lines),
         }
+    }
+
+    /// Fills the disk, as well as others may.
+    pub fn fill(&self) {
+        self.full.update(|times| times + 1);
+    }
+
+    /// Makes room on the disk again, unless others fill it too.
+    pub fn make_room(&self) {
+        self.full.update(|times| times.saturating_sub(1));
+    }
+
+    /// What says whether the disk is full.
+    pub fn fullness(&self) -> impl Fn() -> bool + 'static {
+        let full = self.full.clone();
+        move || full.get() > 0
     }
 
     /// The contents.

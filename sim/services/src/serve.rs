@@ -95,6 +95,7 @@ pub async fn run(host: Host, setup: Setup, port: u16) {
         wait_by_wall_clock(&host, setup.restart_delay).await;
     }
     let mut node = Node::new(setup.config);
+    node.look_at_disk(setup.disk.borrow().fullness());
     // A node that has rewritten its configuration file starts with that version.
     let written = setup.disk.borrow().files().config.clone();
     node.configure_all(&written.unwrap_or(setup.parameters));

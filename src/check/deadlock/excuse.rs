@@ -90,7 +90,7 @@ pub(super) fn kind_of<'h>(kind: FaultKind, links: Option<&'h FaultyLinks>) -> Ki
         (Symptom::Links, None) => Kind::OfUnnamedLinks,
         (Symptom::Nothing, None) => Kind::Harmless,
         (Symptom::Loss, None) => Kind::OfProcess(Effect::Cuts),
-        (Symptom::Silence, None) => Kind::OfProcess(Effect::Silences),
+        (Symptom::Silence | Symptom::Refusals, None) => Kind::OfProcess(Effect::Silences),
         (Symptom::Broken, None) => Kind::OfConnections,
     }
 }

@@ -93,6 +93,7 @@ pub const SHIPPED: &[(&str, &str)] = embed! {
     "operator/deletes",
     "operator/deletes-fenced",
     "operator/flushes-scripts",
+    "operator/full-disk",
     "operator/kills-connections",
     "operator/refuses-writes",
     "problems/campaign",

@@ -20,8 +20,8 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* The bytes "LLCLOCK2", as a number of this machine. */
-static const char MAGIC[8] = {'L', 'L', 'C', 'L', 'O', 'C', 'K', '2'};
+/* The bytes "LLCLOCK3", as a number of this machine. */
+static const char MAGIC[8] = {'L', 'L', 'C', 'L', 'O', 'C', 'K', '3'};
 
 struct record {
     char magic[8];
@@ -32,6 +32,7 @@ struct record {
     int64_t drift_ppm;
     int64_t frozen;
     uint64_t stalls;
+    uint64_t disk_full;
 };
 
 static const int64_t NS_PER_S = 1000000000;
@@ -196,6 +197,10 @@ int shim_is_wrong(void) {
 
 uint64_t shim_stalls(void) {
     return shim_is_wrong() ? __atomic_load_n(&record->stalls, __ATOMIC_RELAXED) : 0;
+}
+
+int shim_disk_is_full(void) {
+    return shim_is_wrong() && __atomic_load_n(&record->disk_full, __ATOMIC_RELAXED) != 0;
 }
 
 int shim_bends(clockid_t id) { return id == CLOCK_REALTIME || id == CLOCK_MONOTONIC; }

@@ -42,6 +42,12 @@ int64_t shim_true_left_ns(clockid_t id, int64_t until_ns);
 /* How often a stall of a thread of this process has begun or ended: odd while one lasts; clock.c. */
 uint64_t shim_stalls(void);
 
+/* Whether the disk of the host is full; clock.c. */
+int shim_disk_is_full(void);
+
+/* The same, for a write to this descriptor: if it is a file, errno says that there is no space; disk.c. */
+int shim_refuses(int fd);
+
 /* This thread enters or leaves a function: if it is the one that a stall strikes, it stands still; stall.c. */
 int shim_enters(int writes);
 void shim_leaves(const int *entered);

@@ -96,7 +96,7 @@ static void note_size(const struct statx *file, const char *most) {
     int fd = the_log();
     ssize_t written;
     do {
-        written = write(fd, line, length);
+        written = shim_syscall(SYS_write, fd, (long)line, length, 0, 0, 0);
     } while (written < 0 && errno == EINTR);
     if (written != length) {
         shim_end("a sync cannot be noted", strerror(errno));
@@ -284,12 +284,20 @@ static FILE *note_stream(FILE *stream, const char *mode) {
     return stream;
 }
 
+static FILE *open_stream(open_function *real, const char *path, const char *mode) {
+    if (*mode == 'w' && shim_disk_is_full()) {
+        errno = ENOSPC;
+        return NULL;
+    }
+    return note_stream(real(path, mode), mode);
+}
+
 OVERRIDE FILE *fopen(const char *path, const char *mode) {
-    return note_stream(((open_function *)shim_real("fopen"))(path, mode), mode);
+    return open_stream((open_function *)shim_real("fopen"), path, mode);
 }
 
 OVERRIDE FILE *fopen64(const char *path, const char *mode) {
-    return note_stream(((open_function *)shim_real("fopen64"))(path, mode), mode);
+    return open_stream((open_function *)shim_real("fopen64"), path, mode);
 }
 
 OVERRIDE FILE *freopen(const char *path, const char *mode, FILE *stream) {

@@ -599,7 +599,7 @@ OVERRIDE ssize_t write(int file, const void *bytes, size_t length) {
     }
     MAY_STAND_STILL(1);
     shim_tells(bytes, length);
-    return CAN_WRITE(file, 0) ? real_write(file, bytes, length) : -1;
+    return CAN_WRITE(file, 0) && !shim_refuses(file) ? real_write(file, bytes, length) : -1;
 }
 
 OVERRIDE ssize_t readv(int file, const struct iovec *parts, int count) {
@@ -609,7 +609,7 @@ OVERRIDE ssize_t readv(int file, const struct iovec *parts, int count) {
 
 OVERRIDE ssize_t writev(int file, const struct iovec *parts, int count) {
     MAY_STAND_STILL(1);
-    return CAN_WRITE(file, 0) ? REAL(writev)(file, parts, count) : -1;
+    return CAN_WRITE(file, 0) && !shim_refuses(file) ? REAL(writev)(file, parts, count) : -1;
 }
 
 OVERRIDE ssize_t recv(int socket, void *bytes, size_t length, int flags) {

@@ -10,7 +10,7 @@ use super::propagate::{self, Unit};
 use super::state::State;
 use super::state::requirements::Requirements;
 use super::state::session::Closing;
-use super::{busy, eviction, requirements, tracking};
+use super::{busy, eviction, persist, requirements, tracking};
 use crate::wire::reply::{Error, Reply};
 
 /// The outcome of a request.
@@ -186,6 +186,9 @@ fn check(
         return Err(eviction::OUT_OF_MEMORY);
     }
     tracking::limit(state);
+    if let Some(error) = persist::refuses(state, client, command, requirements.writes) {
+        return Err(error);
+    }
     if requirements.writes && too_few_replicas(state, wall_us) {
         return Err(NO_REPLICAS);
     }

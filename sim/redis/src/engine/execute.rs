@@ -7,7 +7,7 @@ use super::notify::{deliver, deliver_before_reply};
 use super::repl::master;
 use super::script::{Access, Flags, ScriptFlag};
 use super::state::State;
-use super::{eviction, monitor, propagate, tracking};
+use super::{eviction, monitor, persist, propagate, tracking};
 use crate::store::db::Overdue;
 use crate::store::effects::Targets;
 use crate::wire::reply::{Error, Reply};
@@ -72,6 +72,11 @@ fn check_in_script(call: &mut Call<'_>, command: &Command, access: Access) -> Re
         }
         if is_read_only(call.state, call.client) {
             return Err(READ_ONLY);
+        }
+        if !call.state.script_wrote
+            && let Some(error) = persist::refusal(call.state)
+        {
+            return Err(error);
         }
         if command.has(Flag::DenyOom) && eviction::refuses_in_script(call.state, call.client) {
             return Err(eviction::OUT_OF_MEMORY);

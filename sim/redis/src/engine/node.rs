@@ -103,6 +103,13 @@ impl Node {
         self.state.clock = Some(Rc::new(clock));
     }
 
+    /// Lets the node find out whether the disk of its machine is full, when it has something to write. While it is, the
+    /// node writes nothing, refuses clients that write, and tries again whenever it wakes. With `appendfsync always` a
+    /// server of Redis ends then, and this node does not.
+    pub fn look_at_disk(&mut self, is_full: impl Fn() -> bool + 'static) {
+        self.state.disk_is_full = Some(Rc::new(is_full));
+    }
+
     /// Tells the node the time on the clocks of its machine. A driver with a monotonic clock does so before each call
     /// that depends on the time: then DEBUG SLEEP and scripts last as long as that clock says, as in Redis, even if
     /// the wall clock is set meanwhile. A node that is told nothing goes by the wall clock alone.

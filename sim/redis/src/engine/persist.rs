@@ -5,17 +5,58 @@
 //! the effect of a power failure on it. Three parameters matter: `appendonly`, `appendfsync` and
 //! `save`. A node writes before it replies, as Redis does before it sleeps; with `appendfsync
 //! always` the data is also durable by then.
+//!
+//! On a full disk nothing is written, and clients that write are refused from then on: what a node has executed
+//! before it noticed is only in its memory.
 
+use super::command::Command;
 use super::config::REPLICAOF;
 use super::parameters::Parameters;
 use super::state::State;
 use super::state::fsync::Fsync;
-use super::state::persist::DiskWrite;
 pub(super) use super::state::persist::Saving;
+use super::state::persist::{DiskWrite, Failed};
 use super::state::write_position::WritePosition;
 use super::{blocking, stream};
 use crate::store::effects::Op;
 use crate::store::rdb;
+use crate::wire::reply::Error;
+
+/// How long a node waits before it tries again to save, in seconds: `CONFIG_BGSAVE_RETRY_DELAY`.
+const SAVES_AGAIN_AFTER_S: u64 = 5;
+
+const NOT_APPENDED: Error =
+    Error::of("MISCONF Errors writing to the AOF file: No space left on device");
+
+const NOT_SAVED: Error = Error::of(
+    "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands that \
+     may modify the data set are disabled, because this instance is configured to report errors during writes if \
+     RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the \
+     RDB error.",
+);
+
+/// Why clients may not write now: the last write to the disk failed (`writeCommandsDeniedByDiskError`).
+pub(super) fn refusal(state: &State) -> Option<Error> {
+    let failed = state.persist.failed;
+    if failed.save_s.is_some() && state.config.save_points().next().is_some() {
+        return Some(NOT_SAVED);
+    }
+    (failed.append && state.config.append_only()).then_some(NOT_APPENDED)
+}
+
+/// The same for a command from outside of a script; PING asks whether a node can write.
+pub(super) fn refuses(
+    state: &State,
+    client: u64,
+    command: &Command,
+    writes: bool,
+) -> Option<Error> {
+    let is_about_it = || writes || command.name == "ping";
+    match state.persist.failed == Failed::default() || state.repl.is_master(client) {
+        true => None,
+        false => refusal(state).filter(|_| is_about_it()),
+    }
+}
 
 /// Appends commands to the file.
 pub(super) fn feed(state: &mut State, ops: &[Op]) {
@@ -61,11 +102,16 @@ pub(super) fn save_config(state: &mut State) {
 pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     let now_s = wall_us / 1_000_000;
     let due = state.save_is_due(now_s);
+    let is_full = state.disk_is_full.clone();
+    let is_full = || is_full.as_ref().is_some_and(|is_full| is_full());
     let persist = &mut state.persist;
     let mut writes = std::mem::take(&mut persist.writes);
     if !persist.buffer.is_empty() {
-        writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
-        persist.unsynced = true;
+        persist.failed.append = is_full();
+        if !persist.failed.append {
+            writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
+            persist.unsynced = true;
+        }
     }
     if persist.unsynced {
         let now = match state.config.append_fsync() {
@@ -81,14 +127,17 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
             writes.push(DiskWrite::Fsync);
         }
     }
-    if state.config.append_only() && !state.persist.unsynced {
+    if state.config.append_only() && !state.persist.unsynced && !state.persist.failed.append {
         state.persist.durable = Some(state.written());
     }
     let saves = match state.shut_down {
         None => due,
         Some(saving) => state.saves_on_shutdown(saving),
     };
-    if saves {
+    if saves && is_full() {
+        state.persist.failed.save_s = Some(now_s);
+    } else if saves {
+        state.persist.failed.save_s = None;
         state.persist.saved_dirty = state.db.effects.dirty;
         state.persist.saved_s = now_s;
         writes.push(DiskWrite::Snapshot(rdb::save(&state.db)));
@@ -114,9 +163,19 @@ impl State {
             .filter(|point| changes > 0 && changes >= point.changes)
             .map(|point| persist.saved_s + point.seconds + 1)
             .min();
-        let due_s = [sync_s, save_s].into_iter().flatten().min()?;
+        let again_s = persist
+            .failed
+            .save_s
+            .map(|at_s| at_s + SAVES_AGAIN_AFTER_S + 1);
+        let save_s = save_s.map(|due_s| due_s.max(again_s.unwrap_or(0)));
+        let due_s = [sync_s, save_s].into_iter().flatten().min();
         // Limited so that the sum does not overflow.
-        Some(self.tick_from(due_s.saturating_mul(1_000_000).min(u64::MAX / 2)))
+        let due_us = due_s.map(|due_s| due_s.saturating_mul(1_000_000).min(u64::MAX / 2));
+        // What could not be appended is tried again whenever `serverCron` ends a sleep.
+        let again_us =
+            (self.seen_us).filter(|_| persist.failed.append && self.config.append_only());
+        let due_us = [due_us, again_us.map(|seen_us| seen_us + 1)];
+        Some(self.tick_from(due_us.into_iter().flatten().min()?))
     }
 
     /// Whether there may be pending writes.
@@ -130,7 +189,13 @@ impl State {
     fn save_is_due(&self, now_s: u64) -> bool {
         let changes = self.db.effects.dirty - self.persist.saved_dirty;
         let elapsed_s = now_s.saturating_sub(self.persist.saved_s);
+        let again_s = self
+            .persist
+            .failed
+            .save_s
+            .map(|at_s| at_s + SAVES_AGAIN_AFTER_S);
         changes > 0
+            && again_s.is_none_or(|again_s| now_s > again_s)
             && self
                 .config
                 .save_points()

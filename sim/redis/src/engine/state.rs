@@ -26,6 +26,7 @@ mod turn;
 pub(super) mod write_position;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use bytes::Bytes;
 use locklab_vecmap::VecMap;
@@ -97,6 +98,8 @@ pub(super) struct State {
     pub(super) clock: Option<Clock>,
     /// The clocks of the machine when the driver last told them, if it does.
     pub(super) clocks: Option<Now>,
+    /// Whether the disk of the machine is full, if the driver says it.
+    pub(super) disk_is_full: Option<Rc<dyn Fn() -> bool>>,
     /// The position in the sequence of the scripts' `math.random`.
     pub(super) random: Rand48,
     /// The source of the random choices of keys to evict, and to forget that clients read.
@@ -156,6 +159,7 @@ impl State {
             slept_us: 0,
             clock: None,
             clocks: None,
+            disk_is_full: None,
             random: Rand48::default(),
             choices: SplitMix64::seed_from_u64(seed),
             run_id: run_id(seed),

@@ -19,6 +19,7 @@
 //! | `like valkey-9.0` | `n1` begins anew, like this server; so do its clients |
 //! | `set n1 port 7` | a parameter of the node |
 //! | `load`, `load *1⏎…` | the node starts without files, or with this append-only file |
+//! | `the disk is full`, `the disk has room` | of `n1`; it finds out when it has something to write |
 //! | `cut n3`, `heal` | nothing reaches this node, and no bytes leave it |
 //! | `a sends GE` | the client sends this without a line break |
 //! | `clocks 10 0` | `n1` begins anew, and its wall and monotonic clock are these seconds ahead at each reading |
@@ -49,6 +50,7 @@ struct Story {
     /// What the current command caused: who, and what.
     caused: Vec<(String, String)>,
     others: Others,
+    disk_is_full: Rc<Cell<bool>>,
 }
 
 /// What comes while `n1` is busy, and what it says then.
@@ -85,6 +87,7 @@ impl Story {
             cut_off: Vec::new(),
             caused: Vec::new(),
             others: Others::default(),
+            disk_is_full: Rc::default(),
         }
     }
 
@@ -150,6 +153,11 @@ impl Story {
                     ..Files::default()
                 };
                 self.node("n1").load(&files, now_us);
+            }
+            ["the", "disk", ref is @ ..] => {
+                let disk_is_full = self.disk_is_full.clone();
+                disk_is_full.set(*is == ["is", "full"]);
+                self.node("n1").look_at_disk(move || disk_is_full.get());
             }
             ["clocks", wall_s, monotonic_s] => {
                 self.begin_with_clocks([wall_s, monotonic_s].map(|s| s.parse().expect("seconds")));
@@ -372,6 +380,7 @@ transcripts! {
     "tests/node/stories", check:
     busy
     clients
+    disk
     imitated
     replication
     scripts

@@ -2,7 +2,7 @@
 
 use super::{Problem, drift, probability, require};
 use crate::fault::{FaultSpec, Placement};
-use crate::scenario::Scenario;
+use crate::scenario::{Persistence, Scenario};
 use crate::workload::{CheckBeforeWrite, WorkloadKind};
 use locklab_history::{Aim, Effect, Failpoint, HostFault, Links, Moment, Name, Role, Step};
 use locklab_locks::Servers;
@@ -30,6 +30,7 @@ fn effect(scenario: &Scenario, name: &str, spec: &FaultSpec) -> Result<(), Probl
             hosts(scenario, on, name, "on")?;
             match spec.kind().aim() {
                 Aim::Servers(HostFault::Failover) => promotable(scenario, on, name),
+                Aim::Servers(HostFault::DiskFull) => writing(scenario, on, name),
                 Aim::Servers(_) => servers(scenario, on, name),
                 Aim::Processes(_) | Aim::Machines(_) | Aim::Links(_) => Ok(()),
             }
@@ -111,6 +112,32 @@ fn servers(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Proble
             &["fault", name, "on"],
             format!("\"{host}\" takes no command: name a server (\"n1\", \"n1r1\", \"s1\")"),
         ))
+    })
+}
+
+/// Checks that these hosts are nodes that write to a disk, and go on when they cannot.
+fn writing(scenario: &Scenario, hosts: &[Name], name: &str) -> Result<(), Problem> {
+    let path = ["fault", name, "kind"];
+    require(
+        scenario.lock.servers() == Servers::Redis && scenario.topology.replicas == 0,
+        &path,
+        "a disk can be full under Redis without replicas only: a database, a member of a group or a replica that \
+         cannot write ends; write kind = \"kill\"",
+    )?;
+    let why = match scenario.node.persistence {
+        Persistence::AofEverysec | Persistence::AofNo | Persistence::Snapshot => None,
+        Persistence::None => {
+            Some("with node.persistence = \"none\" a node writes nothing to its disk")
+        }
+        Persistence::AofAlways => Some(
+            "with node.persistence = \"aof-always\" a node that cannot write ends; write kind = \"kill\"",
+        ),
+    };
+    require(why.is_none(), &path, why.unwrap_or_default())?;
+    let other = |host: &&Name| scenario.topology.role(host) != Some(Role::Node);
+    hosts.iter().find(other).map_or(Ok(()), |host| {
+        let text = format!("\"{host}\" has no disk that can be full: name a node (\"n1\")");
+        Err(Problem::at(&["fault", name, "on"], text))
     })
 }
 

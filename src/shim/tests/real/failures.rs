@@ -29,7 +29,7 @@ fn files_that_cannot_be_used() {
     check(&folder, Some(&missing), None, "cannot be opened");
     check(&folder, None, Some(&missing), "cannot be opened");
     let clock = folder.join("clock");
-    fs::write(&clock, "LLCLOCK2").unwrap();
+    fs::write(&clock, "LLCLOCK3").unwrap();
     check(&folder, Some(&clock), None, "too short");
     fs::write(&clock, [0; 64]).unwrap();
     check(&folder, Some(&clock), None, "no clock file");

@@ -4,6 +4,7 @@
 
 mod address;
 mod clocks;
+mod disk;
 mod failures;
 mod folder;
 mod formula;

@@ -98,7 +98,7 @@ fn clock_file_is_not_overwritten_and_other_files_are_rejected() {
     fs::write(&path, [b'x'; 64]).unwrap();
     let other = ClockReader::open(&path).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::InvalidData);
-    fs::write(&path, "LLCLOCK2").unwrap();
+    fs::write(&path, "LLCLOCK3").unwrap();
     let short = ClockReader::open(&path).unwrap_err();
     assert_eq!(short.kind(), ErrorKind::UnexpectedEof);
 }

@@ -151,7 +151,8 @@ impl Server {
         value.unwrap_or_else(|| panic!("no {field}")).to_owned()
     }
 
-    fn try_ask(&self, command: &str) -> io::Result<Vec<String>> {
+    /// The same, or the error that it answers.
+    pub fn try_ask(&self, command: &str) -> io::Result<Vec<String>> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         stream.write_all(format!("{command}\r\n").as_bytes())?;

@@ -62,6 +62,17 @@ pub(in crate::engine) struct Persistence {
     /// The value of `Effects::dirty` at the last snapshot, and the time of that snapshot.
     pub(in crate::engine) saved_dirty: u64,
     pub(in crate::engine) saved_s: u64,
+    /// What the last write came to.
+    pub(in crate::engine) failed: Failed,
+}
+
+/// What could not be written when it was last tried, because the disk was full.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub(in crate::engine) struct Failed {
+    /// Bytes for the append-only file: `aof_last_write_status`.
+    pub(in crate::engine) append: bool,
+    /// A snapshot, in this wall-clock second: `lastbgsave_status`.
+    pub(in crate::engine) save_s: Option<u64>,
 }
 
 /// Whether SHUTDOWN takes a snapshot.
