@@ -1,4 +1,4 @@
-//! Installs each artefact in an empty environment, and tries it there.
+//! Installs each artefact in an empty environment, and tries it there; and the packages of `fixtures` with them.
 
 use std::env;
 use std::fs;
@@ -71,6 +71,48 @@ const INSTALLATIONS: [Installation; 4] = [
     },
 ];
 
+/// A package for a test framework, tried with the program of an artefact and a library of others.
+struct Fixture {
+    /// Its folder in `fixtures`, of which the shell has a copy as `fixture`.
+    name: &'static str,
+    /// The programs that it needs.
+    by: &'static [&'static str],
+    /// Lines that install it; they need registries.
+    installs: &'static str,
+    /// Lines that run its tests.
+    tests: &'static str,
+}
+
+const FIXTURES: [Fixture; 4] = [
+    Fixture {
+        name: "python",
+        by: &["python3"],
+        installs:
+            "python3 -m venv venv
+            venv/bin/pip install -q target/dist/locklab-*.whl ./fixture -r fixture/requirements.txt",
+        tests: "PATH=$PWD/venv/bin:$PATH; cd fixture; pytest -p no:cacheprovider tests",
+    },
+    Fixture {
+        name: "node",
+        by: &["node", "npm"],
+        installs: "npm install --silent ./target/dist/locklab-*.tgz; npm install --silent --no-save --prefix fixture",
+        tests: "PATH=$PWD/node_modules/.bin:$PATH; cd fixture; npm test",
+    },
+    Fixture {
+        name: "go",
+        by: &["go"],
+        installs: "tar -xzf target/dist/locklab-*-linux.tar.gz; go -C fixture/redsync mod download",
+        tests: "PATH=$PWD/$NAME/bin:$PATH; cd fixture; go test .; go -C redsync test .",
+    },
+    Fixture {
+        name: "java",
+        by: &["java", "mvn"],
+        installs: "tar -xzf target/dist/locklab-*-linux.tar.gz
+            mvn -q -B -f fixture test-compile; mvn -q -B -f fixture surefire:help",
+        tests: "PATH=$PWD/$NAME/bin:$PATH; mvn -B -f fixture test",
+    },
+];
+
 /// The steps of the Containerfile with a folder as the root, as an engine does them. The image has no other file.
 const CONTAINER: &str = r#"
 archive=$(sed -n 's/^ADD \(.*\) .*/\1/p' target/dist/Containerfile)
@@ -90,6 +132,10 @@ pub fn run(out: &Path) -> Result<()> {
         .iter()
         .try_for_each(|it| it.tried(out, &scratch));
     let tried = tried.and_then(|()| container(out, &scratch));
+    let tried = tried.and_then(|()| {
+        let mut fixtures = FIXTURES.iter();
+        fixtures.try_for_each(|it| it.tried(out, &scratch))
+    });
     let _ = fs::remove_dir_all(&scratch);
     tried
 }
@@ -120,6 +166,33 @@ impl Installation {
     }
 }
 
+impl Fixture {
+    fn tried(&self, out: &Path, scratch: &Path) -> Result<()> {
+        let name = self.name;
+        if let Some(missing) = self.by.iter().find(|by| !is_on_path(by)) {
+            println!("skipped: fixtures/{name}, since there is no {missing}");
+            return Ok(());
+        }
+        let folder = scratch.join("fixtures").join(name);
+        // Where registries are is said by the environment and by the home.
+        let shell = |lines: &str| -> Result<Command> {
+            let mut shell = in_folder(lines, out, &folder)?;
+            shell.env_remove("LOCKLAB").env("NAME", super::name());
+            Ok(shell)
+        };
+        super::copied(&Path::new("fixtures").join(name), &folder.join("fixture"))?;
+        if !works(shell(self.installs)?) {
+            println!("skipped: fixtures/{name}, since what it needs cannot be had");
+            return Ok(());
+        }
+        let tests = shell(self.tests)?.output().context("start a shell")?;
+        let told = String::from_utf8_lossy(&tests.stdout);
+        ensure!(tests.status.success(), "fixtures/{name}: {told}");
+        println!("fixtures/{name}: its tests pass with the program as it is installed");
+        Ok(())
+    }
+}
+
 /// In a folder that has nothing but what the Containerfile puts there.
 fn container(out: &Path, scratch: &Path) -> Result<()> {
     let folder = scratch.join("container");
@@ -138,8 +211,8 @@ fn container(out: &Path, scratch: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Lines of a shell in this folder, which is made, and is its home. It has the artefacts where the README has them.
-fn shell(lines: &str, out: &Path, folder: &Path) -> Result<Command> {
+/// Lines of a shell in this folder, which is made. It has the artefacts where the README has them.
+fn in_folder(lines: &str, out: &Path, folder: &Path) -> Result<Command> {
     let dist = folder.join("target/dist");
     if !dist.exists() {
         fs::create_dir_all(folder.join("target"))?;
@@ -147,6 +220,12 @@ fn shell(lines: &str, out: &Path, folder: &Path) -> Result<Command> {
     }
     let mut shell = Command::new("sh");
     shell.args(["-euc", lines]).current_dir(folder);
+    Ok(shell)
+}
+
+/// The same in an empty environment, in which the folder is the home.
+fn shell(lines: &str, out: &Path, folder: &Path) -> Result<Command> {
+    let mut shell = in_folder(lines, out, folder)?;
     let path = env::var_os("PATH").unwrap_or_default();
     shell.env_clear().env("PATH", path).env("HOME", folder);
     shell.env("VERSION", VERSION);
