@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use self::foreign::gate::Gate;
-use self::foreign::{again, is_told, of_several, unshown};
+use self::foreign::{again, is_told, of_several, renewals, unshown};
 use crate::meaning::excuse::badness;
 use crate::meaning::{self, Meaning, meanings};
 use locklab_check::{Property, Verdict};
@@ -188,6 +188,10 @@ impl Experiment for Run {
             if !result.notes.is_empty() {
                 found["notes"] = json!(result.notes);
             }
+            if !result.wrong_renewals.is_empty() {
+                report.exit = report.exit.worse(Exit::Differs);
+                found["wrong_renewals"] = json!(result.wrong_renewals);
+            }
             if !result.excused.is_empty() {
                 found["excused"] = json!(result.excused);
             }
@@ -311,6 +315,7 @@ impl Run {
         for note in &runs.notes {
             lines.push(layout::fold(&format!("  note: {}", untrusted::line(note))));
         }
+        lines.extend(renewals(&runs.wrong_renewals));
         for (why, excused) in &runs.excused {
             let properties: Vec<&str> = excused.keys().map(|it| it.name()).collect();
             let most = excused.values().max().copied().unwrap_or_default();
@@ -362,6 +367,9 @@ impl Run {
             return Ok(());
         };
         runs.notes.extend(run.notes.iter().cloned());
+        for what in mem::take(&mut run.wrong_renewals) {
+            runs.wrong_renewals.entry(what).or_default().insert(seed);
+        }
         let (moments, is_full) = (mem::take(&mut run.moments), run.full_ns.is_some());
         let run = JudgedRun::of_worst_lock(run, &schedule, &scenario, |it| badness(it, &scenario));
         let told = run.lock.iter().filter(|_| is_first);

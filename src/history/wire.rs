@@ -33,6 +33,7 @@ mod grants;
 mod holds;
 mod keys;
 mod records;
+mod renewals;
 #[cfg(test)]
 mod tests;
 mod visits;
@@ -40,6 +41,7 @@ mod visits;
 pub use self::grants::{Answer, Doubt, Grant, Release, grants};
 pub use self::keys::{granted_keys, has_several, longest_lease_ns};
 pub use self::records::{At, Possible, events, possible};
+pub use self::renewals::{Wrong, WrongRenewal, wrong_renewals};
 pub use self::visits::takes;
 use locklab_vecmap::VecSet;
 

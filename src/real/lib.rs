@@ -139,6 +139,7 @@ mod stamp;
 mod testbed;
 #[cfg(target_os = "linux")]
 pub mod throughput;
+mod tls;
 mod zookeeper;
 #[cfg(target_os = "linux")]
 mod zookeeper_server;
@@ -409,6 +410,7 @@ pub fn run_with(
         contents: finished.contents,
         program: real.clients.words(),
         notes: finished.notes,
+        wrong_renewals: finished.wrong_renewals,
         moments: conducted.moments,
         locks: finished.locks,
         unshown: finished.unshown,

@@ -68,6 +68,8 @@ pub struct Run {
     pub lease_ns: Option<u64>,
     /// What such programs did that makes no sense, or ended them, in words.
     pub notes: Vec<String>,
+    /// Which of such programs renewed a lock that they did not have, in words.
+    pub wrong_renewals: Vec<String>,
     /// The points that such programs came to, each with its true time in nanoseconds, in order.
     pub moments: Vec<(u64, Moment)>,
     /// The version of the servers if they are real: `7.0.15`.

@@ -89,7 +89,7 @@ const CORRECT: [(&str, Under); 21] = [
 ];
 
 /// Locks that do not.
-const BROKEN: [(&str, Under); 17] = [
+const BROKEN: [(&str, Under); 19] = [
     ("set-without-nx", Under::Pause),
     ("deletes-any", Under::Pause),
     ("never-looks-at-the-reply", Under::Pause),
@@ -107,6 +107,8 @@ const BROKEN: [(&str, Under); 17] = [
     ("silent-set-without-nx", Under::Pause),
     ("silent-renews-by-set", Under::Pause),
     ("deletes-any", Under::Stall),
+    ("renews-any", Under::ShortPause),
+    ("renews-after-release", Under::ShortPause),
 ];
 
 /// The programs that workers in all languages have.

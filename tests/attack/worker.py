@@ -7,6 +7,7 @@ import json
 import os
 import random
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -28,7 +29,11 @@ UNFIELD = "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then return redis.cal
 class Server:
     """A connection that is made anew after an error."""
 
+    context = None
+
     def __init__(self, url):
+        if url.startswith("rediss:"):
+            self.context = ssl.create_default_context(cafile=os.environ["LOCKLAB_TLS_CA"])
         self.address = url.split("//")[1].split(":")
         self.socket = None
 
@@ -36,6 +41,8 @@ class Server:
         try:
             if self.socket is None:
                 self.socket = socket.create_connection((self.address[0], int(self.address[1])), timeout=1)
+                if self.context:
+                    self.socket = self.context.wrap_socket(self.socket, server_hostname=self.address[0])
                 self.lines = self.socket.makefile("rb")
             parts = b"".join(b"$%d\r\n%s\r\n" % (len(it), it) for it in (str(word).encode() for word in words))
             self.socket.sendall(b"*%d\r\n" % len(words) + parts)
@@ -182,15 +189,18 @@ def keeps(me):
 
 
 def renewed(me):
-    """Renews the lock in a thread of its own until the function that this returns is called."""
+    """Renews the lock in a thread of its own until the function that this returns is called; or whoever has it, and for
+    ever.
+    """
+    extend = ("PEXPIRE", "lock", LEASE_MS) if NAME == "renews-any" else ("EVAL", EXTEND, 1, "lock", me, LEASE_MS)
     server, is_over = Server(os.environ["REDIS_URL"]), threading.Event()
 
     def renews():
-        while not is_over.wait(0.2) and server.call("EVAL", EXTEND, 1, "lock", me, LEASE_MS) == 1:
+        while not is_over.wait(0.2) and (server.call(*extend) == 1 or NAME == "renews-any"):
             pass
 
     threading.Thread(target=renews, daemon=True).start()
-    return is_over.set
+    return is_over.set if NAME != "renews-any" else lambda: None
 
 
 def work(me, asked, token):
@@ -370,12 +380,12 @@ while NAME not in others:
         promised = 3 * LEASE_MS if NAME == "promises-too-much" else LEASE_MS
         # Both from one reading: otherwise a delay in between would promise too much.
         more = {"ns": time.monotonic_ns()}
-        if NAME not in ("no-expiry", "renews-in-a-thread"):
+        if NAME not in ("no-expiry", "renews-in-a-thread", "renews-any"):
             more["ttl_ms"] = promised - more["ns"] / 1e6 + 1000 * asked
         if token is not None:
             more["token"] = token
         # Before it tells: a fault that waits for that must not strike before the renewals begin.
-        ends = renewed(me) if NAME == "renews-in-a-thread" else lambda: None
+        ends = renewed(me) if NAME in ("renews-in-a-thread", "renews-any") else lambda: None
         tell("acquired", **more)
         try:
             if SILENT:
@@ -390,7 +400,10 @@ while NAME not in others:
             tell("released", removed=release(me))
         except (OSError, RuntimeError, ValueError):
             tell("released")
+        if NAME == "renews-after-release":
+            time.sleep(0.1)
+            node.call("SET", "lock", me, "PX", LEASE_MS)
     else:
         tell("refused")
     # A lock that is taken within milliseconds after it was given back could still reach a replica that is cut off then.
-    time.sleep(0.3 if NAME in ("works-long", "waits-for-a-replica") else 0.01)
+    time.sleep(0.3 if NAME in ("works-long", "waits-for-a-replica", "renews-after-release") else 0.01)

@@ -32,6 +32,9 @@ pub struct Runs {
     /// The first seeds with a violation that such a program's lock should have prevented.
     #[serde(default, skip_serializing_if = "VecMap::is_empty")]
     pub(super) blamed: VecMap<Property, u64>,
+    /// Which programs of others renewed a lock that they did not have, with the seeds of the runs.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    pub(super) wrong_renewals: VecMap<String, VecSet<u64>>,
     /// On real Redis: of the first run, and of those that violate something, by seed.
     pub(super) recordings: VecMap<u64, String>,
     /// Scenarios that repeat such runs of programs of others better than their seeds do, by seed.
@@ -53,6 +56,9 @@ impl Part for Runs {
             for (property, runs) in excused {
                 *all.entry(property).or_default() += runs;
             }
+        }
+        for (what, seeds) in other.wrong_renewals {
+            self.wrong_renewals.entry(what).or_default().extend(seeds);
         }
         for (property, seed) in other.blamed {
             self.blame(property, seed);

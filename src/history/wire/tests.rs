@@ -8,6 +8,7 @@
 //! | `10/20/40 c1 n1 take` | when the request leaves, is executed, and its reply arrives; `10-` or `10/20-` if it is lost; one time is that of all three, one millisecond apart |
 //! | `take`, `other` | `SET lock a NX PX 1000`, `SET lock b NX PX 1000` |
 //! | `100 c1 begins kill`, `200 c1 ends kill` | faults; `cut:n1` is that of the link to this node |
+//! | `100 c1 tells asks`, `has`, `released` | what the program of c1 tells |
 //! | `nodes 3`, `ends 120`, `exits 200 c1`, `news 100` | what the run has: nodes, an end, a client's end, a message to c1 |
 
 use std::path::Path;
@@ -17,8 +18,8 @@ use locklab_vecmap::VecMap;
 
 use super::*;
 use crate::{
-    ClockKind, Deadline, Event, FaultKind, FaultyLinks, KeyState, Message, PacketFault, Phase,
-    Record,
+    ClockKind, Deadline, Event, FaultKind, FaultyLinks, KeyState, Message, Op, Outcome,
+    PacketFault, Phase, Record,
 };
 
 const MS: u64 = 1_000_000;
@@ -206,6 +207,34 @@ impl Traffic {
                     }
                 };
             }
+            [ms, client, "tells", what] => {
+                let event = match what {
+                    "asks" => Event::Invoke {
+                        call: 1,
+                        op: Op::Acquire,
+                    },
+                    "has" => Event::BeliefBegins {
+                        grant: 1,
+                        deadline: None,
+                        token: None,
+                        shared: false,
+                    },
+                    _ => Event::Complete {
+                        call: 2,
+                        op: Op::Release,
+                        outcome: Outcome::Ok,
+                        detail: String::new(),
+                    },
+                };
+                let at_ns = number(ms) * MS;
+                self.history.records.push(Record {
+                    at_ns,
+                    host: client.into(),
+                    wall_ns: at_ns,
+                    mono_ns: at_ns,
+                    event,
+                });
+            }
             [times, client, node, ref command @ ..] => {
                 let mut ms: Vec<u64> = { times.trim_end_matches('-').split('/') }
                     .map(number)
@@ -259,6 +288,9 @@ impl Traffic {
                 let release = of_c1.next().and_then(|grant| grant.release);
                 vec![format!("{:?}", release.map(|release| release.removed))]
             }
+            "renewed" => { wrong_renewals(&self.wire(), "lock").into_iter() }
+                .map(|it| it.to_string())
+                .collect(),
             "keys" => vec![format!("{:?}", granted_keys(&self.wire()))],
             "events" => { events(&answers, |_, at_ns| at_ns).into_iter() }
                 .map(|(at_ns, client, event)| format!("{} {client} {}", at_ns / MS, told(&event)))

@@ -43,6 +43,8 @@ pub(crate) struct Inferred {
     pub(crate) unshown: VecMap<Property, String>,
     /// The longest time to live that a request gave the key, in nanoseconds.
     pub(crate) lease_ns: Option<u64>,
+    /// The renewals of clients that did not have the lock, in words.
+    pub(crate) wrong_renewals: Vec<String>,
     /// What the releases deleted of programs that tell everything but that.
     pub(crate) removals: Vec<Record>,
 }
@@ -103,6 +105,7 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     if wire::has_several(&wire, &key) {
         return Err(Blind::Shared(key));
     }
+    let wrong_renewals = wire::wrong_renewals(&wire, &key).into_iter();
     let mut answers = wire::grants(&wire, &key);
     let removals = removals(seen.history, &answers);
     let removals = removals.into_iter().map(|event| seen.record(event));
@@ -122,6 +125,7 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
         ),
         unshown: unshown(&answers),
         lease_ns: wire::longest_lease_ns(&wire, &key),
+        wrong_renewals: wrong_renewals.map(|it| it.to_string()).collect(),
         removals,
     })
 }

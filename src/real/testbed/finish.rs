@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::fs;
 
 use locklab_check::{Ms, Property};
-use locklab_history::{ClockKind, Contents, Event, History, Message, Name, Phase, Record};
+use locklab_history::{
+    ClockKind, Contents, Event, History, Message, Name, Phase, RESOURCE, Record,
+};
 use locklab_proxy::{MAX_MESSAGES, Segment};
 use locklab_runner::key_log::Keys;
 use locklab_runner::label;
@@ -32,6 +34,8 @@ pub(crate) struct Finished {
     pub(crate) full_ns: Option<u64>,
     /// What foreign programs did that makes no sense, or ended them, in words.
     pub(crate) notes: Vec<String>,
+    /// Which of them renewed a lock that they did not have, in words.
+    pub(crate) wrong_renewals: Vec<String>,
     /// If they were kept.
     pub(crate) contents: Option<Contents>,
     /// Why the history does not show whether a property holds.
@@ -98,6 +102,7 @@ impl Testbed<'_> {
             locks,
             full_ns,
             notes,
+            wrong_renewals: vec![],
             contents: None,
         };
         if self.has_foreign_clients() {
@@ -157,6 +162,10 @@ impl Testbed<'_> {
         let kept = segments.iter().filter(|it| run_ns.contains(&it.sent_ns));
         let are_foreign = self.has_foreign_clients();
         let mut handshakes = Handshakes::default();
+        let is_encrypted = |segment: &Segment| {
+            let ends = [&segment.from, &segment.to];
+            self.plan.scenario.node.tls && ends.iter().all(|end| ***end != *RESOURCE)
+        };
         let message = |segment: &Segment| Message {
             sent_ns: segment.sent_ns - origin_ns,
             arrived_ns: (segment.arrived_ns)
@@ -165,6 +174,7 @@ impl Testbed<'_> {
             from: segment.from.clone(),
             to: segment.to.clone(),
             label: match self.plan.kind {
+                ServerKind::Redis if is_encrypted(segment) => "(encrypted)".to_owned(),
                 ServerKind::Redis if are_foreign && handshakes.has(segment, &self.plan.clients) => {
                     Message::HANDSHAKE.to_owned() + &label::of(&segment.payload)
                 }
@@ -274,6 +284,7 @@ impl Testbed<'_> {
                 records.extend(found.removals);
                 records.sort_by_key(|record| record.at_ns);
                 finished.lease_ns = finished.lease_ns.max(found.lease_ns);
+                finished.wrong_renewals = found.wrong_renewals;
                 if !silent.is_empty() {
                     finished.notes.push(found.note);
                     finished.unshown.extend(found.unshown);
