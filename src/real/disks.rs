@@ -35,6 +35,11 @@ impl Disks {
         locklab_shim::environment(&self.library, clock.as_deref(), Some(&log))
     }
 
+    /// The environment of a program of the system that sees the clock of this file.
+    pub(super) fn clocked(&self, clock: &Path) -> Vec<(OsString, OsString)> {
+        locklab_shim::environment(&self.library, Some(clock), None)
+    }
+
     /// The environment of a foreign program: its clocks, if they may be wrong, and the address from which
     /// it connects to servers that others tell it. What is linked statically takes no notice of it.
     pub(super) fn of_program(

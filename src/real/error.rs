@@ -86,6 +86,9 @@ pub enum ConfirmError {
          LOCKLAB_POSTGRES"
     )]
     NoPostgres,
+    /// No certificate can be made.
+    #[error("cannot make a certificate for TLS: install OpenSSL (`apt-get install openssl`)")]
+    NoOpenSsl(#[source] io::Error),
     /// The Redis server does not even print its version.
     #[error("`{} --version` did not answer within {seconds} s; name a Redis server with --server", program.display())]
     Silent {

@@ -31,6 +31,10 @@ pub(super) fn watch(
     plan: &Plan<'_>,
     events: &Sender<(ProcessId, ChildEvent)>,
 ) {
+    // What is encrypted has no steps.
+    if plan.scenario.node.tls {
+        return;
+    }
     let triggers = StepTriggers::new(schedule);
     let tells_grants = matches!(plan.are, Clients::Foreign(_));
     if !triggers.is_empty() || tells_grants {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use locklab_values::units::ns_from_ms;
 use locklab_vecmap::{VecMap, VecSet};
@@ -15,7 +16,7 @@ use super::disks::Disks;
 use super::folder::Folder;
 use super::foreign::environment::{Surroundings, environment};
 use super::{
-    ConfirmError, Programs, RealRedis, postgres_server, redis_cluster, redis_server,
+    ConfirmError, Programs, RealRedis, postgres_server, redis_cluster, redis_server, tls,
     zookeeper_server,
 };
 use locklab_env::redis::MASTER;
@@ -73,6 +74,12 @@ impl<'a> Plan<'a> {
         let addresses = Addresses::new(&hosts, gates).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
         let servers = topology.servers().into_iter();
+        let disks = Disks::new(&folder).map_err(ConfirmError::Folder)?;
+        if scenario.node.tls {
+            let named: Vec<Name> = { servers.clone() }.map(|it| it.name.into()).collect();
+            let clocked = |clock: &Path| disks.clocked(clock);
+            tls::create(named.iter(), &addresses, clocked, folder.path())?;
+        }
         Ok(Self {
             programs,
             scenario,
@@ -86,7 +93,7 @@ impl<'a> Plan<'a> {
             addresses,
             clocks: HostClocks::new(scenario, schedule, folder.path())
                 .map_err(ConfirmError::Folder)?,
-            disks: Disks::new(&folder).map_err(ConfirmError::Folder)?,
+            disks,
             folder,
             watched: watched(schedule),
         })
@@ -201,6 +208,7 @@ impl<'a> Plan<'a> {
             nodes: at(|role| *role == locklab_history::Role::Node),
             sentinels: at(|role| *role == locklab_history::Role::Sentinel),
             is_cluster: self.scenario.cluster.is_some(),
+            certificate: { self.scenario.node.tls }.then(|| tls::certificate(self.folder.path())),
             resource: Some(gate(&RESOURCE.into())),
             lease_ms: self.scenario.lock.facts().lease_ms,
             seed: self.seed,
@@ -270,6 +278,7 @@ impl<'a> Plan<'a> {
                 let gates = self.gates().map(|(number, _)| {
                     let behind = match **name == *RESOURCE {
                         true => self.addresses.hidden_gate(name, number),
+                        false if self.scenario.node.tls => tls::encrypted(hidden),
                         false => hidden,
                     };
                     (self.addresses.gate(name, number), behind)

@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 
 use super::ConfirmError;
 use super::addresses::Addresses;
-use super::redis_cluster;
+use super::{redis_cluster, tls};
 use locklab_env::redis::MASTER;
 use locklab_history::{Name, Role};
 use locklab_model::scenario::{NodeSpec, Persistence, Scenario};
@@ -95,6 +95,9 @@ pub(super) fn configure(
                 of_node(&scenario.node, server, master, addresses)
             }
         });
+        if scenario.node.tls {
+            lines.extend(tls::lines(addresses.hidden(server), folder));
+        }
         if let Some(options) = &scenario.cluster {
             lines.extend(redis_cluster::lines(options, server, addresses));
             redis_cluster::introduce(&scenario.topology, server, addresses, folder)?;

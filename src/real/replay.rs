@@ -51,6 +51,9 @@ pub(super) fn why_never_repeated(scenario: &Scenario) -> Option<&'static str> {
     if scenario.cluster.is_some() {
         return Some("the servers are a cluster, and a failover changes who is the master");
     }
+    if scenario.node.tls {
+        return Some("what passes between programs and servers is encrypted");
+    }
     if scenario.topology.replicas > 0 || scenario.topology.sentinels > 0 {
         return Some("servers replicate, and a failover changes who is the master");
     }

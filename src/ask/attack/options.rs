@@ -24,6 +24,7 @@ Examples:
   locklab attack --nodes 5 -- java -cp app.jar Worker
   locklab attack --replicas 2 --sentinels 3 -- python worker.py
   locklab attack --cluster -- python worker.py
+  locklab attack --tls -- python worker.py
   locklab attack --scenario attack/pause --key orders:lock -- ./worker
 
 Each client is a copy of the command, with the addresses of the servers in its
@@ -63,6 +64,9 @@ pub(crate) struct Options {
     /// notice a failure after a second
     #[arg(long, conflicts_with = "sentinels")]
     cluster: bool,
+    /// The nodes speak TLS with the program, which then has to tell what it does: nobody else knows
+    #[arg(long, conflicts_with_all = ["replicas", "sentinels", "cluster"])]
+    tls: bool,
     /// Copies of the program
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=99))]
     clients: Option<u16>,
@@ -114,6 +118,9 @@ impl Options {
         let mut sets: Vec<String> = numbers.collect();
         if !self.faults.is_empty() {
             sets.push(format!("campaign.faults={}", json!(self.faults)));
+        }
+        if self.tls {
+            sets.push("node.tls=true".to_owned());
         }
         sets.extend(self.sets.iter().cloned());
         match self.cluster {

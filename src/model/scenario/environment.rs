@@ -44,6 +44,9 @@ pub struct NodeSpec {
     /// scenario without it may be of any.
     #[serde(skip_serializing_if = "Imitate::is_default")]
     pub imitate: Imitate,
+    /// Whether programs under `locklab attack` speak to the node over TLS.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tls: bool,
     /// When a database answers a statement that changes something.
     #[serde(skip_serializing_if = "Commit::is_default")]
     pub commit: Commit,
@@ -54,6 +57,12 @@ impl NodeSpec {
     pub(super) fn is_default(&self) -> bool {
         *self == NodeSpec::default()
     }
+}
+
+// serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(it: &bool) -> bool {
+    !it
 }
 
 /// Which of a node's data survives which failure.

@@ -139,11 +139,12 @@ fn valid_for_programs(scenario: &Scenario) -> Result<(), validate::Problem> {
     validate::validate_for_programs(scenario, &of_programs(scenario))
 }
 
-/// The scenario with clients that take the lock again and again, a resource that asks for no tokens, and single nodes.
+/// The scenario with clients that take the lock again and again, a resource that asks for no tokens, and single nodes without TLS.
 fn of_programs(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.resource.fencing = Fencing::None;
     scenario.cluster = None;
+    scenario.node.tls = false;
     scenario.workload.rounds = u32::MAX;
     for client in scenario.workload.client.values_mut() {
         client.rounds = None;

@@ -15,6 +15,7 @@ mod faults;
 mod limits;
 mod lock;
 mod sentinel;
+mod tls;
 
 /// The maximum number of nodes, and of clients, in a scenario: names of two digits.
 const MAX_HOSTS: u32 = 99;
@@ -38,19 +39,21 @@ impl Problem {
     }
 }
 
-/// Finds the first invalid value of a scenario for clients that are programs of others. But for its cluster it is checked
-/// as `with_own`, the same with clients of this project.
+/// Finds the first invalid value of a scenario for clients that are programs of others. But for its cluster and for TLS it is
+/// checked as `with_own`, the same with clients of this project.
 pub(super) fn validate_for_programs(
     scenario: &Scenario,
     with_own: &Scenario,
 ) -> Result<(), Problem> {
     cluster::validate(scenario)?;
+    tls::validate(scenario)?;
     validate(with_own)
 }
 
 /// Finds the first invalid value.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
     cluster::none(scenario)?;
+    tls::none(scenario)?;
     limits::validate(scenario)?;
     topology(scenario)?;
     sentinel::validate(scenario)?;

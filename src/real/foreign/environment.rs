@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use locklab_env::redis::MASTER;
 
@@ -19,6 +19,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) sentinels: Vec<SocketAddr>,
     /// Whether the nodes are one Redis Cluster.
     pub(crate) is_cluster: bool,
+    /// The certificate of the nodes, if it speaks TLS with them.
+    pub(crate) certificate: Option<PathBuf>,
     /// Where it reaches the resource, if there is one.
     pub(crate) resource: Option<SocketAddr>,
     /// The lease of the scenario's lock, in milliseconds, if it has one.
@@ -32,9 +34,16 @@ pub(crate) struct Surroundings<'a> {
 /// The variables. `docs/attack.md` describes them.
 pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)> {
     let url = |address: &SocketAddr| format!("redis://{address}");
+    let of_node = |address: &SocketAddr| match around.certificate {
+        Some(_) => format!("rediss://{address}"),
+        None => url(address),
+    };
     let joined = |texts: Vec<String>| texts.join(",");
     let mut variables = vec![
-        ("REDIS_URLS", joined(around.nodes.iter().map(url).collect())),
+        (
+            "REDIS_URLS",
+            joined(around.nodes.iter().map(of_node).collect()),
+        ),
         ("LOCKLAB_HOST", around.host.to_owned()),
         ("LOCKLAB_SEED", around.seed.to_string()),
         (RUN, around.folder.display().to_string()),
@@ -43,7 +52,10 @@ pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)
         variables.push(("LOCKLAB_RESOURCE", url(resource)));
     }
     if let Some(first) = around.nodes.first() {
-        variables.push(("REDIS_URL", url(first)));
+        variables.push(("REDIS_URL", of_node(first)));
+    }
+    if let Some(certificate) = &around.certificate {
+        variables.push(("LOCKLAB_TLS_CA", certificate.display().to_string()));
     }
     if !around.sentinels.is_empty() {
         let addresses = around.sentinels.iter().map(SocketAddr::to_string);

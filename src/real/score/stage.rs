@@ -137,6 +137,7 @@ impl Stage {
             host: client,
             nodes: nodes.values().copied().collect(),
             sentinels: vec![],
+            certificate: None,
             is_cluster: false,
             resource: None,
             lease_ms: Some(lease_ms),
