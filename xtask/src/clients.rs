@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use self::attack::{start, told};
 use self::bugs::Bug;
+use self::columns::{Column, DRAWN, Table};
 use crate::tool::{files_below, is_on_path};
 
 mod attack;
 mod bugs;
+mod columns;
 mod ports;
 mod table;
 
@@ -35,34 +37,6 @@ const PROPERTIES: [&str; 6] = [
     "belief",
     "token-regression",
 ];
-
-/// The servers of a lock. Each kind has a table of its own.
-#[derive(Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Servers {
-    /// One, or several that know nothing of each other.
-    #[default]
-    Apart,
-    /// A Redis Cluster.
-    Cluster,
-}
-
-impl Servers {
-    /// The scenarios, each a column, with the number of their seeds if none is given.
-    fn scenarios(self) -> &'static [(&'static str, u64)] {
-        match self {
-            Servers::Apart => &[("attack/pause", 5), (DRAWN, 20)],
-            Servers::Cluster => &[
-                ("attack/cluster-behind", 5),
-                ("attack/cluster-minority", 5),
-                ("attack/cluster-moves", 5),
-            ],
-        }
-    }
-}
-
-/// The one whose faults strike at times: a violation is repeated by a scenario of its own.
-const DRAWN: &str = "attack/drawn";
 
 /// A library, as the `client.toml` in its folder describes it.
 #[derive(Deserialize)]
@@ -92,9 +66,9 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Its locks on such servers.
-    fn locks_on(&self, servers: Servers) -> impl Iterator<Item = &Lock> {
-        (self.locks.iter()).filter(move |lock| lock.servers == servers)
+    /// Its locks in a table.
+    fn locks_of(&self, table: Table) -> impl Iterator<Item = &Lock> {
+        (self.locks.iter()).filter(move |lock| lock.table == table)
     }
 }
 
@@ -112,7 +86,7 @@ pub(crate) struct Port {
 struct Lock {
     title: String,
     #[serde(default)]
-    servers: Servers,
+    table: Table,
     nodes: u64,
     deadline: Deadline,
     /// Further options of `locklab attack`.
@@ -197,6 +171,9 @@ pub struct Options {
     /// Attack the locks in a Redis Cluster, and write their table
     #[arg(long)]
     cluster: bool,
+    /// Strike the locks with what breaks servers in production, and write their table
+    #[arg(long, conflicts_with = "cluster")]
+    production: bool,
     /// The seeds of attack/drawn
     #[arg(long)]
     drawn: Option<u64>,
@@ -215,7 +192,7 @@ struct Row {
     scenarios: Vec<Seen>,
 }
 
-/// What a lock did in one scenario, as `target/clients-results/` keeps it.
+/// What a lock did in one scenario, named by its column, as `target/clients-results/` keeps it.
 #[derive(Deserialize, Serialize)]
 struct Seen {
     scenario: String,
@@ -268,15 +245,16 @@ pub fn run(options: &Options) -> Result<()> {
     if !Path::new(LOCKLAB).is_file() {
         crate::release::build()?;
     }
-    let servers = match options.cluster {
-        true => Servers::Cluster,
-        false => Servers::Apart,
+    let table = match (options.cluster, options.production) {
+        (true, _) => Table::Cluster,
+        (false, true) => Table::Production,
+        (false, false) => Table::Apart,
     };
     // A folder without locks has no row, and the table stays as it is.
-    if (chosen.values()).any(|client| client.locks_on(servers).next().is_some()) {
-        attack_locks(&names, &chosen, servers, options)?;
+    if (chosen.values()).any(|client| client.locks_of(table).next().is_some()) {
+        attack_locks(&names, &chosen, table, options)?;
     }
-    if options.cluster {
+    if table != Table::Apart {
         return Ok(());
     }
     for (name, client) in &chosen {
@@ -289,24 +267,24 @@ pub fn run(options: &Options) -> Result<()> {
 fn attack_locks(
     names: &[String],
     chosen: &BTreeMap<&String, Client>,
-    servers: Servers,
+    table: Table,
     options: &Options,
 ) -> Result<()> {
     let mut left_out = BTreeMap::new();
     // Every lock has a first result before any has a second, and the table has all that there is: the chore
     // may be interrupted.
-    for scenario in servers.scenarios() {
+    for column in table.columns() {
         for (&name, client) in chosen {
-            publish(names, servers, &left_out)?;
+            publish(names, table, &left_out)?;
             if !left_out.contains_key(name)
-                && let Err(reason) = attack_all(name, client, servers, scenario, options)
+                && let Err(reason) = attack_all(name, client, table, column, options)
             {
                 eprintln!("{name}: left out: {reason:#}");
                 left_out.insert(name.clone(), format!("{reason:#}"));
             }
         }
     }
-    publish(names, servers, &left_out)
+    publish(names, table, &left_out)
 }
 
 /// Attacks the versions of a library that have a bug, and those that do not, if they can be installed.
@@ -324,14 +302,14 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
 }
 
 /// Writes the table of all that is known.
-fn publish(names: &[String], servers: Servers, left_out: &BTreeMap<String, String>) -> Result<()> {
+fn publish(names: &[String], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut rows = Vec::new();
-    if servers == Servers::Apart {
+    if table == Table::Apart {
         table::begin()?;
     }
     for name in names {
         let client = read(Path::new(""), name)?;
-        for lock in client.locks_on(servers) {
+        for lock in client.locks_of(table) {
             rows.push(row(name, &client, lock));
             let file = kept(name, &client, lock, DRAWN).with_extension("toml");
             if file.is_file() {
@@ -339,19 +317,15 @@ fn publish(names: &[String], servers: Servers, left_out: &BTreeMap<String, Strin
             }
         }
     }
-    table::write(&rows, servers, left_out)
+    table::write(&rows, table, left_out)
 }
 
 /// What is kept of a lock.
 fn row(name: &str, client: &Client, lock: &Lock) -> Row {
-    let seen = lock
-        .servers
-        .scenarios()
-        .iter()
-        .filter_map(|&(scenario, _)| {
-            let text = std::fs::read(kept(name, client, lock, scenario)).ok()?;
-            serde_json::from_slice(&text).ok()
-        });
+    let seen = lock.table.columns().iter().filter_map(|column| {
+        let text = std::fs::read(kept(name, client, lock, column.name)).ok()?;
+        serde_json::from_slice(&text).ok()
+    });
     Row {
         library: client.library.clone(),
         version: client.version.clone(),
@@ -400,26 +374,27 @@ pub(crate) fn short(text: &str) -> String {
 fn attack_all(
     name: &str,
     client: &Client,
-    servers: Servers,
-    &(scenario, usual): &(&str, u64),
+    table: Table,
+    column: &Column,
     options: &Options,
 ) -> Result<()> {
-    let missing = |lock: &&Lock| options.again || !kept(name, client, lock, scenario).is_file();
-    let locks: Vec<&Lock> = client.locks_on(servers).filter(missing).collect();
+    let missing = |lock: &&Lock| options.again || !kept(name, client, lock, column.name).is_file();
+    let locks: Vec<&Lock> = client.locks_of(table).filter(missing).collect();
     if locks.is_empty() {
         return Ok(());
     }
     install(name, client)?;
-    let seeds = options.drawn.filter(|_| scenario == DRAWN).unwrap_or(usual);
+    let drawn = options.drawn.filter(|_| column.scenario == DRAWN);
+    let seeds = drawn.unwrap_or(column.seeds);
     for lock in locks {
-        eprintln!("{name}: {}, {scenario}", lock.title);
-        let path = kept(name, client, lock, scenario);
+        eprintln!("{name}: {}, {}", lock.title, column.name);
+        let path = kept(name, client, lock, column.name);
         std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
         let file = path.with_extension("toml");
         if file.is_file() {
             std::fs::remove_file(&file)?;
         }
-        let seen = attack(name, lock, scenario, seeds, &file)?;
+        let seen = attack(name, lock, column, seeds, &file)?;
         std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
             .with_context(|| format!("write {}", path.display()))?;
     }
@@ -472,16 +447,18 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Runs one scenario, and what broke the lock in it ten times more. If that is a scenario of its own, it is written to
 /// `file`.
-fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> Result<Seen> {
+fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> Result<Seen> {
+    let scenario = column.scenario;
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario]);
-    if lock.nodes > 1 && lock.servers == Servers::Apart {
+    if lock.nodes > 1 && lock.table != Table::Cluster {
         command.args(["--nodes", &lock.nodes.to_string()]);
     }
     if scenario == DRAWN && !lock.drawn.is_empty() {
         let kinds = serde_json::to_string(&lock.drawn)?;
         command.args(["--set", &format!("campaign.faults={kinds}")]);
     }
+    command.args(column.sets.iter().flat_map(|set| ["--set", set]));
     command.args(lock.only.get(scenario).into_iter().flatten());
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
     let result = told(start(command, name, &lock.run)?)?;
@@ -504,7 +481,7 @@ fn attack(name: &str, lock: &Lock, scenario: &str, seeds: u64, file: &Path) -> R
     };
     let lease = result.properties.iter().find(|it| it.property == "lease");
     Ok(Seen {
-        scenario: scenario.to_owned(),
+        scenario: column.name.to_owned(),
         runs: result.runs,
         tried: lease.map(|it| result.runs - it.inconclusive),
         violated,

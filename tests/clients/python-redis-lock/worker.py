@@ -34,7 +34,7 @@ while True:
     if attempt(lock):
         try:
             value = int(resource.get("counter") or 0)
-            time.sleep(0.1)
+            time.sleep(int(os.environ.get("WORK_MS", "100")) / 1000)
             resource.set("counter", value + 1)
         except RedisError:
             pass

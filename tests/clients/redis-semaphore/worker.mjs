@@ -11,7 +11,7 @@ const options = { slotsRefreshInterval: 1000, redisOptions: { commandTimeout: 10
 const servers = nodes ? new Redis.Cluster(nodes, options) : new Redis(process.env.REDIS_URL);
 // In a cluster it works for longer than a failover takes, and begins anew when the replica knows that it has ended. The
 // library's key has the slot of `lock`.
-const [name, work, pause, renewals] = nodes ? ["{lock}", 4000, 300, 10] : ["counter-lock", 100, 30, 2];
+const [name, work, pause, renewals] = nodes ? ["{lock}", 4000, 300, 10] : ["counter-lock", Number(process.env.WORK_MS ?? 100), 30, 2];
 const resource = new Redis(process.env.LOCKLAB_RESOURCE);
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 for (const redis of [servers, resource]) redis.on("error", () => {});

@@ -6,54 +6,13 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Deadline, Row, Seen, Servers};
+use super::columns::Table;
+use super::{Deadline, Row, Seen};
 
 const FOLDER: &str = "reports/clients";
 
 /// The scenarios that repeat violations.
 pub const AGAIN: &str = "reports/clients/again";
-
-const HEAD: &str = "\
-# Real client libraries under faults
-
-Written by `cargo xtask clients` from the runs that it made; [reports/README.md](../README.md) says how. Each row is one
-lock of a library, in the way its documentation uses it, on real Redis. Two runs of one seed are not equal, so the list
-below says how often the command came to the same violation. Of `attack/drawn` it runs a file in `again/`:
-faults of the same seed before the violation, placed after what the clients had done, in place of times.
-
-How to read it:
-
-- `belief`: two workers had the lock at the same time. `resource`, `stale-write`, `lost-update`: a worker wrote after
-  another had taken over. **Any lease without fencing tokens allows these** if a worker is paused for longer than its
-  lease, so in `attack/pause` they tell nothing about a library.
-- `lease`: a worker still could rely on the lock, by its own clock, when another was granted it. If the deadline is
-  *told* or *derived*, a pause of a worker alone cannot cause this. If it is *none*, the library renews the lease and
-  tells its user no deadline: then `lease` says the same as `belief`, and follows from the pause too.
-- `attack/drawn` also crashes nodes, steps clocks and cuts links. One node that restarts without its keys, or whose
-  clock steps, ends a lease early, with any library. Several nodes are to survive one such fault. Programs in Go have the
-  clocks of the machine, so their rows have no wrong clock and no suspension of a worker, and compare with no other row.
-- *3 of 4*: it was violated in 3 of the 4 runs that say whether it is. In other runs nothing could have violated it.
-  A property that is not named was violated in no run. These are too few runs to say that it holds.
-- deadline: *told* by the library; *derived*, the lease counted from before the request; *none*, renewed until released.
-
-";
-
-const CLUSTER: &str = "\
-# Lock libraries in a Redis Cluster
-
-Written by `cargo xtask clients --cluster` from the runs that it made, on real Redis: three masters with a replica each,
-which notice a failure after a second. Each row is one lock of a library, held for four seconds at a time.
-
-- `attack/cluster-behind`: the master of the lock's slot dies before its replica has the lock, and the replica is elected.
-- `attack/cluster-minority`: the master and its client are cut off from all others. It goes on for its time-out.
-- `attack/cluster-moves`: an operator moves the slot to another master, step by step, while the lock is held.
-
-`lease`: a worker still could rely on the lock, by its own clock, when another was granted it. *3 of 4*: it was violated
-in 3 of the 4 runs that say whether it is; in other runs nothing could have violated it: a lock that was not granted was
-not lost. These are too few runs to say that what was not violated holds. What was violated in the first two columns is
-no fault of the library's: replication is asynchronous, and a lock on one key is as safe as its last replica.
-
-";
 
 /// Makes the folders, without the scenarios of earlier tables.
 pub fn begin() -> Result<()> {
@@ -63,31 +22,24 @@ pub fn begin() -> Result<()> {
     Ok(std::fs::create_dir_all(AGAIN)?)
 }
 
-/// Writes a table as a page and as JSON: `clients`, or `cluster`.
-pub fn write(rows: &[Row], servers: Servers, left_out: &BTreeMap<String, String>) -> Result<()> {
-    let name = match servers {
-        Servers::Apart => "clients",
-        Servers::Cluster => "cluster",
-    };
-    std::fs::write(format!("{FOLDER}/{name}.md"), page(rows, servers, left_out))?;
+/// Writes a table as a page and as JSON.
+pub fn write(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
+    let name = table.name();
+    std::fs::write(format!("{FOLDER}/{name}.md"), page(rows, table, left_out))?;
     let mut json = serde_json::to_string_pretty(rows)?;
     json.push('\n');
     std::fs::write(format!("{FOLDER}/{name}.json"), json)?;
     Ok(())
 }
 
-fn page(rows: &[Row], servers: Servers, left_out: &BTreeMap<String, String>) -> String {
-    let head = match servers {
-        Servers::Apart => HEAD,
-        Servers::Cluster => CLUSTER,
-    };
-    let (mut page, scenarios) = (head.to_owned(), servers.scenarios());
+fn page(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> String {
+    let (mut page, columns) = (table.head().to_owned(), table.columns());
     page.push_str("| library | version | language | lock | nodes | deadline |");
-    for (scenario, _) in scenarios {
-        let _ = write!(page, " `{scenario}` |");
+    for column in columns {
+        let _ = write!(page, " `{}` |", column.name);
     }
     page.push_str("\n|---|---|---|---|--:|---|");
-    page.push_str(&"---|".repeat(scenarios.len()));
+    page.push_str(&"---|".repeat(columns.len()));
     page.push('\n');
     for row in rows {
         let Row {
@@ -107,8 +59,8 @@ fn page(rows: &[Row], servers: Servers, left_out: &BTreeMap<String, String>) -> 
             page,
             "| {library} | {version} | {language} | {title} | {nodes} | {deadline} |"
         );
-        for (scenario, _) in scenarios {
-            let seen = row.scenarios.iter().find(|it| it.scenario == *scenario);
+        for column in columns {
+            let seen = row.scenarios.iter().find(|it| it.scenario == column.name);
             let _ = write!(page, " {} |", seen.map_or("not run".to_owned(), cell));
         }
         page.push('\n');

@@ -79,10 +79,14 @@ final class Worker {
         }
     }
 
+    /** How long the work takes, if not the usual time. */
+    private static final long WORK_MS =
+            Long.parseLong(System.getenv().getOrDefault("WORK_MS", IN_CLUSTER ? "4000" : "100"));
+
     /** Reads, works, and writes, with the token if there is one. */
     private static void increment(Jedis resource, long token) throws InterruptedException {
         String value = resource.get("counter");
-        Thread.sleep(IN_CLUSTER ? 4000 : 100);
+        Thread.sleep(WORK_MS);
         String next = String.valueOf(value == null ? 1 : Long.parseLong(value) + 1);
         if (token > 0) resource.sendCommand(Command.SET, "counter", next, "TOKEN", String.valueOf(token));
         else resource.set("counter", next);
