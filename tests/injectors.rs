@@ -434,6 +434,39 @@ fn a_reset_breaks_the_connections_of_its_host_and_no_others() {
     assert_eq!(release("resource"), [true, true]);
 }
 
+/// c1's lock is nowhere but in memory when it is granted. Nobody can release it, nor take it until there is room.
+#[test]
+fn a_full_disk_refuses_what_comes_after_it_was_noticed() {
+    let scenario = r#"
+        title = "a full disk"
+        horizon_ms = 5000
+        node = { persistence = "aof-everysec" }
+        lock = { name = "set-nx-px", ttl_ms = 800, retry_delay_ms = 10 }
+        workload = { client = { c1 = { start_ms = 300 }, c2 = { start_ms = 600 } } }
+        fault = { disk = { kind = "disk-full", on = "n1", at_ms = 100, duration_ms = 1900 } }
+    "#;
+    for (environment, history) in histories(scenario) {
+        let outcome = |client, op| first(&history, client, op);
+        assert_eq!(
+            outcome("c1", Op::Acquire),
+            Some(Outcome::Ok),
+            "{environment:?}"
+        );
+        let released = outcome("c1", Op::Release);
+        assert!(
+            released.is_some_and(|it| it != Outcome::Ok),
+            "{environment:?}: {released:?}"
+        );
+        let taken = { history.records.iter() }
+            .find(|it| *it.host == *"c2" && matches!(it.event, Event::BeliefBegins { .. }));
+        let taken_ms = taken.expect("there is room").at_ns / 1_000_000;
+        assert!(
+            (2000..2600).contains(&taken_ms),
+            "{environment:?}: {taken_ms}"
+        );
+    }
+}
+
 #[test]
 fn both_injectors_are_compared_on_every_kind_of_fault() {
     let this = include_str!("injectors.rs");

@@ -516,6 +516,9 @@ impl Run {
         let parameters = parameters.map(|(path, value)| (path, Value::from(value)));
         value["parameters"] = Value::Object(parameters.collect());
         value["recordings"] = Value::Object(recordings.collect());
+        if let Some(version) = &self.version {
+            value["server"] = json!(server_name(version));
+        }
         for evidence in evidence {
             for property in &evidence.properties {
                 if let Some(words) = self.again(place, evidence) {

@@ -1,4 +1,5 @@
-//! `locklab measure throughput`: how many locks a second real servers grant, by what they keep on disk.
+//! `locklab measure throughput`: how many locks a second real servers grant, and how long one takes, by what they keep on
+//! disk, by the quorum, and by whether a replica has to have it.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use serde_json::json;
 use crate::options::number::whole;
 use crate::options::server::Server;
 use crate::options::{Ask, Out, interrupt};
-use locklab_evidence::of_quantity;
+use locklab_evidence::{of_quantity, quantile};
 use locklab_lab::Exit;
 use locklab_lab::data::document;
 use locklab_lab::output::Stdout;
@@ -18,7 +19,7 @@ use locklab_lab::progress::Progress;
 use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_model::scenario::Persistence;
-use locklab_real::throughput::{Effort, KEPT, NODES, Throughput, measure};
+use locklab_real::throughput::{Effort, Replica, SETTINGS, Setting, Throughput, measure};
 use locklab_report::Provenance;
 use locklab_results::csv::{Csv, number};
 use locklab_results::recording::server_name;
@@ -31,9 +32,9 @@ Examples:
   locklab measure throughput --server /opt/valkey/bin/valkey-server
 
 Clients of one process, each with a key of its own, take and release a lock as
-fast as they can, on one node, and on a majority of five (claim A12). Servers
-and clients share this machine: compare the settings, not the numbers of two
-machines. It takes under a minute.
+fast as they can, on one node, on one with a replica, and on a majority of three
+and of five (claim A12). Servers and clients share this machine: compare the
+settings, not the numbers of two machines. It takes a minute.
 
 Exit codes: 0 measured; 1 usage; 130 interrupted.";
 
@@ -60,6 +61,7 @@ pub(crate) struct Options {
 struct Entry {
     nodes: u32,
     persistence: Persistence,
+    replica: Replica,
     clients: u32,
     measurements: usize,
     locks_per_second: f64,
@@ -67,6 +69,9 @@ struct Entry {
     high: Option<f64>,
     /// Of what one node grants that keeps nothing.
     share: f64,
+    /// How long it takes to take a lock, in milliseconds.
+    median_ms: Option<f64>,
+    p99_ms: Option<f64>,
 }
 
 impl Ask for Options {
@@ -80,7 +85,7 @@ impl Ask for Options {
             times: self.times,
             lasts: Duration::from_millis(500),
         };
-        let settings = (NODES.len() * KEPT.len()) as u64;
+        let settings = SETTINGS.len() as u64;
         let progress = Progress::new("measuring", settings * u64::from(self.times));
         let measured = measure(&programs, effort, stop, &|| progress.add(1));
         progress.clear();
@@ -118,9 +123,18 @@ fn entries(measured: &[Throughput], clients: u32) -> Vec<Entry> {
         let all = &one.per_second;
         let squares = all.iter().map(|value| value * value).sum();
         let interval = of_quantity(all.len() as u64, all.iter().sum(), squares);
+        let taken_ms = |share| quantile(&one.taken_us, share).map(|us| f64::from(us) / 1000.0);
+        let Setting {
+            nodes,
+            persistence,
+            replica,
+        } = one.setting;
         Entry {
-            nodes: one.nodes,
-            persistence: one.persistence,
+            nodes,
+            persistence,
+            replica,
+            median_ms: taken_ms(0.5),
+            p99_ms: taken_ms(0.99),
             clients,
             measurements: all.len(),
             locks_per_second: mean(all),
@@ -148,10 +162,13 @@ fn as_table(version: &str, entries: &[Entry]) -> Table {
         .map(|entry| entry.locks_per_second)
         .fold(1.0, f64::max);
     let row = |entry: &Entry| {
-        let nodes = match entry.nodes {
-            1 => "one node".to_owned(),
-            nodes => format!("{nodes} nodes"),
+        let nodes = match (entry.nodes, entry.replica) {
+            (1, Replica::None) => "one node".to_owned(),
+            (1, Replica::Behind) => "one node and a replica".to_owned(),
+            (1, Replica::Awaited) => "one node, WAIT for its replica".to_owned(),
+            (nodes, _) => format!("{nodes} nodes"),
         };
+        let in_ms = |ms: Option<f64>| ms.map_or("–".to_owned(), |ms| format!("{ms:.2} ms"));
         let interval = match (entry.low, entry.high) {
             (Some(low), Some(high)) => format!("{low:.0}–{high:.0}"),
             _ => "–".into(),
@@ -165,6 +182,8 @@ fn as_table(version: &str, entries: &[Entry]) -> Table {
                 ),
                 Field::plain(interval, Look::Silent),
                 Field::plain(format!("{:.2}", entry.share), Look::Silent),
+                Field::plain(in_ms(entry.median_ms), Look::Silent),
+                Field::plain(in_ms(entry.p99_ms), Look::Silent),
             ],
         }
     };
@@ -178,6 +197,8 @@ fn as_table(version: &str, entries: &[Entry]) -> Table {
             "locks a second",
             "95 % interval",
             "beside one node that keeps nothing",
+            "median until it is taken",
+            "99th percentile",
         ]
         .map(String::from)
         .into(),
@@ -185,7 +206,7 @@ fn as_table(version: &str, entries: &[Entry]) -> Table {
         legend: vec![],
         notes: vec![
             "A lock is SET NX PX and a release that compares, each with its reply, by one of the \
-             clients at the same time; of five nodes three have to grant it."
+             clients at the same time; of five nodes three have to grant it, of three two."
                 .into(),
             "Servers and clients share one machine: compare the settings, not machines.".into(),
         ],
@@ -196,18 +217,23 @@ fn list(entries: &[Entry]) -> Csv {
     let mut list = Csv::new([
         "nodes",
         "persistence",
+        "replica",
         "clients",
         "measurements",
         "locks_per_second",
         "low",
         "high",
         "share",
+        "median_ms",
+        "p99_ms",
     ]);
     for entry in entries {
-        let persistence = json!(entry.persistence);
+        let [persistence, replica] = [json!(entry.persistence), json!(entry.replica)]
+            .map(|word| word.as_str().unwrap_or_default().to_owned());
         let mut row = vec![
             entry.nodes.to_string(),
-            persistence.as_str().unwrap_or_default().to_owned(),
+            persistence,
+            replica,
             entry.clients.to_string(),
             entry.measurements.to_string(),
         ];
@@ -216,6 +242,8 @@ fn list(entries: &[Entry]) -> Csv {
             entry.low,
             entry.high,
             Some(entry.share),
+            entry.median_ms,
+            entry.p99_ms,
         ];
         row.extend(values.map(number));
         list.push(row);

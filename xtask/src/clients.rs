@@ -196,6 +196,9 @@ struct Row {
 #[derive(Deserialize, Serialize)]
 struct Seen {
     scenario: String,
+    /// The servers, with their version; results of earlier times do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
     runs: u64,
     /// In how many of them the lease could have been violated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -482,6 +485,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
     let lease = result.properties.iter().find(|it| it.property == "lease");
     Ok(Seen {
         scenario: column.name.to_owned(),
+        server: result.server.clone(),
         runs: result.runs,
         tried: lease.map(|it| result.runs - it.inconclusive),
         violated,

@@ -44,7 +44,8 @@ pub(crate) struct Options {
     /// alone
     #[arg(long = "lock", value_name = "LOCK", value_parser = problems::lock, add = lock_completer())]
     locks: Vec<String>,
-    /// The kinds of fault to draw; by default all but an operator's failover
+    /// The kinds of fault to draw; by default those of processes, links and clocks, without
+    /// what `locklab list faults` says of operators, disks and connections
     #[arg(long = "fault", value_name = "FAULT", hide_possible_values = true,
           value_parser = fault_parser())]
     faults: Vec<String>,

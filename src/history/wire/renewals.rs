@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::visits::{Visit, visits};
 use super::{PATIENCE_NS, Wire};
-use crate::{Event, Name, Op};
+use crate::{Event, Name, Op, Record};
 
 /// A request that gave the key more time, and should not have.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,10 +46,14 @@ impl fmt::Display for WrongRenewal {
     }
 }
 
-/// The wrong renewals of this key, each kind once.
+/// The wrong renewals of this key, each kind once; none if its clients tell that they share it.
 pub fn wrong_renewals(wire: &Wire, key: &str) -> Vec<WrongRenewal> {
+    let shares = |it: &Record| matches!(it.event, Event::BeliefBegins { shared: true, .. });
+    if wire.history.records.iter().any(shares) {
+        return Vec::new();
+    }
     let visits = visits(wire, key);
-    let renewals = visits.iter().filter(|visit| visit.set_ttl_ns.is_some());
+    let renewals = visits.iter().filter(|visit| visit.extends);
     let found = renewals.filter_map(|visit| {
         Some(WrongRenewal {
             client: visit.exchange.client.clone(),
@@ -63,10 +67,12 @@ pub fn wrong_renewals(wire: &Wire, key: &str) -> Vec<WrongRenewal> {
     found
 }
 
+/// A request that takes the key where it is free shares it with whoever has it, and one that names its value comes from
+/// somebody to whom the lock was handed over.
 fn of_another(visit: &Visit, visits: &[Visit]) -> Option<Wrong> {
     let holder = &visits[visit.holder?].exchange.client;
-    let is_wrong = !visit.grants && *holder != visit.exchange.client;
-    is_wrong.then(|| Wrong::OfAnother(holder.clone()))
+    let is_own = visit.asks || visit.knows_value || *holder == visit.exchange.client;
+    (!is_own).then(|| Wrong::OfAnother(holder.clone()))
 }
 
 /// Of a client that tells when it asks for the lock. A line may come as much later than what it tells as a reply may, so

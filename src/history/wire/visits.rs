@@ -26,6 +26,10 @@ pub(super) struct Visit<'a> {
     pub(super) holder: Option<usize>,
     /// The time to live that it gave the key, in nanoseconds; the inner `None`: no end.
     pub(super) set_ttl_ns: Option<Option<u64>>,
+    /// Whether the key then lived on for longer than before.
+    pub(super) extends: bool,
+    /// Whether it named the value that the key had, and kept: its sender knows by what the key is held.
+    pub(super) knows_value: bool,
     /// Whether it deleted the key, and the grant that it was held by.
     pub(super) deleted: Option<Option<usize>>,
 }
@@ -67,6 +71,8 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
             takes_over: false,
             holder: None,
             set_ttl_ns: None,
+            extends: false,
+            knows_value: false,
             deleted: None,
         };
         if let Some(executed) = &exchange.executed {
@@ -77,6 +83,7 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
             {
                 (visit.grants, visit.takes_over) = (true, true);
                 visit.set_ttl_ns = Some(ttl_ns(executed, now));
+                visit.extends = true;
                 node.holder = Some(place);
             }
             visit.holder = node.holder;
@@ -155,15 +162,35 @@ fn execute<'a>(
         (None, Some(now)) => {
             visit.grants = now.expires.is_some() || visit.asks;
             visit.set_ttl_ns = Some(ttl_ns(executed, now));
+            visit.extends = true;
             node.holder = visit.grants.then_some(place);
         }
         (Some(before), Some(now)) if before.value == now.value => {
             visit.set_ttl_ns = Some(ttl_ns(executed, now));
+            visit.extends = is_later(before.expires, now.expires);
+            visit.knows_value = carries(visit.exchange, &now.value);
         }
         // Whose value this is, is known only of a few requests.
         (Some(_), Some(_)) => return node.holder.take(),
     }
     None
+}
+
+/// Whether a key lives for longer with the second end.
+fn is_later(before: Option<Deadline>, now: Option<Deadline>) -> bool {
+    match (before, now) {
+        (Some(before), Some(now)) => now.at_ns > before.at_ns,
+        (before, now) => before.is_some() && now.is_none(),
+    }
+}
+
+/// Whether a request has a word that is the value, or, as a token of some length, a part of it, such as a field of a hash.
+fn carries(exchange: &Exchange, value: &str) -> bool {
+    const TOKEN: usize = 8;
+    let mut words = exchange.commands.iter().flatten();
+    words.any(|word| {
+        word == value.as_bytes() || (word.len() >= TOKEN && contains(value.as_bytes(), word))
+    })
 }
 
 fn reading(executed: &Executed, clock: ClockKind) -> u64 {

@@ -41,6 +41,9 @@ struct Document {
 #[derive(Deserialize)]
 pub(super) struct Outcome {
     pub(super) runs: u64,
+    /// What the servers were, with their version.
+    #[serde(default)]
+    pub(super) server: Option<String>,
     pub(super) properties: Vec<Property>,
     #[serde(default)]
     pub(super) again: Repeats,

@@ -34,11 +34,11 @@ pub fn write(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) ->
 
 fn page(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> String {
     let (mut page, columns) = (table.head().to_owned(), table.columns());
-    page.push_str("| library | version | language | lock | nodes | deadline |");
+    page.push_str("| library | version | language | lock | nodes | deadline | on |");
     for column in columns {
         let _ = write!(page, " `{}` |", column.name);
     }
-    page.push_str("\n|---|---|---|---|--:|---|");
+    page.push_str("\n|---|---|---|---|--:|---|---|");
     page.push_str(&"---|".repeat(columns.len()));
     page.push('\n');
     for row in rows {
@@ -55,9 +55,14 @@ fn page(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> Stri
             Deadline::Derived => "derived",
             Deadline::None => "none",
         };
+        let seen = row.scenarios.iter();
+        let mut servers: Vec<&str> = seen.filter_map(|it| it.server.as_deref()).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        let on = servers.join(", ");
         let _ = write!(
             page,
-            "| {library} | {version} | {language} | {title} | {nodes} | {deadline} |"
+            "| {library} | {version} | {language} | {title} | {nodes} | {deadline} | {on} |"
         );
         for column in columns {
             let seen = row.scenarios.iter().find(|it| it.scenario == column.name);
@@ -120,6 +125,7 @@ mod tests {
         let scenario = "attack/pause".to_owned();
         Seen {
             scenario,
+            server: None,
             runs: 5,
             tried: None,
             violated,

@@ -171,6 +171,7 @@ fn every_kind_lists_its_keys() {
             "on, step_ms",
             "on, drift_ppm",
             "on",
+            "on",
             "on, command",
         ]
     );

@@ -1,7 +1,7 @@
 //! Checks the `[campaign]` table.
 
 use super::{Problem, drift, probability, require};
-use crate::scenario::campaign::can_be_drawn;
+use crate::scenario::campaign::why_not_drawn;
 use crate::scenario::{Campaign, Scenario};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), Problem> {
@@ -34,16 +34,11 @@ fn kinds(campaign: &Campaign) -> Result<(), Problem> {
         &["campaign", "faults"],
         "without any kind of fault a campaign has nothing to draw",
     )?;
-    let ordered = campaign.faults.iter().find(|kind| !can_be_drawn(**kind));
-    ordered.map_or(Ok(()), |kind| {
-        Err(Problem::at(
-            &["campaign", "faults"],
-            format!(
-                "a campaign cannot draw a {}, which a server may refuse; with sentinels, they \
-                 fail over by themselves",
-                kind.noun()
-            ),
-        ))
+    let mut kinds = campaign.faults.iter();
+    let ordered = kinds.find_map(|kind| Some((kind, why_not_drawn(*kind)?)));
+    ordered.map_or(Ok(()), |(kind, why)| {
+        let text = format!("a campaign cannot draw a {}: {why}", kind.noun());
+        Err(Problem::at(&["campaign", "faults"], text))
     })
 }
 

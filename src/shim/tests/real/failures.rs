@@ -31,7 +31,7 @@ fn files_that_cannot_be_used() {
     let clock = folder.join("clock");
     fs::write(&clock, "LLCLOCK3").unwrap();
     check(&folder, Some(&clock), None, "too short");
-    fs::write(&clock, [0; 64]).unwrap();
+    fs::write(&clock, [0; 72]).unwrap();
     check(&folder, Some(&clock), None, "no clock file");
 }
 

@@ -95,7 +95,7 @@ fn clock_file_is_not_overwritten_and_other_files_are_rejected() {
     drop(ClockFile::create(&path).unwrap());
     let again = ClockFile::create(&path).unwrap_err();
     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
-    fs::write(&path, [b'x'; 64]).unwrap();
+    fs::write(&path, [b'x'; 72]).unwrap();
     let other = ClockReader::open(&path).unwrap_err();
     assert_eq!(other.kind(), ErrorKind::InvalidData);
     fs::write(&path, "LLCLOCK3").unwrap();
