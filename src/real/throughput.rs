@@ -197,29 +197,21 @@ impl Servers {
         let (ip, port) = (address.ip().to_string(), address.port().to_string());
         let env = self.env(0);
         let order: [&[u8]; 3] = [b"REPLICAOF", ip.as_bytes(), port.as_bytes()];
-        self.call(&env, replica, &order).await?;
+        let replica = connected(&env, &replica).await?;
+        replica.call(&order).await.map_err(io::Error::other)?;
+        let master = connected(&env, &master).await?;
+        let set: [&[u8]; 3] = [b"SET", b"first", b"1"];
         loop {
-            let set: [&[u8]; 3] = [b"SET", b"first", b"1"];
-            let node = Client::new(env.clone(), master.clone(), None);
-            node.connect().await.map_err(io::Error::other)?;
-            node.call(&set).await.map_err(io::Error::other)?;
-            if has_replica(&node).await? {
+            master.call(&set).await.map_err(io::Error::other)?;
+            if has_replica(&master).await? {
                 return Ok(());
             }
         }
     }
 
-    async fn call(&self, env: &RealEnv, node: Name, words: &[&[u8]]) -> io::Result<()> {
-        let client = Client::new(env.clone(), node, None);
-        client.connect().await.map_err(io::Error::other)?;
-        client.call(words).await.map_err(io::Error::other)?;
-        Ok(())
-    }
-
     fn env(&self, client: u32) -> RealEnv {
-        let servers = self.nodes.iter().cloned().chain([Name::from(REPLICA)]);
-        let known = servers.filter(|name| self._running.contains_key(name));
-        let directory = known.map(|name| (name.clone(), self.addresses.hidden(&name)));
+        let servers = self.addresses.hosts();
+        let directory = servers.map(|name| (name.clone(), self.addresses.hidden(name)));
         RealEnv::new(directory.collect(), u64::from(client), "throughput")
     }
 
@@ -232,11 +224,9 @@ impl Servers {
         let mut clients = Vec::new();
         for number in 0..effort.clients {
             let env = self.env(number);
-            let nodes = self.nodes.iter();
-            let nodes = nodes.map(|name| Client::new(env.clone(), name.clone(), None));
-            let nodes: Vec<Client<RealEnv>> = nodes.collect();
-            for node in &nodes {
-                node.connect().await.map_err(io::Error::other)?;
+            let mut nodes = Vec::new();
+            for node in &self.nodes {
+                nodes.push(connected(&env, node).await?);
             }
             clients.push(Rc::new(nodes));
         }
@@ -261,6 +251,12 @@ impl Servers {
         let per_second = taken_us.len() as f64 / begun.elapsed().as_secs_f64();
         Ok((per_second, taken_us))
     }
+}
+
+async fn connected(env: &RealEnv, node: &Name) -> io::Result<Client<RealEnv>> {
+    let client = Client::new(env.clone(), node.clone(), None);
+    client.connect().await.map_err(io::Error::other)?;
+    Ok(client)
 }
 
 /// Takes and releases a lock. Returns how long it took until the client had it, in microseconds; `None` if a majority did

@@ -247,19 +247,28 @@ impl Case<'_> {
     /// Whether a server forgot something from this time on.
     fn forgets(&self, from_ns: u64) -> Option<Excuse> {
         let node = &self.scenario.node;
-        let is_lost = |kind: FaultKind| match self.scenario.lock.servers() {
+        // What a node could not append is in its memory alone.
+        let was_full = |it: &Period<'_>| {
+            self.faults.iter().any(|full| {
+                let while_it_was = full.from_ns <= it.from_ns && it.from_ns <= full.until_ns;
+                full.kind == FaultKind::DiskFull && full.host == it.host && while_it_was
+            })
+        };
+        let is_lost = |it: &Period<'_>| match self.scenario.lock.servers() {
             Servers::Redis => match node.persistence {
                 Persistence::AofAlways => false,
-                Persistence::AofEverysec | Persistence::AofNo => kind == FaultKind::Crash,
-                Persistence::None | Persistence::Snapshot => kind.ends_process(),
+                Persistence::AofEverysec | Persistence::AofNo => {
+                    it.kind == FaultKind::Crash || (it.kind.ends_process() && was_full(it))
+                }
+                Persistence::None | Persistence::Snapshot => it.kind.ends_process(),
             },
-            Servers::Database => node.commit == Commit::Asynchronous && kind.ends_process(),
+            Servers::Database => node.commit == Commit::Asynchronous && it.kind.ends_process(),
             Servers::Consensus => false,
         };
         // Until it is back it grants nothing again.
         let is_back = |it: &Period<'_>| it.until_ns <= self.violation.at_ns;
         if self.has(from_ns, |it| {
-            is_lost(it.kind) && is_back(it) && self.is_server(it.host)
+            is_lost(it) && is_back(it) && self.is_server(it.host)
         }) {
             return Some(Excuse::MemoryLost);
         }

@@ -42,5 +42,5 @@ pub(crate) fn renewals(wrong: &VecMap<String, VecSet<u64>>) -> Vec<String> {
 }
 
 /// What it means, and what prevents it.
-const WRONG_RENEWAL: &str = "  Who does not have the lock kept others from it for longer. Compare the lock's value \
-    in the step that renews it (a script), and end renewals before the release.";
+const WRONG_RENEWAL: &str = "  A client that did not have the lock made others wait longer for it. Let the renewal \
+    compare the lock's value in one step (a script), and end it before the release.";

@@ -22,9 +22,6 @@ use crate::store::effects::Op;
 use crate::store::rdb;
 use crate::wire::reply::Error;
 
-/// How long a node waits before it tries again to save, in seconds: `CONFIG_BGSAVE_RETRY_DELAY`.
-const SAVES_AGAIN_AFTER_S: u64 = 5;
-
 const NOT_APPENDED: Error =
     Error::of("MISCONF Errors writing to the AOF file: No space left on device");
 
@@ -51,11 +48,10 @@ pub(super) fn refuses(
     command: &Command,
     writes: bool,
 ) -> Option<Error> {
-    let is_about_it = || writes || command.name == "ping";
-    match state.persist.failed == Failed::default() || state.repl.is_master(client) {
-        true => None,
-        false => refusal(state).filter(|_| is_about_it()),
+    if state.persist.failed == Failed::default() || state.repl.is_master(client) {
+        return None;
     }
+    refusal(state).filter(|_| writes || command.name == "ping")
 }
 
 /// Appends commands to the file.
@@ -102,12 +98,11 @@ pub(super) fn save_config(state: &mut State) {
 pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     let now_s = wall_us / 1_000_000;
     let due = state.save_is_due(now_s);
-    let is_full = state.disk_is_full.clone();
-    let is_full = || is_full.as_ref().is_some_and(|is_full| is_full());
+    let is_full = (state.disk_is_full.as_ref()).is_some_and(|is_full| is_full());
     let persist = &mut state.persist;
     let mut writes = std::mem::take(&mut persist.writes);
     if !persist.buffer.is_empty() {
-        persist.failed.append = is_full();
+        persist.failed.append = is_full;
         if !persist.failed.append {
             writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
             persist.unsynced = true;
@@ -134,7 +129,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
         None => due,
         Some(saving) => state.saves_on_shutdown(saving),
     };
-    if saves && is_full() {
+    if saves && is_full {
         state.persist.failed.save_s = Some(now_s);
     } else if saves {
         state.persist.failed.save_s = None;
@@ -163,11 +158,7 @@ impl State {
             .filter(|point| changes > 0 && changes >= point.changes)
             .map(|point| persist.saved_s + point.seconds + 1)
             .min();
-        let again_s = persist
-            .failed
-            .save_s
-            .map(|at_s| at_s + SAVES_AGAIN_AFTER_S + 1);
-        let save_s = save_s.map(|due_s| due_s.max(again_s.unwrap_or(0)));
+        let save_s = save_s.map(|due_s| due_s.max(persist.failed.saves_from_s()));
         let due_s = [sync_s, save_s].into_iter().flatten().min();
         // Limited so that the sum does not overflow.
         let due_us = due_s.map(|due_s| due_s.saturating_mul(1_000_000).min(u64::MAX / 2));
@@ -189,13 +180,8 @@ impl State {
     fn save_is_due(&self, now_s: u64) -> bool {
         let changes = self.db.effects.dirty - self.persist.saved_dirty;
         let elapsed_s = now_s.saturating_sub(self.persist.saved_s);
-        let again_s = self
-            .persist
-            .failed
-            .save_s
-            .map(|at_s| at_s + SAVES_AGAIN_AFTER_S);
         changes > 0
-            && again_s.is_none_or(|again_s| now_s > again_s)
+            && now_s >= self.persist.failed.saves_from_s()
             && self
                 .config
                 .save_points()

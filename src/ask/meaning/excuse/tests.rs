@@ -122,6 +122,22 @@ fn what_a_server_keeps_it_does_not_forget() {
 }
 
 #[test]
+fn a_node_that_is_killed_while_its_disk_is_full_loses_what_it_granted_meanwhile() {
+    let killed = |disk: &'static str, until_ms| {
+        move |history: HistoryBuilder| {
+            let full = history.fault_begins(150, disk, "disk-full");
+            let over = full.fault_ends(until_ms, disk, "disk-full");
+            let killed = over.fault_begins(300, "n1", "kill");
+            killed.fault_ends(400, "n1", "kill")
+        }
+    };
+    let kept = "node.persistence = \"aof-everysec\"";
+    assert_eq!(overlap(killed("n1", 300), kept), Some(Excuse::MemoryLost));
+    assert_eq!(overlap(killed("n1", 250), kept), None);
+    assert_eq!(overlap(killed("n2", 300), kept), None);
+}
+
+#[test]
 fn what_is_granted_while_the_server_is_down_it_has_not_granted() {
     let crash = |history: HistoryBuilder| history.fault_begins(300, "n1", "crash");
     assert_eq!(overlap(crash, ""), None);

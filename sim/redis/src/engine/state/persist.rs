@@ -75,6 +75,14 @@ pub(in crate::engine) struct Failed {
     pub(in crate::engine) save_s: Option<u64>,
 }
 
+impl Failed {
+    /// The first wall-clock second in which a snapshot may be tried: more than five after one that failed
+    /// (`CONFIG_BGSAVE_RETRY_DELAY`).
+    pub(in crate::engine) fn saves_from_s(self) -> u64 {
+        self.save_s.map_or(0, |at_s| at_s + 6)
+    }
+}
+
 /// Whether SHUTDOWN takes a snapshot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(in crate::engine) enum Saving {
