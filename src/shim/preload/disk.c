@@ -1,9 +1,9 @@
 /*
- * A full disk. What a process writes to a regular file is refused, and it can make none; what is there can be read, cut
- * and removed. Pipes, sockets and devices are no matter of the disk.
+ * A full disk. A write to a regular file is refused; a new file can be made, and stays empty. Files can be read, cut and
+ * removed. Pipes, sockets and devices are not on the disk.
  *
- * Streams write without the functions that are replaced here. So a file that is opened as a stream to be written anew is
- * refused when it is opened (synced.c), and a stream that was open before can be written to.
+ * The C library writes streams without the functions that are replaced here. So fopen refuses to open a file that is to be
+ * written from its beginning (synced.c). A stream that was open before can still be written.
  */
 
 #define _GNU_SOURCE
@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 int shim_refuses(int fd) {
     struct stat file;
