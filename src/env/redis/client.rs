@@ -3,6 +3,7 @@
 
 use std::io;
 use std::mem;
+use std::pin::pin;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -237,25 +238,29 @@ impl<'c, E: Env> Exclusive<'c, E> {
         let mut sent = false;
         // Restored only when the reply has come.
         let kept = line.connection.take();
-        let calling = async {
-            // If it is not usable, it is closed after the command.
-            let mut kept = kept;
-            let mut usable = kept.take_if(|kept| line.is_usable(kept, options.on_close));
-            let mut resends_left = options.resend;
-            loop {
-                let mut connection = match usable.take() {
-                    Some(usable) => usable,
-                    None => line.open(env, node).await?,
-                };
-                sent = true;
-                match connection.call(arguments).await {
-                    Ok(reply) => return io::Result::Ok((connection, reply)),
-                    Err(error) if resends_left == 0 || !is_broken(&error) => return Err(error),
-                    Err(_) => resends_left -= 1,
+        let called = {
+            // In place: to move it would copy the connection, too.
+            let calling = pin!(async {
+                // If it is not usable, it is closed after the command.
+                let mut kept = kept;
+                let mut usable = kept.take_if(|kept| line.is_usable(kept, options.on_close));
+                let mut resends_left = options.resend;
+                loop {
+                    let mut connection = match usable.take() {
+                        Some(usable) => usable,
+                        None => line.open(env, node).await?,
+                    };
+                    sent = true;
+                    match connection.call(arguments).await {
+                        Ok(reply) => return io::Result::Ok((connection, reply)),
+                        Err(error) if resends_left == 0 || !is_broken(&error) => return Err(error),
+                        Err(_) => resends_left -= 1,
+                    }
                 }
-            }
+            });
+            timeout(env, *limit, calling).await
         };
-        let why = match timeout(env, *limit, calling).await {
+        let why = match called {
             Ok(Ok((connection, reply))) => {
                 // A demoted master is not asked again.
                 let is_demoted = line.discovery.is_some() && is_readonly(&reply);

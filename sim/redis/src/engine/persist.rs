@@ -98,11 +98,10 @@ pub(super) fn save_config(state: &mut State) {
 pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
     let now_s = wall_us / 1_000_000;
     let due = state.save_is_due(now_s);
-    let is_full = (state.disk_is_full.as_ref()).is_some_and(|is_full| is_full());
     let persist = &mut state.persist;
     let mut writes = std::mem::take(&mut persist.writes);
     if !persist.buffer.is_empty() {
-        persist.failed.append = is_full;
+        persist.failed.append = state.disk_is_full.as_ref().is_some_and(|it| it());
         if !persist.failed.append {
             writes.push(DiskWrite::Append(persist.buffer.split().freeze()));
             persist.unsynced = true;
@@ -129,7 +128,7 @@ pub(super) fn writes(state: &mut State, wall_us: u64) -> Vec<DiskWrite> {
         None => due,
         Some(saving) => state.saves_on_shutdown(saving),
     };
-    if saves && is_full {
+    if saves && state.disk_is_full.as_ref().is_some_and(|it| it()) {
         state.persist.failed.save_s = Some(now_s);
     } else if saves {
         state.persist.failed.save_s = None;
