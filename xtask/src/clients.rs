@@ -14,6 +14,7 @@ use self::attack::{start, told};
 use self::bugs::Bug;
 use self::columns::{Column, DRAWN, Table};
 use crate::tool::{files_below, is_on_path};
+use locklab_values::shell::quoted;
 
 mod attack;
 mod bugs;
@@ -307,16 +308,19 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
 /// Writes the table of all that is known.
 fn publish(names: &[String], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
     let mut rows = Vec::new();
-    if table == Table::Apart {
-        table::begin()?;
-    }
+    std::fs::create_dir_all(table::AGAIN)?;
     for name in names {
         let client = read(Path::new(""), name)?;
         for lock in client.locks_of(table) {
             rows.push(row(name, &client, lock));
-            let file = kept(name, &client, lock, DRAWN).with_extension("toml");
-            if file.is_file() {
-                std::fs::copy(file, published(name, lock))?;
+            for column in table.columns() {
+                let file = kept(name, &client, lock, column.name).with_extension("toml");
+                let to = published(name, lock, column);
+                if file.is_file() {
+                    std::fs::copy(file, to)?;
+                } else if to.is_file() {
+                    std::fs::remove_file(to)?;
+                }
             }
         }
     }
@@ -364,8 +368,12 @@ fn kept(name: &str, client: &Client, lock: &Lock, scenario: &str) -> PathBuf {
 }
 
 /// Where the table has such a scenario.
-fn published(name: &str, lock: &Lock) -> PathBuf {
-    let file = format!("{name}-{}.toml", short(&lock.title));
+fn published(name: &str, lock: &Lock, column: &Column) -> PathBuf {
+    let title = short(&lock.title);
+    let file = match column.name {
+        DRAWN => format!("{name}-{title}.toml"),
+        other => format!("{name}-{title}-{}.toml", short(other)),
+    };
     Path::new(table::AGAIN).join(file)
 }
 
@@ -476,7 +484,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
             // `attack --scenario FILE …`
             if words[2].ends_with(".toml") {
                 std::fs::copy(&words[2], file)?;
-                shown[2] = published(name, lock).display().to_string();
+                shown[2] = published(name, lock, column).display().to_string();
             }
             Some(repeat(name, &worst.property, words, &shown)?)
         }
@@ -514,9 +522,10 @@ fn repeat(name: &str, property: &str, words: &[String], shown: &[String]) -> Res
             times += u64::from(violated.iter().any(|it| it.property == property));
         }
     }
+    let words: Vec<String> = shown.iter().map(|word| quoted(word)).collect();
     Ok(Again {
         property: property.to_owned(),
-        command: format!("locklab {}", shown.join(" ")),
+        command: format!("locklab {}", words.join(" ")),
         times,
         of,
     })

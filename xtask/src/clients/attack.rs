@@ -14,8 +14,8 @@ pub(super) fn start(mut command: Command, out: &str, program: &[String]) -> Resu
     command.args(["--format", "svg", "--json", "--fresh", "--out"]);
     command.arg(Path::new("target/clients-runs").join(out));
     command.arg("--").args(program);
-    let quiet = command.stdin(Stdio::null()).stderr(Stdio::null());
-    Ok(quiet.stdout(Stdio::piped()).spawn()?)
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    Ok(piped.stdin(Stdio::null()).spawn()?)
 }
 
 /// The arguments of `locklab` that repeat a violation of each property.
@@ -25,7 +25,8 @@ type Repeats = BTreeMap<String, Vec<String>>;
 pub(super) fn told(started: Child) -> Result<Outcome> {
     let output = started.wait_with_output()?;
     if !matches!(output.status.code(), Some(0 | 2 | 3)) {
-        bail!("locklab attack: {}", output.status);
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("locklab attack: {}: {}", output.status, said.trim());
     }
     let document: Document = serde_json::from_slice(&output.stdout)?;
     let result = document.results.into_iter().next();

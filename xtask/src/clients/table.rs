@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use anyhow::Result;
 
@@ -13,14 +12,6 @@ const FOLDER: &str = "reports/clients";
 
 /// The scenarios that repeat violations.
 pub const AGAIN: &str = "reports/clients/again";
-
-/// Makes the folders, without the scenarios of earlier tables.
-pub fn begin() -> Result<()> {
-    if Path::new(AGAIN).is_dir() {
-        std::fs::remove_dir_all(AGAIN)?;
-    }
-    Ok(std::fs::create_dir_all(AGAIN)?)
-}
 
 /// Writes a table as a page and as JSON.
 pub fn write(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
