@@ -16,7 +16,7 @@ use super::disks::Disks;
 use super::folder::Folder;
 use super::foreign::environment::{Surroundings, environment};
 use super::{
-    ConfirmError, Programs, RealRedis, postgres_server, redis_cluster, redis_server, tls,
+    ConfirmError, Programs, RealRedis, postgres_server, redis_cluster, servers, tls,
     zookeeper_server,
 };
 use locklab_env::redis::MASTER;
@@ -147,35 +147,27 @@ impl<'a> Plan<'a> {
     ) -> io::Result<Role> {
         let folder = self.folder.of_host(name)?;
         let mut environment = (self.disks).environment(name, &self.folder, &self.clocks);
-        let (program, arguments) = match self.kind {
-            ServerKind::Redis => {
-                let arguments =
-                    redis_server::configure(self.scenario, name, role, &self.addresses, &folder)?;
-                (self.programs.redis_server.clone(), arguments)
-            }
+        match self.kind {
+            ServerKind::Redis => {}
             ServerKind::ZooKeeper => {
                 environment.extend(zookeeper_server::behind_proxy(name, &self.addresses));
-                let members = names("n", self.scenario.topology.nodes);
-                let lock = &self.scenario.lock;
-                let file =
-                    zookeeper_server::configure(lock, name, &members, &self.addresses, &folder)?;
-                let zookeeper = &self.programs.zookeeper;
-                (
-                    zookeeper.java.clone(),
-                    zookeeper_server::arguments(zookeeper, &file),
-                )
             }
             ServerKind::Postgres => {
-                let postgres = &self.programs.postgres;
                 if earlier_starts == 0 {
                     let log = self.disks.log(name, &self.folder);
                     postgres_server::create(self.programs, &folder, &log)?;
                 }
                 environment.push(postgres_server::environment());
-                let commit = self.scenario.node.commit;
-                postgres_server::program(postgres, name, &self.addresses, commit, &folder)
             }
-        };
+        }
+        let (program, arguments) = servers::command(
+            self.programs,
+            self.scenario,
+            (name, role),
+            &names("n", self.scenario.topology.nodes),
+            &self.addresses,
+            &folder,
+        )?;
         let delay_ns = ns_from_ms(self.scenario.node.restart_delay_ms);
         let until_ns = match earlier_starts {
             0 => 0,

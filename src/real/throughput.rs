@@ -1,13 +1,11 @@
-//! How many locks a second real servers grant, and how long one takes, by what they keep on disk, by the quorum, and by
-//! who has to have it (claim A12).
+//! How many locks a second real servers grant, and how long one takes, by what they keep on disk, by the quorum, by
+//! who has to have it, and on a database or a coordination service (claim A12).
 //!
-//! Clients of one process, each with a key and connections of its own, take a lock and release it, as
-//! fast as they can. Nothing is simulated or delayed: no proxy, no faults. On several nodes a lock
-//! counts when a majority has granted it, as Redlock's does. Servers and clients share the machine,
-//! so the numbers are good for comparing settings, and no measure of what Redis can do.
+//! Clients of one process, each with a lock and connections of its own, take it and release it, as
+//! fast as they can. Nothing is simulated or delayed: no proxy, no faults. Servers and clients share the machine,
+//! so the numbers are good for comparing settings, and no measure of what the servers can do.
 
 use std::io;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -17,24 +15,37 @@ use serde::Serialize;
 use tokio::runtime::Builder;
 use tokio::task::{LocalSet, spawn_local};
 
+use self::one_lock::{OneLock, connected, has_replica};
 use super::addresses::Addresses;
 use super::child::Child;
 use super::folder::Folder;
-use super::{ConfirmError, Programs, servers};
+use super::{ConfirmError, Programs, server_version, servers};
 use crate::real_env::RealEnv;
-use locklab_env::redis::Client;
 use locklab_history::Name;
-use locklab_model::scenario::Persistence;
+use locklab_model::scenario::{Commit, Persistence, Scenario};
 
-/// What is measured of a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Setting {
-    /// The number of nodes.
-    pub nodes: u32,
-    /// The data that the servers keep on disk.
-    pub persistence: Persistence,
-    /// Whether the node has a replica.
-    pub replica: Replica,
+mod one_lock;
+
+/// What is measured: a lock, and the servers that grant it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "service", rename_all = "kebab-case")]
+pub enum Setting {
+    /// `SET NX PX` on a majority of Redis nodes.
+    Redis {
+        /// The number of nodes.
+        nodes: u32,
+        /// The data that the servers keep on disk.
+        persistence: Persistence,
+        /// Whether the node has a replica.
+        replica: Replica,
+    },
+    /// A row with an owner and an expiry on PostgreSQL, as `database-cas` has it.
+    Database {
+        /// When a change is answered.
+        commit: Commit,
+    },
+    /// ZooKeeper's recipe, on three members.
+    Consensus,
 }
 
 /// A replica of a single node.
@@ -71,18 +82,19 @@ pub struct Effort {
     pub lasts: Duration,
 }
 
-/// What is measured: one node by what it keeps, a node with a replica, and quorums of two and three.
-pub const SETTINGS: [Setting; 12] = {
+/// What is measured: one node by what it keeps, a node with a replica, and quorums of two and three; a database, and a
+/// coordination service.
+pub const SETTINGS: [Setting; 15] = {
     use Persistence::{AofAlways, AofEverysec, None, Snapshot};
     const fn alone(nodes: u32, persistence: Persistence) -> Setting {
-        Setting {
+        Setting::Redis {
             nodes,
             persistence,
             replica: Replica::None,
         }
     }
     const fn replicated(persistence: Persistence, replica: Replica) -> Setting {
-        Setting {
+        Setting::Redis {
             nodes: 1,
             persistence,
             replica,
@@ -101,35 +113,86 @@ pub const SETTINGS: [Setting; 12] = {
         alone(5, Snapshot),
         alone(5, AofEverysec),
         alone(5, AofAlways),
+        Setting::Database {
+            commit: Commit::Asynchronous,
+        },
+        Setting::Database {
+            commit: Commit::Synchronous,
+        },
+        Setting::Consensus,
     ]
 };
+
+impl Setting {
+    /// The version of its servers: `7.0.15` of Redis, `PostgreSQL 15.18`.
+    ///
+    /// # Errors
+    ///
+    /// If they are missing.
+    pub fn version(&self, programs: &Programs) -> Result<String, ConfirmError> {
+        server_version(programs, &self.scenario())
+    }
+
+    fn scenario(&self) -> Scenario {
+        match self {
+            Setting::Redis { persistence, .. } => {
+                let mut scenario = servers::scenario(servers::ONE_KEY, "");
+                scenario.node.persistence = *persistence;
+                scenario
+            }
+            Setting::Database { commit } => {
+                let mut scenario = servers::scenario("name = 'database-cas'\nttl_ms = 30000", "");
+                scenario.node.commit = *commit;
+                scenario
+            }
+            Setting::Consensus => {
+                let session = SESSION.as_millis();
+                let lock = format!("name = 'consensus'\nsession_ms = {session}");
+                servers::scenario(&lock, "")
+            }
+        }
+    }
+
+    /// The number of its servers, without a replica.
+    pub fn servers(&self) -> u32 {
+        match self {
+            Setting::Redis { nodes, .. } => *nodes,
+            Setting::Database { .. } => 1,
+            Setting::Consensus => 3,
+        }
+    }
+
+    fn replica(&self) -> Replica {
+        match self {
+            Setting::Redis { replica, .. } => *replica,
+            Setting::Database { .. } | Setting::Consensus => Replica::None,
+        }
+    }
+}
 
 /// The replica's host.
 const REPLICA: &str = "n1r1";
 
-/// A lease that is longer than any hold here, in milliseconds.
-const LEASE_MS: &[u8] = b"30000";
+/// The timeout of a session with ZooKeeper, which is longer than any hold here.
+const SESSION: Duration = Duration::from_secs(10);
 
-/// Deletes the key if it holds the value of the client.
-const RELEASE: &[u8] = b"if redis.call('get', KEYS[1]) == ARGV[1] then \
-                         return redis.call('del', KEYS[1]) else return 0 end";
-
-/// Measures every setting; those that come after `stop` are left out.
+/// Measures these settings; those that come after `stop` are left out.
 ///
 /// # Errors
 ///
 /// If a server does not start or does not answer.
 pub fn measure(
     programs: &Programs,
+    settings: &[Setting],
     effort: Effort,
     stop: &AtomicBool,
     progress: &dyn Fn(),
 ) -> Result<Vec<Throughput>, ConfirmError> {
     let mut all = Vec::new();
-    for setting in SETTINGS {
-        let servers = Servers::start(programs, setting)?;
+    for setting in settings {
+        let servers = Servers::start(programs, *setting)?;
         let mut measured = Throughput {
-            setting,
+            setting: *setting,
             per_second: Vec::new(),
             taken_us: Vec::new(),
         };
@@ -154,28 +217,27 @@ struct Servers {
     addresses: Addresses,
     /// The nodes, without the replica.
     nodes: Vec<Name>,
-    replica: Replica,
+    setting: Setting,
     /// Deleted after the servers have ended: fields are dropped in this order.
     _folder: Folder,
 }
 
 impl Servers {
     fn start(programs: &Programs, setting: Setting) -> Result<Servers, ConfirmError> {
-        let nodes: Vec<Name> = (1..=setting.nodes)
-            .map(|i| format!("n{i}").into())
-            .collect();
-        let has_replica = setting.replica != Replica::None;
+        let nodes = 1..=setting.servers();
+        let nodes: Vec<Name> = nodes.map(|i| format!("n{i}").into()).collect();
+        let has_replica = setting.replica() != Replica::None;
         let replica = has_replica.then(|| Name::from(REPLICA));
         let all: Vec<Name> = nodes.iter().cloned().chain(replica).collect();
         let addresses = Addresses::new(&all, 0).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
-        let persistence = setting.persistence;
-        let running = servers::start(programs, &all, persistence, &addresses, &folder)?;
+        let scenario = setting.scenario();
+        let running = servers::start(programs, &scenario, &all, &addresses, &folder)?;
         let started = Servers {
             _running: running,
             addresses,
             nodes,
-            replica: setting.replica,
+            setting,
             _folder: folder,
         };
         if has_replica {
@@ -210,9 +272,16 @@ impl Servers {
     }
 
     fn env(&self, client: u32) -> RealEnv {
-        let servers = self.addresses.hosts();
-        let directory = servers.map(|name| (name.clone(), self.addresses.hidden(name)));
+        let address = |name: &Name| match self.setting {
+            // Without a proxy its members listen where they are known.
+            Setting::Consensus => self.addresses.public(name),
+            Setting::Redis { .. } | Setting::Database { .. } => self.addresses.hidden(name),
+        };
+        let directory = self.addresses.hosts();
+        let directory = directory.map(|name| (name.clone(), address(name)));
+        let is_database = matches!(self.setting, Setting::Database { .. });
         RealEnv::new(directory.collect(), u64::from(client), "throughput")
+            .with_databases(is_database)
     }
 
     /// Locks a second, and how long each took, in microseconds.
@@ -223,22 +292,16 @@ impl Servers {
     async fn clients(&self, effort: Effort) -> io::Result<(f64, Vec<u32>)> {
         let mut clients = Vec::new();
         for number in 0..effort.clients {
-            let env = self.env(number);
-            let mut nodes = Vec::new();
-            for node in &self.nodes {
-                nodes.push(connected(&env, node).await?);
-            }
-            clients.push(Rc::new(nodes));
+            let key = format!("lock:{number}");
+            clients.push(OneLock::connect(self.env(number), self.setting, &self.nodes, key).await?);
         }
         let begun = Instant::now();
         let ends = begun + effort.lasts;
-        let awaits = self.replica == Replica::Awaited;
-        let tasks = clients.into_iter().enumerate().map(|(number, nodes)| {
+        let tasks = clients.into_iter().map(|lock| {
             spawn_local(async move {
-                let key = format!("lock:{number}");
                 let mut taken_us = Vec::new();
                 while Instant::now() < ends {
-                    taken_us.extend(take_and_release(&nodes, &key, awaits).await?);
+                    taken_us.extend(lock.take_and_release().await?);
                 }
                 Ok(taken_us)
             })
@@ -251,42 +314,4 @@ impl Servers {
         let per_second = taken_us.len() as f64 / begun.elapsed().as_secs_f64();
         Ok((per_second, taken_us))
     }
-}
-
-async fn connected(env: &RealEnv, node: &Name) -> io::Result<Client<RealEnv>> {
-    let client = Client::new(env.clone(), node.clone(), None);
-    client.connect().await.map_err(io::Error::other)?;
-    Ok(client)
-}
-
-/// Takes and releases a lock. Returns how long it took until the client had it, in microseconds; `None` if a majority did
-/// not grant it, or the replica does not have it.
-async fn take_and_release(
-    nodes: &[Client<RealEnv>],
-    key: &str,
-    awaits: bool,
-) -> io::Result<Option<u32>> {
-    let (key, begun) = (key.as_bytes(), Instant::now());
-    let set: [&[u8]; 6] = [b"SET", key, b"token", b"NX", b"PX", LEASE_MS];
-    let replies = join_all(nodes.iter().map(|node| node.call(&set))).await;
-    let mut granted = 0;
-    for reply in replies {
-        let reply = reply.map_err(io::Error::other)?;
-        granted += usize::from(reply.is_ok());
-    }
-    let is_known = !awaits || has_replica(&nodes[0]).await?;
-    let took_us = begun.elapsed().as_micros() as u32;
-    let release: [&[u8]; 5] = [b"EVAL", RELEASE, b"1", key, b"token"];
-    for reply in join_all(nodes.iter().map(|node| node.call(&release))).await {
-        reply.map_err(io::Error::other)?;
-    }
-    let is_taken = is_known && granted > nodes.len() / 2;
-    Ok(is_taken.then_some(took_us))
-}
-
-/// Whether the replica has what this client wrote, within a second.
-async fn has_replica(node: &Client<RealEnv>) -> io::Result<bool> {
-    let wait: [&[u8]; 3] = [b"WAIT", b"1", b"1000"];
-    let reply = node.call(&wait).await.map_err(io::Error::other)?;
-    Ok(reply.integer() == Some(1))
 }
