@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::problems::{Part, Plan, Problem, Row, chosen_rows};
+use crate::run::foreign::gate::Gate;
+use crate::run::runs::Runs;
 use locklab_check::Property;
 use locklab_evidence::{Finding, Judgement, thousands};
 use locklab_lab::bug::Bug;
@@ -15,15 +17,19 @@ use locklab_lab::report::Report;
 use locklab_lab::section::Section;
 use locklab_lab::work::{Made, Work};
 use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout, recordings};
-use locklab_model::scenario::Scenario;
+use locklab_model::scenario::{Drawn, Scenario};
+use locklab_real::{Programs, RealRedis};
 use locklab_report::Provenance;
 use locklab_results::csv::{self, Csv};
+use locklab_results::recording::server_name;
 use locklab_results::table::{Field, Look, Table, TableRow};
 use locklab_results::{Cell, Detail, Shortest};
+use locklab_runner::backend::Backend;
 use locklab_runner::batch::Job;
-use locklab_runner::judged;
+use locklab_runner::judged::{self, JudgedRun};
 use locklab_runner::pool::{self, Broken};
 use locklab_runner::prediction::Comparison;
+use locklab_runner::simulate::Keep;
 
 pub(crate) mod options;
 
@@ -37,7 +43,12 @@ pub struct Matrix {
     seeds: Range<u64>,
     /// Whether every cell is shown in full.
     in_full: bool,
+    /// Real servers to run on, with their versions.
+    real: Option<(Programs, String)>,
 }
+
+/// So many real runs at once, where the machine bears it.
+const AT_ONCE: usize = 4;
 
 impl Matrix {
     /// These locks, or single forms of one, against these problems; all of them if none is named.
@@ -58,7 +69,60 @@ impl Matrix {
             parts,
             seeds,
             in_full: !locks.is_empty() && !names.is_empty(),
+            real: None,
         })
+    }
+
+    /// The same on real servers.
+    ///
+    /// # Errors
+    ///
+    /// If one of the servers is missing.
+    pub fn on_real(self, programs: Programs) -> anyhow::Result<Matrix> {
+        let scenarios = self.places().filter_map(Place::scenario);
+        let version = locklab_real::server_versions(&programs, scenarios)?;
+        let real = Some((programs, version));
+        Ok(Matrix { real, ..self })
+    }
+
+    fn simulated(&self, work: &Work<'_>, playing: &[Place<'_>]) -> anyhow::Result<Vec<Made<Runs>>> {
+        let scenarios = playing.iter().filter_map(|place| place.scenario());
+        let jobs: Vec<Job> = scenarios.map(|s| Job::of(s, self.seeds.clone())).collect();
+        let program = &work.session().program;
+        let cells = work.cells(&Stage::SIMULATED, &jobs, Detail::Counts, &|broken| {
+            bug(playing[broken.job], broken, program)
+        })?;
+        let cells = cells.into_iter();
+        Ok(cells.map(|made| made.map(Runs::from)).collect())
+    }
+
+    fn made_on(
+        &self,
+        programs: &Programs,
+        work: &Work<'_>,
+        playing: &[Place<'_>],
+    ) -> anyhow::Result<Vec<Made<Runs>>> {
+        let session = work.session();
+        let backend = RealRedis {
+            stop: session.stop.flag(),
+            ..RealRedis::new(programs.clone())
+        };
+        let gate = Gate::new(AT_ONCE);
+        let scenarios: Vec<&Scenario> = playing.iter().filter_map(|it| it.scenario()).collect();
+        let run = |place: usize, seed, runs: &mut Runs| -> Result<(), String> {
+            let Drawn { scenario, schedule } = scenarios[place].drawn(seed);
+            let make = || gate.pass(|| backend.run(&scenario, seed, &schedule, Keep::default()));
+            let made = runs.attempt(make);
+            let made = made.map_err(|error| format!("{:#}", anyhow::Error::from_boxed(error)))?;
+            if let Some(made) = made {
+                let run = JudgedRun::of(made, schedule, &scenario);
+                runs.cell.add(seed, &run.judged());
+            }
+            Ok(())
+        };
+        let seeds = vec![self.seeds.clone(); playing.len()];
+        let bug = |broken: Broken| bug(playing[broken.job], broken, &session.program);
+        work.runs(&Stage::REAL, &seeds, AT_ONCE, run, &bug)
     }
 
     fn places(&self) -> impl Iterator<Item = Place<'_>> {
@@ -70,26 +134,36 @@ impl Matrix {
 
 impl Experiment for Matrix {
     const NAME: &'static str = "matrix";
-    type Results = Vec<Option<Made<Cell>>>;
+    type Results = Vec<Option<Made<Runs>>>;
 
     fn folder(&self, store: &Store) -> anyhow::Result<Store> {
         store.below("matrix")
     }
 
+    fn stem(&self) -> String {
+        match self.real {
+            None => Self::NAME.into(),
+            Some(_) => format!("redis-{}", Self::NAME),
+        }
+    }
+
     fn identity(&self) -> impl Serialize {
         let played: Vec<_> = self.places().map(Place::scenario).collect();
-        (played, &self.seeds)
+        let version = self
+            .real
+            .iter()
+            .map(|(_, version)| version)
+            .collect::<Vec<_>>();
+        (played, &self.seeds, version)
     }
 
     fn run(&self, work: &Work<'_>) -> anyhow::Result<Self::Results> {
         let playing = self.places().filter(|place| place.scenario().is_some());
         let playing: Vec<Place<'_>> = playing.collect();
-        let scenarios = playing.iter().filter_map(|place| place.scenario());
-        let jobs: Vec<Job> = scenarios.map(|s| Job::of(s, self.seeds.clone())).collect();
-        let program = &work.session().program;
-        let cells = work.cells(&Stage::SIMULATED, &jobs, Detail::Counts, &|broken| {
-            bug(playing[broken.job], broken, program)
-        })?;
+        let cells = match &self.real {
+            None => self.simulated(work, &playing)?,
+            Some((programs, _)) => self.made_on(programs, work, &playing)?,
+        };
         let mut cells = cells.into_iter();
         let cell = |place: Place<'_>| place.scenario().and_then(|_| cells.next());
         Ok(self.places().map(cell).collect())
@@ -102,24 +176,47 @@ impl Experiment for Matrix {
         folder: &Store,
     ) -> anyhow::Result<Report> {
         // A part of a cell's runs would be read as a rate of all.
-        let whole = |made: &Option<Made<Cell>>| made.clone().filter(Made::is_whole);
-        let made: Vec<Option<Made<Cell>>> = made.iter().map(whole).collect();
+        let whole = |made: &Option<Made<Runs>>| made.clone().filter(Made::is_whole);
+        let made: Vec<Option<Made<Runs>>> = made.iter().map(whole).collect();
         let runs = made.iter().flatten().map(|made| made.runs).max();
         let results: Vec<CellResult> = self
             .places()
             .zip(&made)
-            .map(|(place, made)| CellResult::of(place, made.as_ref().map(|made| &made.result)))
+            .map(|(place, made)| CellResult::of(place, made.as_ref().map(|made| &made.result.cell)))
             .collect();
         let planned = self.seeds.end - self.seeds.start;
         let seeds = self.seeds.start..self.seeds.start + runs.unwrap_or_default().max(planned);
-        let table = as_table(&seeds, &self.problems, &self.rows, &results);
+        let mut table = as_table(&seeds, &self.problems, &self.rows, &results);
+        let environment = match &self.real {
+            None => "simulated world".to_owned(),
+            Some((_, version)) => {
+                let name = server_name(version);
+                let discarded: u64 = { made.iter().flatten() }
+                    .map(|it| it.result.discarded)
+                    .sum();
+                table.title += &format!(", on {name}");
+                // So few runs are told as they are.
+                let fields = table.rows.iter_mut().flat_map(|row| &mut row.fields);
+                for (field, result) in fields.zip(&results) {
+                    if let Some(count) = result.count() {
+                        field.text = count;
+                    }
+                }
+                table.notes = vec![format!(
+                    "{} Discarded, and made again, since the machine stood still or a process began late: {discarded}.",
+                    table.notes[0]
+                )];
+                name
+            }
+        };
         let told: Vec<_> = { self.places().zip(&results) }
             .filter(|(_, result)| {
                 let is_news = matches!(
                     result.judgement(),
                     Some(Judgement::Differs | Judgement::Inconclusive)
                 );
-                result.is_run() && (self.in_full || is_news)
+                // A real run cannot be made again.
+                self.real.is_none() && result.is_run() && (self.in_full || is_news)
             })
             .collect();
         let explained = pool::each(&told, session.threads, |(place, result)| {
@@ -132,10 +229,11 @@ impl Experiment for Matrix {
             subject: "matrix of locks and problems".into(),
             overrides: vec![],
             seeds: format!("seeds {}..{} in each cell", seeds.start, seeds.end),
-            environment: "simulated world".into(),
+            environment,
         };
         let (list, data) = (as_list(&results), document.clone());
-        let mut section = Section::of_table(table, list, data, provenance, folder, "matrix");
+        let stem = self.stem();
+        let mut section = Section::of_table(table, list, data, provenance, folder, &stem);
         section.text += &explained;
         Ok(Report::of(section, document, exit(&results)))
     }
@@ -242,6 +340,18 @@ impl CellResult {
         match &self.outcome {
             Outcome::Cannot(_) => None,
             Outcome::Ran { comparison, .. } => Some(comparison.judgement),
+        }
+    }
+
+    /// The runs that violate the property, of those that say whether they do: `2 of 5`.
+    fn count(&self) -> Option<String> {
+        match &self.outcome {
+            Outcome::Cannot(_) => None,
+            Outcome::Ran { comparison, .. } => {
+                let tally = &comparison.tally;
+                let judged = tally.holds + tally.violated;
+                Some(format!("{} of {judged}", tally.violated))
+            }
         }
     }
 

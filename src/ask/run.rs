@@ -1,5 +1,6 @@
 //! Scenarios with some seeds, judged: in the simulator, or on real Redis.
 
+use std::error::Error;
 use std::mem;
 
 use locklab_vecmap::VecMap;
@@ -13,7 +14,7 @@ use crate::meaning::{self, Meaning, meanings};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_lab::bug::Bug;
-use locklab_lab::parts::{By, Rounds, Stage};
+use locklab_lab::parts::Stage;
 use locklab_lab::program::run_words;
 use locklab_lab::recordings::{self, Evidence};
 use locklab_lab::report::Report;
@@ -23,7 +24,7 @@ use locklab_lab::work::{Made, Work};
 use locklab_lab::{Exit, Experiment, Program, Session, Store, data, describe, layout};
 use locklab_locks::Need;
 use locklab_model::scenario::{Drawn, Scenario};
-use locklab_real::series::{LONGEST_STALL_NS, attempt};
+use locklab_real::series::LONGEST_STALL_NS;
 use locklab_real::{Clients, Programs, RealRedis};
 use locklab_results::reactions::ReactionCounts;
 use locklab_results::recording::{self, Recording, server_name};
@@ -39,11 +40,13 @@ use locklab_values::units::NS_PER_MS;
 use locklab_values::untrusted;
 
 pub(crate) mod foreign;
+mod mute;
 mod on;
 pub(crate) mod options;
-mod runs;
+pub(crate) mod runs;
 pub(crate) mod twice;
 
+use self::mute::Shown;
 pub use self::on::On;
 use self::runs::Runs;
 
@@ -98,11 +101,8 @@ impl Experiment for Run {
                 let jobs = scenarios.iter().zip(seeds);
                 let jobs: Vec<Job> = jobs.map(|(s, seeds)| Job::of(s, seeds.clone())).collect();
                 let cells = work.cells(&Stage::SIMULATED, &jobs, self.detail, &bug)?;
-                let runs = |cell| Runs {
-                    cell,
-                    ..Runs::default()
-                };
-                Ok(cells.into_iter().map(|made| made.map(runs)).collect())
+                let cells = cells.into_iter();
+                Ok(cells.map(|made| made.map(Runs::from)).collect())
             }
             Some(programs) => {
                 let backend = RealRedis {
@@ -111,21 +111,32 @@ impl Experiment for Run {
                     ..RealRedis::new(programs.clone())
                 };
                 let gate = Gate::new(self.at_once);
+                let (shown, all) = (
+                    Shown::default(),
+                    seeds.iter().map(|it| it.end - it.start).sum(),
+                );
                 let run = |place: usize, seed, runs: &mut Runs| {
                     let first = seeds[place].start;
                     let is_first = seed == first;
-                    self.run_once((&backend, &gate), &scenarios[place], seed, is_first, runs)
-                        .map_err(|error| format!("{error:#}"))
+                    let run =
+                        self.run_once((&backend, &gate), &scenarios[place], seed, is_first, runs);
+                    let why = run
+                        .as_ref()
+                        .err()
+                        .and_then(|error| mute::why_mute(&**error));
+                    match (run, why) {
+                        (_, Some(why)) if !shown.ends(true, all) => {
+                            runs.mute.insert(seed, why);
+                            Ok(())
+                        }
+                        (Ok(()), _) => {
+                            shown.ends(false, all);
+                            Ok(())
+                        }
+                        (Err(error), _) => Err(format!("{:#}", anyhow::Error::from_boxed(error))),
+                    }
                 };
-                let stage = Stage {
-                    name: "runs",
-                    doing: "running on real Redis",
-                    by: By::Seeds,
-                    rounds: Rounds::WhileThereIsTime,
-                    part: 1,
-                    runs_each: 1,
-                };
-                work.runs(&stage, seeds, self.at_once, run, &bug)
+                work.runs(&Stage::REAL, seeds, self.at_once, run, &bug)
             }
         }
     }
@@ -187,6 +198,9 @@ impl Experiment for Run {
             }
             if !result.notes.is_empty() {
                 found["notes"] = json!(result.notes);
+            }
+            if !result.mute.is_empty() {
+                found["not_judged"] = json!(result.mute);
             }
             if !result.wrong_renewals.is_empty() {
                 report.exit = report.exit.worse(Exit::Differs);
@@ -315,6 +329,7 @@ impl Run {
         for note in &runs.notes {
             lines.push(layout::fold(&format!("  note: {}", untrusted::line(note))));
         }
+        lines.extend(mute::describe(&runs.mute));
         lines.extend(renewals(&runs.wrong_renewals));
         for (why, excused) in &runs.excused {
             let properties: Vec<&str> = excused.keys().map(|it| it.name()).collect();
@@ -356,14 +371,11 @@ impl Run {
         seed: u64,
         is_first: bool,
         runs: &mut Runs,
-    ) -> anyhow::Result<()> {
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Drawn { scenario, schedule } = scenario.drawn(seed);
         let keep = Keep::MESSAGES;
         let run = || gate.pass(|| backend.run(&scenario, seed, &schedule, keep));
-        let attempt = attempt(run, LONGEST_STALL_NS);
-        let attempt = attempt.map_err(anyhow::Error::from_boxed)?;
-        runs.discarded += attempt.discarded;
-        let Some(mut run) = attempt.run else {
+        let Some(mut run) = runs.attempt(run)? else {
             return Ok(());
         };
         runs.notes.extend(run.notes.iter().cloned());

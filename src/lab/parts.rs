@@ -40,6 +40,13 @@ impl Stage {
         part: 2_000,
         runs_each: 1,
     };
+
+    /// Runs on real servers, which take seconds each.
+    pub const REAL: Stage = Stage {
+        doing: "running on real servers",
+        part: 1,
+        ..Stage::SIMULATED
+    };
 }
 
 /// What a shard has of a stage.

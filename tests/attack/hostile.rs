@@ -162,3 +162,28 @@ fn a_program_that_says_nothing_is_an_error_with_its_last_words() {
     );
     assert!(told.contains("docs/attack.md"), "{told}");
 }
+
+/// Runs that show nothing are left out, and the others count. If all of the first show nothing, the command ends.
+#[test]
+fn a_run_that_shows_nothing_does_not_end_the_others() {
+    let script = "[ $LOCKLAB_SEED = 1 ] || tell acquired; sleep 5";
+    let options = ["--scenario", "attack/pause", "--set", "horizon_ms=1500"];
+    let three = [&options[..], &["--seeds", "0..3"]].concat();
+    let Some((exit, said)) = attack("some-mute", &three, script) else {
+        return;
+    };
+    assert!(
+        said.contains("not judged, with seed 1: the program"),
+        "{said}"
+    );
+    assert_ne!(exit, Some(1), "{said}");
+    let six = [&options[..], &["--seeds", "0..6", "--at-once", "3"]].concat();
+    let Some((exit, said)) = attack("all-mute", &six, "sleep 5") else {
+        return;
+    };
+    assert!(
+        said.contains("the program neither used LOCKLAB_RESOURCE"),
+        "{said}"
+    );
+    assert_eq!(exit, Some(1), "{said}");
+}

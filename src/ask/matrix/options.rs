@@ -6,8 +6,10 @@ use clap::builder::PossibleValuesParser;
 use crate::matrix::Matrix;
 use crate::options::many::Many;
 use crate::options::seeds::Seeds;
+use crate::options::server::Server;
 use crate::options::{Ask, Context};
 use crate::problems::{self, Plan, lock_completer};
+use crate::run::options::On;
 use locklab_lab::{Exit, conduct};
 
 const EXAMPLES: &str = "\
@@ -16,6 +18,8 @@ Examples:
   locklab study matrix --lock set-nx-px --lock redlock --seeds 1000
   locklab study matrix --lock redisson --problem outlives
                                     cells, each with a run
+  locklab study matrix --lock redlock --lock consensus --on redis --seeds 5
+                                    on real servers, some seconds a run
 
 A lock's name selects all its forms; a form is named as in the table:
   locklab study matrix --lock 'set-nx-px (release del)'
@@ -34,14 +38,14 @@ pub(crate) struct Options {
     #[arg(long = "problem", value_name = "PROBLEM", hide_possible_values = true,
           value_parser = problem_parser())]
     problems: Vec<String>,
-    /// Seeds of each cell: 0..N, or A..B, the end excluded
-    #[arg(
-        long,
-        value_name = "N|A..B",
-        default_value = "200",
-        allow_hyphen_values = true
-    )]
-    seeds: Seeds,
+    /// Seeds of each cell: 0..N, or A..B, the end excluded; by default 200 in the simulator, and 5 on real servers
+    #[arg(long, value_name = "N|A..B", allow_hyphen_values = true)]
+    seeds: Option<Seeds>,
+    /// Where to run
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t = On::World)]
+    on: On,
+    #[command(flatten)]
+    server: Server,
     #[command(flatten)]
     pub(crate) many: Many,
 }
@@ -57,8 +61,12 @@ impl Ask for Options {
     }
 
     fn answer(&self, context: &Context) -> anyhow::Result<Exit> {
-        let seeds = self.seeds.range();
-        let matrix = Matrix::plan(&self.locks, &self.problems, seeds)?;
+        let seeds = self.seeds.as_ref().map(Seeds::range);
+        let seeds = seeds.unwrap_or_else(|| self.on.seeds(200, 5));
+        let mut matrix = Matrix::plan(&self.locks, &self.problems, seeds)?;
+        if let Some(programs) = self.on.programs(&self.server)? {
+            matrix = matrix.on_real(programs)?;
+        }
         conduct(&matrix, &self.many.session(context)?)
     }
 }

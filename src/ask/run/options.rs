@@ -1,7 +1,10 @@
 //! `locklab run`: scenarios with some seeds, judged.
 
+use std::ops::Range;
+
 use anyhow::ensure;
 use clap::{Args, ValueEnum};
+use locklab_real::Programs;
 
 use crate::options::many::Many;
 use crate::options::seeds::{self, Seeds};
@@ -76,6 +79,31 @@ impl From<On> for run::On {
     }
 }
 
+impl On {
+    /// The seeds that are run unless others are named: so many in the simulator, so many on real servers.
+    pub(crate) fn seeds(self, simulated: u64, real: u64) -> Range<u64> {
+        match self {
+            On::World => 0..simulated,
+            On::Redis => 0..real,
+        }
+    }
+
+    /// The programs of real runs.
+    ///
+    /// # Errors
+    ///
+    /// If a server is named for simulated ones.
+    pub(crate) fn programs(self, server: &Server) -> anyhow::Result<Option<Programs>> {
+        ensure!(
+            self == On::Redis || !server.is_named(),
+            "--server names the server of real runs; add --on redis"
+        );
+        Ok({ self == On::Redis }
+            .then(|| server.programs())
+            .transpose()?)
+    }
+}
+
 impl Ask for Options {
     fn many(&mut self) -> Option<&mut Many> {
         Some(&mut self.many)
@@ -93,12 +121,7 @@ impl Ask for Options {
             (None, None) => 0..on.usual_seeds(scenario),
         };
         let mut scenarios = Scenarios::load(&names, &self.sets, seeds)?;
-        ensure!(
-            self.on == On::Redis || !self.server.is_named(),
-            "--server names the server of real runs; add --on redis"
-        );
-        let real = (self.on == On::Redis).then(|| self.server.programs());
-        let real = real.transpose()?;
+        let real = self.on.programs(&self.server)?;
         if let (true, Some(programs)) = (self.all, &real) {
             for (name, why) in scenarios.leave_out(|it| locklab_real::why_left_out(programs, it)) {
                 status!("skipped: {name}: {why}");

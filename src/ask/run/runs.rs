@@ -2,10 +2,12 @@
 
 use locklab_check::Property;
 use locklab_model::scenario::Scenario;
+use locklab_real::series::{LONGEST_STALL_NS, attempt};
 use locklab_results::Cell;
 use locklab_results::reactions::ReactionCounts;
 use locklab_runner::batch::Part;
 use locklab_runner::judged::JudgedRun;
+use locklab_runner::run::Run;
 use locklab_vecmap::{VecMap, VecSet};
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +16,12 @@ use crate::meaning::excuse::excuses;
 /// Runs of a scenario, with the recordings of those that cannot be repeated.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Runs {
-    pub(super) cell: Cell,
+    pub(crate) cell: Cell,
     /// On real Redis: runs that were discarded, since the machine stood still or a process began late.
-    pub(super) discarded: u64,
+    pub(crate) discarded: u64,
+    /// Why nothing can be judged of programs of others in these runs, by seed.
+    #[serde(default, skip_serializing_if = "VecMap::is_empty")]
+    pub(super) mute: VecMap<u64, String>,
     /// What programs of others did that makes no sense, or ended them.
     #[serde(default)]
     pub(super) notes: VecSet<String>,
@@ -42,10 +47,21 @@ pub struct Runs {
     pub(super) again: VecMap<u64, String>,
 }
 
+/// Simulated runs.
+impl From<Cell> for Runs {
+    fn from(cell: Cell) -> Runs {
+        Runs {
+            cell,
+            ..Runs::default()
+        }
+    }
+}
+
 impl Part for Runs {
     fn join(&mut self, other: Self) {
         self.cell.merge(other.cell);
         self.discarded += other.discarded;
+        self.mute.extend(other.mute);
         self.notes.extend(other.notes);
         self.unshowable += other.unshowable;
         if let Some(reactions) = other.reactions {
@@ -75,6 +91,20 @@ impl Part for Runs {
 }
 
 impl Runs {
+    /// Makes a run on real servers, again if the machine stood still or a process began late; none if it always did.
+    ///
+    /// # Errors
+    ///
+    /// Those of the run.
+    pub(crate) fn attempt<E>(
+        &mut self,
+        make: impl Fn() -> Result<Run, E>,
+    ) -> Result<Option<Run>, E> {
+        let attempt = attempt(make, LONGEST_STALL_NS)?;
+        self.discarded += attempt.discarded;
+        Ok(attempt.run)
+    }
+
     /// A lock should have prevented a violation in the run with this seed.
     pub(super) fn blame(&mut self, property: Property, seed: u64) {
         let first = self.blamed.entry(property).or_insert(seed);

@@ -254,7 +254,12 @@ impl Testbed<'_> {
         let all_are_silent = silent.len() == self.plan.clients.len();
         let repeated = match repeated {
             Ok(repeated) => repeated,
-            Err(_) if !all_are_silent => return Ok(()),
+            Err(Unknown::Unrepeatable(_)) if !all_are_silent => return Ok(()),
+            Err(why) if !all_are_silent => {
+                let note = format!("renewals are not judged: {why}");
+                finished.notes.push(note);
+                return Ok(());
+            }
             Err(why @ Unknown::Unrepeatable(_)) => {
                 let why = inferred::Blind::Unknown(why.to_string());
                 return Err(mute(&why, &mut finished.notes));
