@@ -328,6 +328,31 @@ fn the_throughput_of_every_setting_is_measured() {
     }
 }
 
+/// Its cells are counts, and no prediction is said to hold after two runs.
+#[test]
+fn a_cell_of_the_matrix_is_played_on_a_real_server() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("matrix-on-redis");
+    let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
+        .args(["study", "matrix", "--lock", "set-nx-px ()"])
+        .args(["--problem", "outlives", "--on", "redis", "--seeds", "2"])
+        .args(["--json", "--out"])
+        .arg(&folder)
+        .arg("--server")
+        .arg(locklab_testing::program())
+        .output()
+        .expect("it is built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let cell = &told["results"][0];
+    assert_eq!(cell["violated"], 2, "{told:#}");
+    let page = fs::read_to_string(folder.join("matrix/redis-matrix.md")).expect("it is written");
+    assert!(page.contains("2 of 2 runs"), "{page}");
+    let environment = told["environment"].as_str().unwrap_or_default();
+    assert!(page.contains(&format!(", on {environment}")), "{page}");
+    fs::remove_dir_all(folder).expect("it is there");
+}
+
 fn confirm(scenario: &str) -> Result<Run, ConfirmError> {
     let scenario = parse(scenario);
     let schedule = expand(&scenario.fault, 1);

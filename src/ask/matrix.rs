@@ -224,7 +224,11 @@ impl Experiment for Matrix {
         });
         let explained: String = explained.into_iter().collect::<anyhow::Result<_>>()?;
         let cells: Vec<Value> = results.iter().map(CellResult::json).collect();
-        let document = data::document(Self::NAME, json!({ "results": cells }));
+        let mut content = json!({ "results": cells });
+        if self.real.is_some() {
+            content["environment"] = json!(environment);
+        }
+        let document = data::document(Self::NAME, content);
         let provenance = Provenance {
             subject: "matrix of locks and problems".into(),
             overrides: vec![],

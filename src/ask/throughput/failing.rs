@@ -59,14 +59,18 @@ pub(super) fn read(file: &Path, lease: Time) -> anyhow::Result<Vec<Failing>> {
     let results =
         results.with_context(|| format!("{name} is no leases.json of `study risk --leases`"))?;
     let mut all = results.leases;
-    let leases = all.iter().map(|it| Time(it.lease_ms).to_string());
-    let mut leases: Vec<String> = leases.collect();
+    let mut there: Vec<f64> = all.iter().map(|it| it.lease_ms).collect();
+    there.sort_by(f64::total_cmp);
+    there.dedup();
     all.retain(|it| it.lease_ms == lease.0);
-    leases.dedup();
     ensure!(
         !all.is_empty(),
         "{name} has no lease of {lease}; --lease names another: {}",
-        leases.join(", ")
+        there
+            .iter()
+            .map(|ms| Time(*ms).to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
     );
     Ok(all)
 }
@@ -207,6 +211,28 @@ mod tests {
                 resource: corrupted,
             },
         }
+    }
+
+    #[test]
+    fn what_is_published_is_read_and_has_four_leases() {
+        const FILE: &str = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../reports/risk/jvm-on-vms/leases.json"
+        );
+        let of = |lease| read(Path::new(FILE), Time::parse(lease).expect("it is a time"));
+        let locks = of("10s").expect("it has this lease");
+        assert!(locks.iter().any(|it| it.lock == "consensus"), "{locks:?}");
+        let error = of("7s").expect_err("it has no such lease").to_string();
+        assert!(error.contains("names another: 1 s, 3 s, 10 s"), "{error}");
+        let other = read(
+            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
+            Time(1.0),
+        );
+        let error = other.expect_err("it is no such file").to_string();
+        assert!(
+            error.contains("is no leases.json of `study risk --leases`"),
+            "{error}"
+        );
     }
 
     #[test]
