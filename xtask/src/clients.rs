@@ -24,7 +24,9 @@ mod table;
 
 pub(crate) const LOCKLAB: &str = "target/ci/locklab";
 const FOLDERS: &str = "tests/clients";
-const RESULTS: &str = "target/clients-results";
+
+/// The most runs at once; most of a run is waiting, and the command makes fewer where they are late.
+const JOBS: &str = "12";
 
 /// How often the command that breaks a lock is run again.
 const REPEATS: u64 = 10;
@@ -182,7 +184,7 @@ pub struct Options {
 }
 
 /// What was seen of a lock: a row of the table.
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Row {
     library: String,
     version: String,
@@ -193,10 +195,13 @@ struct Row {
     scenarios: Vec<Seen>,
 }
 
-/// What a lock did in one scenario, named by its column, as `target/clients-results/` keeps it.
-#[derive(Deserialize, Serialize)]
+/// What a lock did in one scenario, named by its column.
+#[derive(Clone, Deserialize, Serialize)]
 struct Seen {
     scenario: String,
+    /// The seeds that were asked for; results of earlier times do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seeds: Option<u64>,
     /// The servers, with their version; results of earlier times do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     server: Option<String>,
@@ -210,7 +215,7 @@ struct Seen {
 }
 
 /// In how many runs a property was violated.
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 struct Violated {
     property: String,
     runs: u64,
@@ -220,7 +225,7 @@ struct Violated {
 }
 
 /// A command that breaks a lock, and how often it did.
-#[derive(Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 struct Again {
     property: String,
     command: String,
@@ -276,19 +281,18 @@ fn attack_locks(
 ) -> Result<()> {
     let mut left_out = BTreeMap::new();
     // Every lock has a first result before any has a second, and the table has all that there is: the chore
-    // may be interrupted.
+    // may be interrupted, and goes on from the table.
     for column in table.columns() {
         for (&name, client) in chosen {
-            publish(names, table, &left_out)?;
             if !left_out.contains_key(name)
-                && let Err(reason) = attack_all(name, client, table, column, options)
+                && let Err(reason) = attack_all(names, (name, client), table, column, options)
             {
                 eprintln!("{name}: left out: {reason:#}");
                 left_out.insert(name.clone(), format!("{reason:#}"));
             }
         }
     }
-    publish(names, table, &left_out)
+    publish(names, table, &left_out, None)
 }
 
 /// Attacks the versions of a library that have a bug, and those that do not, if they can be installed.
@@ -305,43 +309,48 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
     }
 }
 
-/// Writes the table of all that is known.
-fn publish(names: &[String], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
+/// Writes the table of all that is known, which is also where it is kept; with what was seen just now.
+fn publish(
+    names: &[String],
+    table: Table,
+    left_out: &BTreeMap<String, String>,
+    now: Option<(&Client, &Lock, Seen)>,
+) -> Result<()> {
     let mut rows = Vec::new();
-    std::fs::create_dir_all(table::AGAIN)?;
+    let known = table::read(table)?;
     for name in names {
         let client = read(Path::new(""), name)?;
         for lock in client.locks_of(table) {
-            rows.push(row(name, &client, lock));
-            for column in table.columns() {
-                let file = kept(name, &client, lock, column.name).with_extension("toml");
-                let to = published(name, lock, column);
-                if file.is_file() {
-                    std::fs::copy(file, to)?;
-                } else if to.is_file() {
-                    std::fs::remove_file(to)?;
-                }
-            }
+            let scenarios = table.columns().iter().filter_map(|column| {
+                let is_now = |(it, on, seen): &(&Client, &Lock, Seen)| {
+                    let is_lock = it.library == client.library && on.title == lock.title;
+                    is_lock && seen.scenario == column.name
+                };
+                let now = now.as_ref().filter(|it| is_now(it));
+                let before = || seen(&known, &client, lock, column).cloned();
+                now.map(|(.., seen)| seen.clone()).or_else(before)
+            });
+            rows.push(Row {
+                library: client.library.clone(),
+                version: client.version.clone(),
+                language: client.language.clone(),
+                title: lock.title.clone(),
+                nodes: lock.nodes,
+                deadline: lock.deadline,
+                scenarios: scenarios.collect(),
+            });
         }
     }
     table::write(&rows, table, left_out)
 }
 
-/// What is kept of a lock.
-fn row(name: &str, client: &Client, lock: &Lock) -> Row {
-    let seen = lock.table.columns().iter().filter_map(|column| {
-        let text = std::fs::read(kept(name, client, lock, column.name)).ok()?;
-        serde_json::from_slice(&text).ok()
-    });
-    Row {
-        library: client.library.clone(),
-        version: client.version.clone(),
-        language: client.language.clone(),
-        title: lock.title.clone(),
-        nodes: lock.nodes,
-        deadline: lock.deadline,
-        scenarios: seen.collect(),
-    }
+/// What is known of this version of a lock in a column.
+fn seen<'r>(rows: &'r [Row], client: &Client, lock: &Lock, column: &Column) -> Option<&'r Seen> {
+    let is_it = |row: &&Row| {
+        (&row.library, &row.version, &row.title) == (&client.library, &client.version, &lock.title)
+    };
+    let row = rows.iter().find(is_it)?;
+    row.scenarios.iter().find(|it| it.scenario == column.name)
 }
 
 /// The names of the folders, in alphabetical order.
@@ -359,15 +368,7 @@ pub(crate) fn read(root: &Path, name: &str) -> Result<Client> {
     toml::from_str(&text).with_context(|| format!("in {}", path.display()))
 }
 
-/// The file that keeps what this version of a lock did in a scenario. Beside it, as TOML, is the scenario that repeats
-/// the worst of it, where there is one.
-fn kept(name: &str, client: &Client, lock: &Lock, scenario: &str) -> PathBuf {
-    let (title, scenario) = (short(&lock.title), short(scenario));
-    let file = format!("{}-{title}-{scenario}.json", client.version);
-    Path::new(RESULTS).join(name).join(file)
-}
-
-/// Where the table has such a scenario.
+/// Where the table has the scenario that repeats the worst of a lock, if it takes one of its own.
 fn published(name: &str, lock: &Lock, column: &Column) -> PathBuf {
     let title = short(&lock.title);
     let file = match column.name {
@@ -381,33 +382,35 @@ pub(crate) fn short(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
-/// Attacks each lock of a library that has no result of the scenario, or all that are to be done again.
+/// Attacks each lock of a library that has no result of so many seeds, or all that are to be done again.
 fn attack_all(
-    name: &str,
-    client: &Client,
+    names: &[String],
+    (name, client): (&str, &Client),
     table: Table,
     column: &Column,
     options: &Options,
 ) -> Result<()> {
-    let missing = |lock: &&Lock| options.again || !kept(name, client, lock, column.name).is_file();
+    let drawn = options.drawn.filter(|_| column.scenario == DRAWN);
+    let seeds = drawn.unwrap_or(column.seeds);
+    let known = table::read(table)?;
+    let missing = |lock: &&Lock| {
+        let seen = seen(&known, client, lock, column);
+        let enough = seen.is_some_and(|seen| seen.seeds.unwrap_or(seen.runs) >= seeds);
+        options.again || !enough
+    };
     let locks: Vec<&Lock> = client.locks_of(table).filter(missing).collect();
     if locks.is_empty() {
         return Ok(());
     }
     install(name, client)?;
-    let drawn = options.drawn.filter(|_| column.scenario == DRAWN);
-    let seeds = drawn.unwrap_or(column.seeds);
     for lock in locks {
         eprintln!("{name}: {}, {}", lock.title, column.name);
-        let path = kept(name, client, lock, column.name);
-        std::fs::create_dir_all(path.parent().expect("it is in a folder"))?;
-        let file = path.with_extension("toml");
+        let file = published(name, lock, column);
         if file.is_file() {
             std::fs::remove_file(&file)?;
         }
         let seen = attack(name, lock, column, seeds, &file)?;
-        std::fs::write(&path, serde_json::to_vec_pretty(&seen)?)
-            .with_context(|| format!("write {}", path.display()))?;
+        publish(names, table, &BTreeMap::new(), Some((client, lock, seen)))?;
     }
     Ok(())
 }
@@ -471,7 +474,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
     }
     command.args(column.sets.iter().flat_map(|set| ["--set", set]));
     command.args(lock.only.get(scenario).into_iter().flatten());
-    { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", "4"]);
+    { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", JOBS]);
     let result = told(start(command, name, &lock.run)?)?;
     let (mut violated, again) = (result.violated(), &result.again);
     violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
@@ -483,8 +486,9 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
             let mut shown = words.clone();
             // `attack --scenario FILE …`
             if words[2].ends_with(".toml") {
+                std::fs::create_dir_all(table::AGAIN)?;
                 std::fs::copy(&words[2], file)?;
-                shown[2] = published(name, lock, column).display().to_string();
+                shown[2] = file.display().to_string();
             }
             Some(repeat(name, &worst.property, words, &shown)?)
         }
@@ -493,6 +497,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
     let lease = result.properties.iter().find(|it| it.property == "lease");
     Ok(Seen {
         scenario: column.name.to_owned(),
+        seeds: Some(seeds),
         server: result.server.clone(),
         runs: result.runs,
         tried: lease.map(|it| result.runs - it.inconclusive),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::columns::Table;
 use super::{Deadline, Row, Seen};
@@ -12,6 +13,16 @@ const FOLDER: &str = "reports/clients";
 
 /// The scenarios that repeat violations.
 pub const AGAIN: &str = "reports/clients/again";
+
+/// The rows of the table that is published; none if there is none.
+pub fn read(table: Table) -> Result<Vec<Row>> {
+    let file = format!("{FOLDER}/{}.json", table.name());
+    match std::fs::read(&file) {
+        Ok(text) => serde_json::from_slice(&text).with_context(|| format!("in {file}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error).with_context(|| format!("read {file}")),
+    }
+}
 
 /// Writes a table as a page and as JSON.
 pub fn write(rows: &[Row], table: Table, left_out: &BTreeMap<String, String>) -> Result<()> {
@@ -116,6 +127,7 @@ mod tests {
         let scenario = "attack/pause".to_owned();
         Seen {
             scenario,
+            seeds: None,
             server: None,
             runs: 5,
             tried: None,
