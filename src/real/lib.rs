@@ -394,6 +394,9 @@ pub fn run_with(
     keep: Keep,
 ) -> Result<Run, ConfirmError> {
     limits::check(scenario, schedule)?;
+    // What is started from here on is not what another run has left behind.
+    let begins =
+        matches!(real.clients, Clients::Foreign(_)).then(foreign::leftovers::UnderWay::begin);
     let version = server_version(&real.programs, scenario)?;
     limits::check_version(scenario, &version)?;
     if let Clients::Foreign(program) = &real.clients {
@@ -401,6 +404,7 @@ pub fn run_with(
         untranslated::check(program, scenario, schedule)?;
     }
     let testbed = testbed::Testbed::start(real, scenario, seed, schedule, keep)?;
+    drop(begins);
     let conducted = conductor::conduct(testbed, scenario, schedule, real.stop)?;
     let finished = conducted.finished;
     Ok(Run {

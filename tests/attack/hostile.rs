@@ -1,6 +1,8 @@
 //! Programs that lie, flood, die, hang, or leave others behind.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use locklab_check::Verdict;
 use locklab_history::Event;
@@ -161,6 +163,32 @@ fn a_program_that_says_nothing_is_an_error_with_its_last_words() {
         "{told}"
     );
     assert!(told.contains("docs/attack.md"), "{told}");
+}
+
+/// The last run that is under way ends whatever is nobody's. A run that begins meanwhile asks its server for its version.
+#[test]
+fn a_run_that_ends_does_not_end_what_the_next_one_has_started() {
+    let server = Path::new(env!("CARGO_TARGET_TMPDIR")).join("a-slow-server");
+    let program = locklab_testing::program();
+    let slow = format!(
+        "#!/bin/sh\n[ \"$1\" != --version ] || sleep 0.3\nexec {} \"$@\"\n",
+        program.to_string_lossy()
+    );
+    fs::write(&server, slow).expect("it can be written");
+    fs::set_permissions(&server, Permissions::from_mode(0o755)).expect("it is there");
+    let server = server.to_string_lossy();
+    // Two runs begin, and end at the same time; so two more begin, and so on.
+    let six = ["--seeds", "0..6", "--at-once", "8", "--server", &server];
+    let options = ["--scenario", "attack/pause", "--set", "horizon_ms=1200"];
+    let options = [&options[..], &six].concat();
+    let Some((exit, said)) = attack("begins-meanwhile", &options, "tell acquired; sleep 5") else {
+        return;
+    };
+    assert!(
+        !said.contains("does not look like a Redis server"),
+        "{said}"
+    );
+    assert_ne!(exit, Some(1), "{said}");
 }
 
 /// Runs that show nothing are left out, and the others count. If all of the first show nothing, the command ends.

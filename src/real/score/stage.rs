@@ -63,6 +63,7 @@ impl Stage {
         lease_ms: u64,
         is_clock_bent: bool,
     ) -> Result<Stage, ConfirmError> {
+        let under_way = UnderWay::begin();
         let nodes: Vec<Name> = names("n", nodes);
         let clients: Vec<Name> = names("c", clients);
         let hosts: Vec<Name> = nodes.iter().chain(&clients).cloned().collect();
@@ -94,7 +95,7 @@ impl Stage {
             slowed: None,
             clocks: VecMap::new(),
             addresses,
-            _under_way: UnderWay::begin(),
+            _under_way: under_way,
             folder,
         };
         if is_clock_bent {
