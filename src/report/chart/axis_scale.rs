@@ -97,15 +97,27 @@ impl Scale {
         }
     }
 
-    /// A logarithmic axis with a tick at each of these positive numbers, which ascend.
+    /// A logarithmic axis with a tick at each of these positive numbers, which ascend. One whose label would meet that of
+    /// the tick before it has none.
     pub(super) fn logarithmic(label: &str, values: &[f64]) -> Self {
         let at = |value: Option<&f64>| value.map_or(0.0, |value| value.log10());
         let (first, last) = (at(values.first()), at(values.last()));
         let margin = ((last - first) * 0.03).max(0.1);
-        let tick = |value: &f64| (value.log10(), format_value(*value));
+        // What a label takes of the axis.
+        let width = (last - first) * 0.08;
+        let mut ticks: Vec<(f64, String)> = Vec::new();
+        for value in values {
+            let place = value.log10();
+            if ticks
+                .last()
+                .is_none_or(|(before, _)| place - before >= width)
+            {
+                ticks.push((place, format_value(*value)));
+            }
+        }
         Scale {
             label: label.to_owned(),
-            ticks: values.iter().map(tick).collect(),
+            ticks,
             range: (first - margin, last + margin),
             kind: Kind::Proportional,
         }
@@ -241,6 +253,17 @@ mod tests {
         assert_eq!(ticks(-2, 1), ["0.01", "0.1", "1", "10"]);
         assert_eq!(ticks(-12, 2).len(), 8);
         assert_eq!(ticks(-12, 2)[0], "1e-12");
+    }
+
+    #[test]
+    fn labels_on_a_logarithmic_axis_do_not_meet() {
+        let ticks = |values: &[f64]| -> Vec<String> {
+            let scale = Scale::logarithmic("t (ms)", values);
+            scale.ticks.into_iter().map(|(_, text)| text).collect()
+        };
+        assert_eq!(ticks(&[0.18, 0.22, 1.4, 9.5]), ["0.18", "1.4", "9.5"]);
+        assert_eq!(ticks(&[1.0, 3.0, 10.0, 30.0]), ["1", "3", "10", "30"]);
+        assert_eq!(ticks(&[5.0]), ["5"]);
     }
 
     #[test]
