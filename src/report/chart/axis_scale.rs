@@ -104,7 +104,7 @@ impl Scale {
         let (first, last) = (at(values.first()), at(values.last()));
         let margin = ((last - first) * 0.03).max(0.1);
         // What a label takes of the axis.
-        let width = (last - first) * 0.08;
+        let width = (last - first) * 0.12;
         let mut ticks: Vec<(f64, String)> = Vec::new();
         for value in values {
             let place = value.log10();
