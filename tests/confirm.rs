@@ -1,7 +1,8 @@
 //! Scenarios on real Redis: real servers, real processes, real signals, real time.
 #![cfg(target_os = "linux")]
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -315,7 +316,9 @@ fn the_throughput_of_every_setting_is_measured() {
         .filter(is_there)
         .copied()
         .collect();
-    assert!(there.len() >= 12, "Redis is there: {there:?}");
+    let is_redis = |it: &&throughput::Setting| matches!(it, throughput::Setting::Redis { .. });
+    let redis: Vec<_> = throughput::SETTINGS.iter().filter(is_redis).collect();
+    assert!(there.iter().filter(is_redis).eq(redis), "{there:?}");
     let measured = throughput::measure(&programs, &there, effort, &stop, &|| {});
     let measured = measured.expect("they answer");
     let settings: Vec<_> = measured.iter().map(|one| one.setting).collect();
@@ -332,13 +335,23 @@ fn the_throughput_of_every_setting_is_measured() {
 #[test]
 fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("matrix-on-redis");
+    fs::create_dir_all(&folder).expect("it can be made");
+    // It notes with what it is started.
+    let (server, starts) = (folder.join("server"), folder.join("starts"));
+    let script = format!(
+        "#!/bin/sh\necho \"$1\" >> '{}'\nexec {} \"$@\"\n",
+        starts.display(),
+        locklab_testing::program().to_string_lossy()
+    );
+    fs::write(&server, script).expect("it can be written");
+    fs::set_permissions(&server, Permissions::from_mode(0o755)).expect("it is there");
     let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
         .args(["study", "matrix", "--lock", "set-nx-px ()"])
         .args(["--problem", "outlives", "--on", "redis", "--seeds", "2"])
         .args(["--json", "--out"])
         .arg(&folder)
         .arg("--server")
-        .arg(locklab_testing::program())
+        .arg(&server)
         .output()
         .expect("it is built");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -348,6 +361,9 @@ fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     assert_eq!(cell["violated"], 2, "{told:#}");
     let page = fs::read_to_string(folder.join("matrix/redis-matrix.md")).expect("it is written");
     assert!(page.contains("2 of 2 runs"), "{page}");
+    let starts = fs::read_to_string(starts).expect("it was started");
+    let served = starts.lines().filter(|it| it.ends_with("redis.conf"));
+    assert!(served.count() >= 2, "{starts}");
     let environment = told["environment"].as_str().unwrap_or_default();
     assert!(page.contains(&format!(", on {environment}")), "{page}");
     fs::remove_dir_all(folder).expect("it is there");

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::problems::{Part, Plan, Problem, Row, chosen_rows};
 use crate::run::foreign::gate::Gate;
+use crate::run::on;
 use crate::run::runs::Runs;
 use locklab_check::Property;
 use locklab_evidence::{Finding, Judgement, thousands};
@@ -90,13 +91,13 @@ impl Matrix {
         let jobs: Vec<Job> = scenarios.map(|s| Job::of(s, self.seeds.clone())).collect();
         let program = &work.session().program;
         let cells = work.cells(&Stage::SIMULATED, &jobs, Detail::Counts, &|broken| {
-            bug(playing[broken.job], broken, program)
+            bug(playing[broken.job], broken, program, None)
         })?;
         let cells = cells.into_iter();
         Ok(cells.map(|made| made.map(Runs::from)).collect())
     }
 
-    fn made_on(
+    fn on_servers(
         &self,
         programs: &Programs,
         work: &Work<'_>,
@@ -121,7 +122,10 @@ impl Matrix {
             Ok(())
         };
         let seeds = vec![self.seeds.clone(); playing.len()];
-        let bug = |broken: Broken| bug(playing[broken.job], broken, &session.program);
+        let bug = |broken: Broken| {
+            let place = playing[broken.job];
+            bug(place, broken, &session.program, Some(programs))
+        };
         work.runs(&Stage::REAL, &seeds, AT_ONCE, run, &bug)
     }
 
@@ -149,11 +153,7 @@ impl Experiment for Matrix {
 
     fn identity(&self) -> impl Serialize {
         let played: Vec<_> = self.places().map(Place::scenario).collect();
-        let version = self
-            .real
-            .iter()
-            .map(|(_, version)| version)
-            .collect::<Vec<_>>();
+        let version = self.real.as_ref().map(|(_, version)| version);
         (played, &self.seeds, version)
     }
 
@@ -162,7 +162,7 @@ impl Experiment for Matrix {
         let playing: Vec<Place<'_>> = playing.collect();
         let cells = match &self.real {
             None => self.simulated(work, &playing)?,
-            Some((programs, _)) => self.made_on(programs, work, &playing)?,
+            Some((programs, _)) => self.on_servers(programs, work, &playing)?,
         };
         let mut cells = cells.into_iter();
         let cell = |place: Place<'_>| place.scenario().and_then(|_| cells.next());
@@ -194,18 +194,7 @@ impl Experiment for Matrix {
                 let discarded: u64 = { made.iter().flatten() }
                     .map(|it| it.result.discarded)
                     .sum();
-                table.title += &format!(", on {name}");
-                // So few runs are told as they are.
-                let fields = table.rows.iter_mut().flat_map(|row| &mut row.fields);
-                for (field, result) in fields.zip(&results) {
-                    if let Some(count) = result.count() {
-                        field.text = count;
-                    }
-                }
-                table.notes = vec![format!(
-                    "{} Discarded, and made again, since the machine stood still or a process began late: {discarded}.",
-                    table.notes[0]
-                )];
+                as_counts(&mut table, &results, &name, discarded);
                 name
             }
         };
@@ -270,19 +259,19 @@ impl<'a> Place<'a> {
 }
 
 /// The error for a run of this place without a result.
-fn bug(place: Place<'_>, broken: Broken, program: &Program) -> anyhow::Error {
+fn bug(
+    place: Place<'_>,
+    broken: Broken,
+    program: &Program,
+    real: Option<&Programs>,
+) -> anyhow::Error {
     let (row, problem) = (&place.row.label, &place.problem.name);
     let seeds = format!("{}..{}", broken.seed, broken.seed + 1);
-    let reproduce = program.line(&[
-        "study",
-        "matrix",
-        "--lock",
-        row,
-        "--problem",
-        problem,
-        "--seeds",
-        &seeds,
-    ]);
+    let words = ["study", "matrix", "--lock", row, "--problem", problem];
+    let mut words: Vec<String> = words.map(String::from).into();
+    words.extend(["--seeds".into(), seeds]);
+    words.extend(on::words(real));
+    let reproduce = program.line(&words);
     Bug::or_usage(broken, &format!("{row} in {problem}"), reproduce)
 }
 
@@ -483,6 +472,22 @@ fn as_table(
     }
 }
 
+/// Makes of it the table of runs on these servers. They are so few that their numbers are told, and no rates.
+fn as_counts(table: &mut Table, results: &[CellResult], on: &str, discarded: u64) {
+    table.title += &format!(", on {on}");
+    let fields = table.rows.iter_mut().flat_map(|row| &mut row.fields);
+    for (field, result) in fields.zip(results) {
+        if let Some(count) = result.count() {
+            field.text = count;
+        }
+    }
+    // The other note is on the seeds, which no real run repeats.
+    table.notes.truncate(1);
+    table.notes.push(format!(
+        "Discarded, and made again, since the machine stood still or a process began late: {discarded}."
+    ));
+}
+
 /// One row per cell, for programs that read tables.
 fn as_list(results: &[CellResult]) -> Csv {
     let before = ["lock", "row", "problem", "property"];
@@ -578,7 +583,7 @@ mod tests {
             seed: 41,
             why: Why::Panicked("oh".into()),
         };
-        let told = bug(place, panicked, &Program::running()).to_string();
+        let told = bug(place, panicked, &Program::running(), None).to_string();
         let begins = "set-nx-px (release del) in outlives with seed 41 panicked: oh\n";
         assert!(told.starts_with(begins), "{told}");
         let line =

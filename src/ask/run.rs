@@ -14,7 +14,7 @@ use crate::meaning::{self, Meaning, meanings};
 use locklab_check::{Property, Verdict};
 use locklab_evidence::{Finding, Judgement};
 use locklab_lab::bug::Bug;
-use locklab_lab::parts::Stage;
+use locklab_lab::parts::{self, Stage};
 use locklab_lab::program::run_words;
 use locklab_lab::recordings::{self, Evidence};
 use locklab_lab::report::Report;
@@ -41,7 +41,7 @@ use locklab_values::untrusted;
 
 pub(crate) mod foreign;
 mod mute;
-mod on;
+pub(crate) mod on;
 pub(crate) mod options;
 pub(crate) mod runs;
 pub(crate) mod twice;
@@ -111,29 +111,22 @@ impl Experiment for Run {
                     ..RealRedis::new(programs.clone())
                 };
                 let gate = Gate::new(self.at_once);
-                let (shown, all) = (
-                    Shown::default(),
-                    seeds.iter().map(|it| it.end - it.start).sum(),
-                );
+                let (shown, all) = (Shown::default(), seeds.iter().map(parts::length).sum());
                 let run = |place: usize, seed, runs: &mut Runs| {
                     let first = seeds[place].start;
                     let is_first = seed == first;
                     let run =
                         self.run_once((&backend, &gate), &scenarios[place], seed, is_first, runs);
-                    let why = run
-                        .as_ref()
-                        .err()
-                        .and_then(|error| mute::why_mute(&**error));
-                    match (run, why) {
-                        (_, Some(why)) if !shown.ends(true, all) => {
+                    let Err(error) = run else {
+                        shown.something();
+                        return Ok(());
+                    };
+                    match mute::why_mute(&*error) {
+                        Some(why) if !shown.nothing(all) => {
                             runs.mute.insert(seed, why);
                             Ok(())
                         }
-                        (Ok(()), _) => {
-                            shown.ends(false, all);
-                            Ok(())
-                        }
-                        (Err(error), _) => Err(format!("{:#}", anyhow::Error::from_boxed(error))),
+                        _ => Err(format!("{:#}", anyhow::Error::from_boxed(error))),
                     }
                 };
                 work.runs(&Stage::REAL, seeds, self.at_once, run, &bug)

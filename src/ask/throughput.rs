@@ -4,6 +4,7 @@
 
 mod failing;
 
+use std::mem::discriminant;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -65,7 +66,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     risk: Option<PathBuf>,
     /// The lease whose failures are shown, as it is in that file
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = Time::parse)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = Time::parse,
+          requires = "risk")]
     lease: Time,
     /// Print the results as JSON on standard output
     #[arg(long)]
@@ -103,17 +105,16 @@ impl Ask for Options {
         };
         let store = self.out.store()?.below("throughput")?;
         let (mut settings, mut versions, mut notes) = (vec![], vec![], vec![]);
-        for setting in SETTINGS {
-            match setting.version(&programs) {
+        for alike in SETTINGS.chunk_by(|a, b| discriminant(a) == discriminant(b)) {
+            match alike[0].version(&programs) {
                 Ok(version) => {
-                    settings.push(setting);
+                    settings.extend(alike);
                     versions.push(server_name(&version));
                 }
-                Err(why) if matches!(setting, Setting::Redis { .. }) => return Err(why.into()),
-                Err(why) => notes.push(format!("Not measured: {}: {why}", name(&setting))),
+                Err(why) if matches!(alike[0], Setting::Redis { .. }) => return Err(why.into()),
+                Err(why) => notes.push(format!("Not measured: {why}")),
             }
         }
-        versions.dedup();
         let stop = interrupt::flag()?;
         let effort = Effort {
             clients: self.clients,
@@ -131,6 +132,8 @@ impl Ask for Options {
         let entries = entries(&measured, self.clients, &failing);
         let mut table = as_table(&versions, &entries);
         table.notes.extend(notes);
+        let risk = self.risk.as_deref();
+        (table.notes).extend(risk.and_then(|file| failing::note(file, &failing)));
         let data = document(
             "throughput",
             json!({ "servers": versions, "results": entries }),
@@ -160,7 +163,7 @@ impl Ask for Options {
             };
             report.sections.push(Section {
                 forms: vec![Form::Chart(picture, of_chart)],
-                ..Section::of(String::new(), &store, "failing")
+                ..Section::of(chart.title, &store, "failing")
             });
         }
         report.publish(Stdout::of(self.json))?;
@@ -215,7 +218,7 @@ fn name(setting: &Setting) -> String {
             Commit::Asynchronous => "PostgreSQL, synchronous_commit off".into(),
             Commit::Synchronous => "PostgreSQL, synchronous_commit on".into(),
         },
-        Setting::Consensus => "ZooKeeper, 3 members".into(),
+        Setting::Consensus => format!("ZooKeeper, {} members", setting.servers()),
     }
 }
 

@@ -194,6 +194,14 @@ impl ServerKind {
             Servers::Consensus => ServerKind::ZooKeeper,
         }
     }
+
+    /// The user that it runs as, if that is another one.
+    pub(super) fn account(self) -> Option<Account> {
+        match self {
+            ServerKind::Postgres => Account::unprivileged(),
+            ServerKind::Redis | ServerKind::ZooKeeper => None,
+        }
+    }
 }
 
 /// A message from a process.

@@ -7,7 +7,6 @@ use std::path::Path;
 use locklab_values::units::ns_from_ms;
 use locklab_vecmap::{VecMap, VecSet};
 
-use super::account::Account;
 use super::addresses::Addresses;
 use super::child_protocol::{ClientJob, ForeignJob, GuardJob, ResourceJob, Role, ServerKind};
 use super::clients::{Clients, Program};
@@ -177,10 +176,7 @@ impl<'a> Plan<'a> {
             program: program.into(),
             arguments,
             kind: self.kind,
-            account: match self.kind {
-                ServerKind::Postgres => Account::unprivileged(),
-                ServerKind::Redis | ServerKind::ZooKeeper => None,
-            },
+            account: self.kind.account(),
             environment,
             until_ns,
             clock: self.clocks.file(name),

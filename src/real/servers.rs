@@ -6,25 +6,29 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use locklab_history::{Name, Role};
-use locklab_model::scenario::{Scenario, parse};
+use locklab_model::scenario::{Persistence, Scenario, parse};
 use locklab_vecmap::VecMap;
 
-use super::account::Account;
 use super::addresses::Addresses;
 use super::child::{Child, ChildEvent, Collector, ProcessId};
 use super::child_protocol::{GuardJob, Job, Role as Part, ServerKind};
+use super::disks::Disks;
 use super::folder::Folder;
 use super::kept::Kept;
 use super::redis_server::configure;
 use super::{Clients, ConfirmError, Programs, postgres_server, zookeeper_server};
 
-/// A lock on Redis, whatever is asked of its servers.
-pub(super) const ONE_KEY: &str = "name = 'set-nx-px'\nttl_ms = 30000";
-
-/// The scenario of the servers of this lock, with these settings of a node.
-pub(super) fn scenario(lock: &str, node: &str) -> Scenario {
-    let text = format!("title = \"Servers\"\n[lock]\n{lock}\n[node]\n{node}\n");
+/// The scenario of the servers of this lock.
+pub(super) fn scenario(lock: &str) -> Scenario {
+    let text = format!("title = \"Servers\"\n[lock]\n{lock}");
     parse("servers.toml", &text, &[]).expect("it is valid")
+}
+
+/// The scenario of Redis servers that keep this on their disks.
+pub(super) fn redis(persistence: Persistence) -> Scenario {
+    let mut scenario = scenario("name = 'set-nx-px'\nttl_ms = 30000");
+    scenario.node.persistence = persistence;
+    scenario
 }
 
 /// Starts these servers of a scenario, and waits until they serve clients. They end with what is returned, and with
@@ -71,13 +75,11 @@ fn guard(
 ) -> io::Result<GuardJob> {
     let kind = ServerKind::of(&scenario.lock);
     let files = folder.of_host(node)?;
-    let (mut account, mut environment) = (None, vec![]);
+    let mut environment = vec![];
     if kind == ServerKind::Postgres {
-        let library = locklab_shim::install(folder.path())?;
-        let log = folder.path().join(format!("{node}.synced"));
-        postgres_server::create(programs, &files, &log)?;
-        account = Account::unprivileged();
-        environment = locklab_shim::environment(&library, None, None);
+        let disks = Disks::new(folder)?;
+        postgres_server::create(programs, &files, &disks.log(node, folder))?;
+        environment = disks.untouched();
         environment.push(postgres_server::environment());
     }
     let (program, arguments) = command(
@@ -90,7 +92,7 @@ fn guard(
     )?;
     Ok(GuardJob {
         kind,
-        account,
+        account: kind.account(),
         program: program.into(),
         arguments,
         environment,
@@ -132,12 +134,12 @@ fn await_ready(
     nodes: &[Name],
     kind: ServerKind,
 ) -> Result<(), ConfirmError> {
-    const TIMEOUT: Duration = Duration::from_secs(30);
-    let serves = match kind {
-        ServerKind::Redis | ServerKind::Postgres => ChildEvent::Ready,
-        ServerKind::ZooKeeper => ChildEvent::Synchronised,
+    let (serves, seconds) = match kind {
+        ServerKind::Redis | ServerKind::Postgres => (ChildEvent::Ready, 10),
+        // Each starts in Java, and they elect a leader.
+        ServerKind::ZooKeeper => (ChildEvent::Synchronised, 30),
     };
-    let deadline = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + Duration::from_secs(seconds);
     let mut ready = 0;
     while ready < nodes.len() {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -153,7 +155,7 @@ fn await_ready(
             Err(_) => {
                 return Err(ConfirmError::NotReady {
                     host: nodes[ready].clone(),
-                    seconds: TIMEOUT.as_secs(),
+                    seconds,
                 });
             }
         }

@@ -44,7 +44,7 @@ pub enum Setting {
         /// When a change is answered.
         commit: Commit,
     },
-    /// ZooKeeper's recipe, on three members.
+    /// ZooKeeper's recipe, on as many members as the lock has.
     Consensus,
 }
 
@@ -135,20 +135,15 @@ impl Setting {
 
     fn scenario(&self) -> Scenario {
         match self {
-            Setting::Redis { persistence, .. } => {
-                let mut scenario = servers::scenario(servers::ONE_KEY, "");
-                scenario.node.persistence = *persistence;
-                scenario
-            }
+            Setting::Redis { persistence, .. } => servers::redis(*persistence),
             Setting::Database { commit } => {
-                let mut scenario = servers::scenario("name = 'database-cas'\nttl_ms = 30000", "");
+                let mut scenario = servers::scenario("name = 'database-cas'\nttl_ms = 30000");
                 scenario.node.commit = *commit;
                 scenario
             }
             Setting::Consensus => {
                 let session = SESSION.as_millis();
-                let lock = format!("name = 'consensus'\nsession_ms = {session}");
-                servers::scenario(&lock, "")
+                servers::scenario(&format!("name = 'consensus'\nsession_ms = {session}"))
             }
         }
     }
@@ -158,7 +153,7 @@ impl Setting {
         match self {
             Setting::Redis { nodes, .. } => *nodes,
             Setting::Database { .. } => 1,
-            Setting::Consensus => 3,
+            Setting::Consensus => self.scenario().lock.nodes(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Locks that are renewed by who does not have them.
 
-use crate::bench::attack_that_counts;
+use crate::bench::{LOCK, attack_that_counts, run};
 use crate::verdicts::LANGUAGES;
 
 #[test]
@@ -44,4 +44,25 @@ fn a_renewal_of_what_is_not_its_own_is_told() {
             });
         }
     });
+}
+
+/// What a node came back with is not known, so neither is whose lock was renewed.
+#[test]
+fn a_run_that_cannot_judge_renewals_says_so() {
+    let restarted = "horizon_ms = 2500
+         node.persistence = 'aof-always'
+         [fault.restart]
+         kind = 'kill'
+         on = 'n1'
+         at_ms = 800
+         duration_ms = 300";
+    for (scenario, is_noted) in [(restarted, true), ("horizon_ms = 1000", false)] {
+        let script = format!("{LOCK} tell acquired; while :; do take lock 500; give lock; done");
+        let Some(run) = run(1, scenario, &script) else {
+            return;
+        };
+        let notes = run.notes.join("\n");
+        let has_note = notes.contains("renewals are not judged: ");
+        assert_eq!(has_note, is_noted, "{scenario}: {notes}");
+    }
 }

@@ -279,5 +279,4 @@ fn the_innocent_are_not_blamed_and_the_guilty_are() {
         wrong.len(),
         wrong.join("\n\n")
     );
-    println!("{attacked} programs, {times} times each");
 }

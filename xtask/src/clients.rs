@@ -292,7 +292,7 @@ fn attack_locks(
             }
         }
     }
-    publish(names, table, &left_out, None)
+    publish(names, table, &left_out, &table::read(table)?)
 }
 
 /// Attacks the versions of a library that have a bug, and those that do not, if they can be installed.
@@ -309,48 +309,46 @@ fn attack_bugs(name: &str, client: &Client) -> Result<()> {
     }
 }
 
-/// Writes the table of all that is known, which is also where it is kept; with what was seen just now.
+/// Writes the table of all that these rows say, which is also where it is kept.
 fn publish(
     names: &[String],
     table: Table,
     left_out: &BTreeMap<String, String>,
-    now: Option<(&Client, &Lock, Seen)>,
+    known: &[Row],
 ) -> Result<()> {
     let mut rows = Vec::new();
-    let known = table::read(table)?;
     for name in names {
         let client = read(Path::new(""), name)?;
         for lock in client.locks_of(table) {
-            let scenarios = table.columns().iter().filter_map(|column| {
-                let is_now = |(it, on, seen): &(&Client, &Lock, Seen)| {
-                    let is_lock = it.library == client.library && on.title == lock.title;
-                    is_lock && seen.scenario == column.name
-                };
-                let now = now.as_ref().filter(|it| is_now(it));
-                let before = || seen(&known, &client, lock, column).cloned();
-                now.map(|(.., seen)| seen.clone()).or_else(before)
-            });
-            rows.push(Row {
-                library: client.library.clone(),
-                version: client.version.clone(),
-                language: client.language.clone(),
-                title: lock.title.clone(),
-                nodes: lock.nodes,
-                deadline: lock.deadline,
-                scenarios: scenarios.collect(),
-            });
+            let columns = table.columns().iter();
+            let scenarios =
+                columns.filter_map(|column| seen(known, &client, lock, column).cloned());
+            rows.push(row(&client, lock, scenarios.collect()));
         }
     }
     table::write(&rows, table, left_out)
 }
 
-/// What is known of this version of a lock in a column.
+fn row(client: &Client, lock: &Lock, scenarios: Vec<Seen>) -> Row {
+    Row {
+        library: client.library.clone(),
+        version: client.version.clone(),
+        language: client.language.clone(),
+        title: lock.title.clone(),
+        nodes: lock.nodes,
+        deadline: lock.deadline,
+        scenarios,
+    }
+}
+
+/// What is known of this version of a lock in a column, by the last of its rows that says it.
 fn seen<'r>(rows: &'r [Row], client: &Client, lock: &Lock, column: &Column) -> Option<&'r Seen> {
     let is_it = |row: &&Row| {
         (&row.library, &row.version, &row.title) == (&client.library, &client.version, &lock.title)
     };
-    let row = rows.iter().find(is_it)?;
-    row.scenarios.iter().find(|it| it.scenario == column.name)
+    let rows = rows.iter().rev().filter(is_it);
+    let mut seen = rows.flat_map(|row| &row.scenarios);
+    seen.find(|it| it.scenario == column.name)
 }
 
 /// The names of the folders, in alphabetical order.
@@ -405,12 +403,11 @@ fn attack_all(
     install(name, client)?;
     for lock in locks {
         eprintln!("{name}: {}, {}", lock.title, column.name);
-        let file = published(name, lock, column);
-        if file.is_file() {
-            std::fs::remove_file(&file)?;
-        }
-        let seen = attack(name, lock, column, seeds, &file)?;
-        publish(names, table, &BTreeMap::new(), Some((client, lock, seen)))?;
+        let seen = attack(name, lock, column, seeds)?;
+        // Another chore may have written it meanwhile.
+        let mut known = table::read(table)?;
+        known.push(row(client, lock, vec![seen]));
+        publish(names, table, &BTreeMap::new(), &known)?;
     }
     Ok(())
 }
@@ -459,9 +456,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs one scenario, and what broke the lock in it ten times more. If that is a scenario of its own, it is written to
-/// `file`.
-fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> Result<Seen> {
+/// Runs one scenario, and what broke the lock in it ten times more. If that is a scenario of its own, it is published.
+fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64) -> Result<Seen> {
     let scenario = column.scenario;
     let mut command = Command::new(LOCKLAB);
     command.args(["attack", "--scenario", scenario]);
@@ -476,6 +472,10 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
     command.args(lock.only.get(scenario).into_iter().flatten());
     { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", JOBS]);
     let result = told(start(command, name, &lock.run)?)?;
+    let file = published(name, lock, column);
+    if file.is_file() {
+        std::fs::remove_file(&file)?;
+    }
     let (mut violated, again) = (result.violated(), &result.again);
     violated.retain(|it| PROPERTIES.contains(&it.property.as_str()));
     let worst = { PROPERTIES.iter() }.find_map(|it| violated.iter().find(|v| v.property == *it));
@@ -487,7 +487,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64, file: &Path) -> 
             // `attack --scenario FILE …`
             if words[2].ends_with(".toml") {
                 std::fs::create_dir_all(table::AGAIN)?;
-                std::fs::copy(&words[2], file)?;
+                std::fs::copy(&words[2], &file)?;
                 shown[2] = file.display().to_string();
             }
             Some(repeat(name, &worst.property, words, &shown)?)

@@ -3,6 +3,7 @@
 use crate::risk::model::{Number, Setup, Term, Time, inline};
 use locklab_evidence::{Interval, thousands};
 use locklab_values::dist::Dist;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// What the lock calls its lease: `lease`, `session`.
@@ -34,31 +35,68 @@ pub(super) fn overrides(setup: &Setup) -> String {
     }
 }
 
-/// A number of a year in a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)`
-/// if no run is violated; `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
-pub(crate) fn cell(year: &Number) -> String {
-    match year.interval() {
-        None if year.not_excluded() == 0.0 => "none".into(),
-        None => format!("none (≤ {})", figures(year.not_excluded())),
-        Some(interval) => {
-            let rough = if year.is_rough { "~" } else { "" };
-            let seen = year.seen().unwrap_or(interval);
-            let more =
-                upper_end(year).map_or(String::new(), |high| format!(", ≤ {}", figures(high)));
-            format!(
-                "{rough}{} ({}–{}{more})",
-                figures(year.mean),
-                figures(seen.low),
-                figures(seen.high)
-            )
+/// A number a year, as results have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Year {
+    pub(crate) mean: f64,
+    /// At 95 %, with what causes may add of which no run is violated; none if no run was.
+    interval: Option<[f64; 2]>,
+    /// The same of the causes with violations alone.
+    pub(crate) seen: Option<[f64; 2]>,
+    not_excluded: f64,
+    /// Whether few violations decide it.
+    is_rough: bool,
+}
+
+impl From<&Number> for Year {
+    fn from(number: &Number) -> Year {
+        let ends = |it: Interval| [it.low, it.high];
+        Year {
+            mean: number.mean,
+            interval: number.interval().map(ends),
+            seen: number.seen().map(ends),
+            not_excluded: number.not_excluded(),
+            is_rough: number.is_rough,
         }
     }
 }
 
-/// The upper end of an interval, if most of it is what causes without a violation leave open.
+impl Year {
+    /// In a table: `0.31 (0.22–0.44)`, `~0.3 (0–0.7)` if few violations decide it, `none (≤ 1.2)` if no run is violated;
+    /// `0.31 (0.22–0.44, ≤ 1.2)` if causes of which no run is violated leave most open.
+    pub(crate) fn cell(&self) -> String {
+        match self.interval {
+            None if self.not_excluded == 0.0 => "none".into(),
+            None => format!("none (≤ {})", figures(self.not_excluded)),
+            Some(interval) => {
+                let rough = if self.is_rough { "~" } else { "" };
+                let [low, high] = self.seen.unwrap_or(interval).map(figures);
+                let more = self.upper_end();
+                let more = more.map_or(String::new(), |high| format!(", ≤ {}", figures(high)));
+                format!("{rough}{} ({low}–{high}{more})", figures(self.mean))
+            }
+        }
+    }
+
+    /// The upper end of the interval, if most of it is what causes without a violation leave open.
+    fn upper_end(&self) -> Option<f64> {
+        let ([_, whole], [_, seen]) = (self.interval?, self.seen?);
+        (whole > 2.0 * seen).then_some(whole)
+    }
+}
+
+/// What the signs of [`Year::cell`] mean.
+pub(crate) const SIGNS: &str = "~ few violations decide it. ≤ is how many the runs cannot exclude, since some causes \
+                                never did it in so few.";
+
+/// See [`Year::cell`].
+pub(crate) fn cell(year: &Number) -> String {
+    Year::from(year).cell()
+}
+
+/// See [`Year::upper_end`].
 pub(super) fn upper_end(year: &Number) -> Option<f64> {
-    let (whole, seen) = (year.interval()?.high, year.seen()?.high);
-    (whole > 2.0 * seen).then_some(whole)
+    Year::from(year).upper_end()
 }
 
 /// A number of a year in words: `about once in 29 years (between once in 80 years and once in 12 years)`.
@@ -99,13 +137,7 @@ fn once(per_year: f64) -> String {
 
 /// A number for programs.
 pub(crate) fn data(number: &Number) -> Value {
-    json!({
-        "mean": number.mean,
-        "interval": number.interval().map(|it| [it.low, it.high]),
-        "seen": number.seen().map(|it| [it.low, it.high]),
-        "not_excluded": number.not_excluded(),
-        "is_rough": number.is_rough,
-    })
+    json!(Year::from(number))
 }
 
 /// Two significant figures, without an exponent where there need be none.

@@ -1,7 +1,7 @@
 //! Runs of somebody else's program of which nothing can be judged.
 
 use std::error::Error;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use locklab_lab::layout;
 use locklab_real::ConfirmError;
@@ -11,22 +11,25 @@ use locklab_vecmap::VecMap;
 /// After so many runs that show nothing, and none that shows something, the others would not either.
 const ENOUGH: u64 = 3;
 
-/// How many runs of a command showed something, and how many did not.
+/// What the runs of a command showed.
 #[derive(Default)]
 pub(super) struct Shown {
-    something: AtomicU64,
+    /// Whether one showed something.
+    something: AtomicBool,
+    /// How many showed nothing.
     nothing: AtomicU64,
 }
 
 impl Shown {
-    /// A run of a command of so many showed something, or nothing. Whether the command is to end.
-    pub(super) fn ends(&self, is_mute: bool, runs: u64) -> bool {
-        if !is_mute {
-            self.something.fetch_add(1, Ordering::Relaxed);
-            return false;
-        }
+    /// A run showed something.
+    pub(super) fn something(&self) {
+        self.something.store(true, Ordering::Relaxed);
+    }
+
+    /// A run of so many showed nothing. Whether the others would not either.
+    pub(super) fn nothing(&self, runs: u64) -> bool {
         let nothing = self.nothing.fetch_add(1, Ordering::Relaxed) + 1;
-        nothing >= ENOUGH.min(runs) && self.something.load(Ordering::Relaxed) == 0
+        nothing >= ENOUGH.min(runs) && !self.something.load(Ordering::Relaxed)
     }
 }
 
@@ -58,7 +61,13 @@ mod tests {
     /// After which of these runs a command of so many ends; `.` is one that shows something.
     fn end(runs: u64, shown: &str) -> Option<usize> {
         let all = Shown::default();
-        shown.chars().position(|run| all.ends(run != '.', runs))
+        shown.chars().position(|run| match run {
+            '.' => {
+                all.something();
+                false
+            }
+            _ => all.nothing(runs),
+        })
     }
 
     #[test]

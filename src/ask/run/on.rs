@@ -34,12 +34,23 @@ impl On {
     }
 }
 
-/// A command on real servers with the server of these programs, unless it is the usual one.
-pub(super) fn with_server(mut words: Vec<String>, real: Option<&Programs>) -> Vec<String> {
+/// The options that name the server of these programs, unless it is the usual one.
+fn server(real: Option<&Programs>) -> Vec<String> {
     let server = real.map(|programs| &programs.redis_server);
-    if let Some(server) = server.filter(|it| it.as_os_str() != Programs::REDIS_SERVER) {
-        let option = ["--server".to_owned(), server.to_string_lossy().into_owned()];
-        words.splice(1..1, option);
+    match server.filter(|it| it.as_os_str() != Programs::REDIS_SERVER) {
+        Some(server) => vec!["--server".into(), server.to_string_lossy().into_owned()],
+        None => vec![],
     }
+}
+
+/// A command on real servers with the server of these programs.
+pub(super) fn with_server(mut words: Vec<String>, real: Option<&Programs>) -> Vec<String> {
+    words.splice(1..1, server(real));
     words
+}
+
+/// The options of a command that runs with these programs, or in the simulator.
+pub(crate) fn words(real: Option<&Programs>) -> Vec<String> {
+    let on = ["--on", "redis"].into_iter().filter(|_| real.is_some());
+    on.map(String::from).chain(server(real)).collect()
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Entry;
 use crate::risk::model::Time;
-use crate::risk::words::figures;
+use crate::risk::words::{SIGNS, Year};
 
 /// What is told of each setting.
 pub(super) const COLUMNS: [&str; 2] = ["both hold it, a year", "corrupted, a year"];
@@ -30,19 +30,9 @@ pub(super) struct Failing {
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 struct PerYear {
     /// Two clients can rely on it at once.
-    lease: Number,
+    lease: Year,
     /// What it protects is corrupted.
-    resource: Number,
-}
-
-/// A number a year.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-struct Number {
-    mean: f64,
-    /// Of the causes that brought it about; `None` if none did.
-    seen: Option<[f64; 2]>,
-    /// What the runs cannot exclude.
-    not_excluded: f64,
+    resource: Year,
 }
 
 /// The file of the results, as far as it is needed.
@@ -104,31 +94,31 @@ impl Failing {
     }
 }
 
-impl Number {
-    fn estimate(&self) -> Option<Estimate> {
-        let [low, high] = self.seen?;
-        let estimate = Estimate {
-            value: self.mean,
-            low,
-            high,
-        };
-        (self.mean > 0.0).then_some(estimate)
-    }
+/// What the chart has of a number: as in that of `study risk`, the interval is of the causes that violate it.
+fn estimate(year: &Year) -> Option<Estimate> {
+    let [low, high] = year.seen?;
+    let value = year.mean;
+    (value > 0.0).then_some(Estimate { value, low, high })
+}
 
-    fn cell(&self) -> String {
-        match self.estimate() {
-            Some(Estimate { value, low, high }) => {
-                let [value, low, high] = [value, low, high].map(figures);
-                format!("{value} ({low}–{high})")
-            }
-            None => format!("none (≤ {})", figures(self.not_excluded)),
-        }
-    }
+/// What has to be known of the numbers.
+pub(super) fn note(file: &Path, all: &[Failing]) -> Option<String> {
+    let Failing {
+        environment,
+        lease_ms,
+        ..
+    } = all.first()?;
+    Some(format!(
+        "How often a lock fails is simulated, in {environment} with a lease of {} (locklab study risk): the page beside {} \
+         says for what work and how many grants. {SIGNS}",
+        Time(*lease_ms),
+        file.display()
+    ))
 }
 
 /// The fields of [`COLUMNS`].
 pub(super) fn fields(fails: &[Failing]) -> [Field; 2] {
-    let of = |number: &dyn Fn(&PerYear) -> &Number| {
+    let of = |number: &dyn Fn(&PerYear) -> &Year| {
         let cells = fails.iter().map(|it| {
             let cell = number(&it.per_year).cell();
             match fails.len() {
@@ -154,9 +144,9 @@ pub(super) fn chart(entries: &[Entry], lease: Time) -> Option<Curves> {
     });
     let all: Vec<(&Failing, f64)> = all.collect();
     let (first, _) = all.first()?;
-    let panel = |y: &str, number: fn(&PerYear) -> &Number| {
+    let panel = |y: &str, number: fn(&PerYear) -> &Year| {
         let curve = |(it, median_ms): &(&Failing, f64)| {
-            let point = number(&it.per_year).estimate().map(|it| (*median_ms, it));
+            let point = estimate(number(&it.per_year)).map(|it| (*median_ms, it));
             Curve {
                 points: point.into_iter().collect(),
                 ring: None,
@@ -191,81 +181,71 @@ fn rounded(ms: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problems::chosen_rows;
     use locklab_real::throughput::SETTINGS;
 
-    fn number(mean: f64, seen: Option<[f64; 2]>) -> Number {
-        Number {
-            mean,
-            seen,
-            not_excluded: 0.34,
-        }
-    }
+    const PUBLISHED: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../reports/risk/jvm-on-vms/leases.json"
+    );
 
-    fn failing(lock: &str, corrupted: Number) -> Failing {
-        Failing {
-            lock: lock.into(),
-            lease_ms: 10_000.0,
-            environment: "e".into(),
-            per_year: PerYear {
-                lease: number(0.0, None),
-                resource: corrupted,
-            },
-        }
+    fn published(lease: &str) -> anyhow::Result<Vec<Failing>> {
+        read(
+            Path::new(PUBLISHED),
+            Time::parse(lease).expect("it is a time"),
+        )
     }
 
     #[test]
-    fn what_is_published_is_read_and_has_four_leases() {
-        const FILE: &str = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../reports/risk/jvm-on-vms/leases.json"
-        );
-        let of = |lease| read(Path::new(FILE), Time::parse(lease).expect("it is a time"));
-        let locks = of("10s").expect("it has this lease");
-        assert!(locks.iter().any(|it| it.lock == "consensus"), "{locks:?}");
-        let error = of("7s").expect_err("it has no such lease").to_string();
+    fn what_is_published_is_read() {
+        assert!(!published("10s").expect("it has this lease").is_empty());
+        let error = published("7s").expect_err("it has no such lease");
+        let error = error.to_string();
         assert!(error.contains("names another: 1 s, 3 s, 10 s"), "{error}");
-        let other = read(
-            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")),
-            Time(1.0),
-        );
-        let error = other.expect_err("it is no such file").to_string();
+        let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let error = read(Path::new(other), Time(1.0)).expect_err("it is no such file");
+        let error = error.to_string();
         assert!(
             error.contains("is no leases.json of `study risk --leases`"),
             "{error}"
         );
     }
 
+    /// By the names that results have.
     #[test]
     fn each_lock_has_one_setting() {
-        for lock in [
-            "set-nx-px",
-            "set-nx-px (with token)",
-            "set-nx-px+replica",
-            "redlock",
-            "database-cas",
-            "consensus",
-        ] {
-            let lock = failing(lock, number(0.0, None));
+        let mut locks = published("10s").expect("it has this lease");
+        let cas = chosen_rows(&["database-cas".to_owned()]);
+        locks.push(Failing {
+            lock: cas[0].label.clone(),
+            ..locks[0].clone()
+        });
+        for lock in locks {
             let settings = SETTINGS.iter().filter(|setting| lock.is_of(setting));
-            assert_eq!(settings.count(), 1, "{lock:?}");
+            // Redisson's is no lock that is measured.
+            let expected = usize::from(lock.lock != "redisson");
+            assert_eq!(settings.count(), expected, "{lock:?}");
         }
-        let other = failing("redisson", number(0.0, None));
-        assert!(!SETTINGS.iter().any(|setting| other.is_of(setting)));
     }
 
+    /// As `study risk` tells them, with what is left open.
     #[test]
     fn cells_say_which_lock_and_what_was_not_seen() {
         let texts = |fails: &[Failing]| fields(fails).map(|field| field.text);
         assert_eq!(texts(&[]), ["–", "–"]);
-        let plain = failing("set-nx-px", number(1.7, Some([0.76, 3.2])));
+        let locks = published("10s").expect("it has this lease");
+        let of = |lock: &str| -> Vec<Failing> {
+            let locks = locks.iter().filter(|it| it.lock.starts_with(lock));
+            locks.cloned().collect()
+        };
         assert_eq!(
-            texts(std::slice::from_ref(&plain)),
-            ["none (≤ 0.34)", "1.7 (0.76–3.2)"]
+            texts(&of("set-nx-px+replica")),
+            ["~0.45 (0.077–1.4, ≤ 42)", "~5.7 (1.3–47)"]
         );
-        let token = failing("set-nx-px (with token)", number(0.0, None));
+        let both = &of("set-nx-px")[..2];
         assert_eq!(
-            texts(&[plain, token])[1],
-            "set-nx-px: 1.7 (0.76–3.2); set-nx-px (with token): none (≤ 0.34)"
+            texts(both)[1],
+            "set-nx-px: ~1.7 (0.76–3.2); set-nx-px (with token): none (≤ 0.34)"
         );
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use locklab_history::Name;
 use locklab_link::{LinkEffect, LinkRule, RuleId};
+use locklab_model::scenario::Persistence;
 use locklab_proxy::{Greeting, Host, Keep, Options, Proxy};
 use locklab_shim::ClockFile;
 use locklab_values::dist::Dist;
@@ -70,7 +71,7 @@ impl Stage {
         let addresses =
             Addresses::new(&hosts, clients.len() as u16).ok_or(ConfirmError::Addresses)?;
         let folder = Folder::new(programs)?;
-        let scenario = servers::scenario(servers::ONE_KEY, "persistence = 'none'");
+        let scenario = servers::redis(Persistence::None);
         let servers = servers::start(programs, &scenario, &nodes, &addresses, &folder)?;
         let observers = nodes.iter().map(|node| {
             let observer = Observer::connect(addresses.hidden(node));

@@ -8,7 +8,7 @@ use locklab_results::csv::{self, Csv};
 use locklab_results::table::{Field, Look, Table, TableRow};
 use serde_json::{Value, json};
 
-use super::super::words::{cell, data, figures, lock_and_term, term};
+use super::super::words::{SIGNS, cell, data, figures, lock_and_term, term};
 use super::super::{bound, sources};
 use super::answer::{Answer, MESSAGES, Point, WAIT, WHAT};
 use super::chart::chart;
@@ -84,12 +84,11 @@ fn table(answer: &Answer<'_>) -> Table {
             fields,
         }
     };
-    let mut notes = vec![
-        "~ few violations decide it. ≤ is how many the runs cannot exclude, since some causes never did it in so few. \
-         The wait is the mean of runs in which a holder dies at a random moment of its work and another client waits. Messages are those between a client and the servers, from the request to \
-         the end of the release, where no other client asks."
-            .to_owned(),
-    ];
+    let mut notes = vec![format!(
+        "{SIGNS} The wait is the mean of runs in which a holder dies at a random moment of its work and another client \
+         waits. Messages are those between a client and the servers, from the request to the end of the release, where \
+         no other client asks."
+    )];
     notes.extend(ignorance(answer));
     notes.extend(excluded(answer));
     Table {
