@@ -220,6 +220,50 @@ fn programs_that_are_missing_or_wrong_are_named() {
     assert!(matches!(error, ConfirmError::Died { .. }), "{error:?}");
 }
 
+/// The second process of a server is killed, and only then is it read that it was ready.
+#[test]
+fn a_server_that_was_ready_and_is_dead_serves_nobody() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ready-and-dead");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("it can be made");
+    let script = format!(
+        "case $1 in
+            *redis.conf) echo >> starts
+                if [ $(wc -l < starts) = 2 ]; then
+                    setsid sh -c 'sleep 1; echo Ready to accept connections' & exec sleep 60
+                fi ;;
+        esac
+        cd \"$OLDPWD\" && exec {} \"$@\"",
+        locklab_testing::program().to_string_lossy()
+    );
+    let server = script_in(&folder, &script);
+    let twice = format!(
+        "{K1}
+        [fault.first]
+        kind = 'kill'
+        on = 'n1'
+        at_ms = 300
+        duration_ms = 200
+        [fault.second]
+        kind = 'kill'
+        on = 'n1'
+        at_ms = 1000
+        duration_ms = 1000"
+    );
+    let scenario = parse(&twice);
+    let schedule = expand(&scenario.fault, 1);
+    let programs = Programs {
+        redis_server: server,
+        ..programs()
+    };
+    let real = RealRedis::new(programs);
+    let run = run_with(&real, &scenario, 1, &schedule, Keep::default()).expect("it ends");
+    at_ns(&run, "second", Phase::Ends);
+    let starts = fs::read_to_string(folder.join("starts")).expect("it was started");
+    assert_eq!(starts.lines().count(), 3);
+    fs::remove_dir_all(folder).expect("it is there");
+}
+
 #[test]
 fn nothing_is_left_after_a_run() {
     let mut bench = Bench::start("over", 300);
@@ -337,14 +381,11 @@ fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("matrix-on-redis");
     fs::create_dir_all(&folder).expect("it can be made");
     // It notes with what it is started.
-    let (server, starts) = (folder.join("server"), folder.join("starts"));
     let script = format!(
-        "#!/bin/sh\necho \"$1\" >> '{}'\nexec {} \"$@\"\n",
-        starts.display(),
+        "echo \"$1\" >> starts; cd \"$OLDPWD\" && exec {} \"$@\"",
         locklab_testing::program().to_string_lossy()
     );
-    fs::write(&server, script).expect("it can be written");
-    fs::set_permissions(&server, Permissions::from_mode(0o755)).expect("it is there");
+    let server = script_in(&folder, &script);
     let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
         .args(["study", "matrix", "--lock", "set-nx-px ()"])
         .args(["--problem", "outlives", "--on", "redis", "--seeds", "2"])
@@ -361,12 +402,21 @@ fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     assert_eq!(cell["violated"], 2, "{told:#}");
     let page = fs::read_to_string(folder.join("matrix/redis-matrix.md")).expect("it is written");
     assert!(page.contains("2 of 2 runs"), "{page}");
-    let starts = fs::read_to_string(starts).expect("it was started");
+    let starts = fs::read_to_string(folder.join("starts")).expect("it was started");
     let served = starts.lines().filter(|it| it.ends_with("redis.conf"));
     assert!(served.count() >= 2, "{starts}");
     let environment = told["environment"].as_str().unwrap_or_default();
     assert!(page.contains(&format!(", on {environment}")), "{page}");
     fs::remove_dir_all(folder).expect("it is there");
+}
+
+/// A program that runs this script in this folder.
+fn script_in(folder: &Path, script: &str) -> PathBuf {
+    let program = folder.join("program");
+    let text = format!("#!/bin/sh\ncd '{}'\n{script}\n", folder.display());
+    fs::write(&program, text).expect("it can be written");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("it is there");
+    program
 }
 
 fn confirm(scenario: &str) -> Result<Run, ConfirmError> {

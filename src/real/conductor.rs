@@ -233,6 +233,10 @@ impl Conductor<'_> {
                 processes.testbed.send(who, &Command::GoOn);
             }
             event if event.is_ready() => {
+                // A fault may have struck it since.
+                if !processes.testbed.runs(who) {
+                    return Ok(());
+                }
                 processes.testbed.publish(&who.host)?;
                 if let Some(Starting { fault, due_ns }) = processes.starting.remove(who) {
                     let ready_ns = due_ns + usual_start_ns(&processes.testbed, &who.host);

@@ -171,7 +171,7 @@ fn marked(mark: &[u8]) -> Vec<Pid> {
 }
 
 /// The numbers of all processes.
-fn numbers() -> impl Iterator<Item = i32> {
+pub(crate) fn numbers() -> impl Iterator<Item = i32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -8,19 +8,23 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
+use locklab_runner::pool::lock;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::environment::RUN;
-use super::leftovers::stat;
+use super::leftovers::{numbers, stat};
 use crate::ConfirmError;
 use crate::clients::Program;
+
+/// How the host stands in the environment of its processes.
+const HOST: &[u8] = b"LOCKLAB_HOST=";
 
 /// Why a program is not reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,35 +237,60 @@ fn of_process(
 
 /// Signals the processes that have the environment of this client, in whatever group.
 pub(crate) fn signal(host: &Name, run: &Path, signal: Signal) {
-    for process in processes(host, &[], run) {
+    let all = listing(Duration::ZERO);
+    for process in all.iter().filter(|it| it.is_of(host, &[], run)) {
         // An error means that it has ended.
-        let _ = kill(process, signal);
+        let _ = kill(process.number, signal);
     }
 }
 
-/// The processes of a client: its group, and what has its environment.
-fn processes(host: &Name, groups: &[Pid], run: &Path) -> Vec<Pid> {
-    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    let is_of_group = |process: i32| {
-        let group = stat(process).get(2).and_then(|group| group.parse().ok());
-        group.is_some_and(|group| groups.contains(&Pid::from_raw(group)))
-    };
-    let run = format!("{RUN}={}", run.display());
-    let own = format!("LOCKLAB_HOST={host}");
-    let has_environment = |process: i32| {
-        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        let variables: Vec<&[u8]> = environment.split(|byte| *byte == 0).collect();
-        let mut hosts = variables
-            .iter()
-            .filter(|it| it.starts_with(b"LOCKLAB_HOST="));
+/// A process of this machine.
+struct Process {
+    number: Pid,
+    group: Option<Pid>,
+    /// What its environment says of a run and its hosts.
+    marks: Vec<Vec<u8>>,
+}
+
+impl Process {
+    fn read(number: i32) -> Process {
+        let group = stat(number).get(2).and_then(|group| group.parse().ok());
+        let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
+        let marks = environment.split(|byte| *byte == 0);
+        let marks = marks.filter(|it| it.starts_with(RUN.as_bytes()) || it.starts_with(HOST));
+        Process {
+            number: Pid::from_raw(number),
+            group: group.map(Pid::from_raw),
+            marks: marks.map(<[u8]>::to_vec).collect(),
+        }
+    }
+
+    /// Whether it is a process of this client: in one of its groups, or with its environment.
+    fn is_of(&self, host: &Name, groups: &[Pid], run: &Path) -> bool {
+        let run = format!("{RUN}={}", run.display());
+        let own = [HOST, host.as_bytes()].concat();
+        let mut hosts = self.marks.iter().filter(|it| it.starts_with(HOST));
+        let has_run = self.marks.iter().any(|it| it == run.as_bytes());
         // One that has put away its host may be that of any.
-        variables.contains(&run.as_bytes()) && hosts.all(|it| *it == own.as_bytes())
-    };
-    numbers
-        .filter(|process| is_of_group(*process) || has_environment(*process))
-        .map(Pid::from_raw)
-        .collect()
+        self.group.is_some_and(|group| groups.contains(&group))
+            || has_run && hosts.all(|it| *it == own)
+    }
+}
+
+/// All processes of this machine, as they were at most so long ago. Reading them takes some milliseconds of a
+/// processor, so all runs share what was read.
+fn listing(age: Duration) -> Arc<Vec<Process>> {
+    static LISTING: Mutex<Option<(Instant, Arc<Vec<Process>>)>> = Mutex::new(None);
+    let mut listing = lock(&LISTING);
+    match &*listing {
+        Some((read, processes)) if read.elapsed() < age => processes.clone(),
+        _ => {
+            let read = Instant::now();
+            let processes = Arc::new(numbers().map(Process::read).collect());
+            *listing = Some((read, Arc::clone(&processes)));
+            processes
+        }
+    }
 }
 
 /// Looks at the processes of clients whose clocks may be wrong, as long as it lives.
@@ -280,7 +309,7 @@ struct State {
     found: Option<(Name, PathBuf, Why)>,
 }
 
-/// How often it looks. Each look takes some milliseconds of a processor.
+/// How often it looks.
 const EVERY: Duration = Duration::from_millis(500);
 
 impl Watch {
@@ -300,7 +329,7 @@ impl Watch {
         let looker = (!is_over).then(|| {
             thread::spawn(move || {
                 while !lock(&own).is_over {
-                    lock(&own).look();
+                    lock(&own).look(&listing(EVERY / 2));
                     thread::park_timeout(EVERY);
                 }
             })
@@ -322,24 +351,20 @@ impl Watch {
 
     /// The same, after another look.
     pub(crate) fn look(&self) -> Option<(Name, PathBuf, Why)> {
-        lock(&self.state).look();
+        lock(&self.state).look(&listing(Duration::ZERO));
         self.found()
     }
 }
 
-fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl State {
-    fn look(&mut self) {
+    fn look(&mut self, all: &[Process]) {
         for (host, groups) in &self.groups {
             if self.found.is_some() {
                 return;
             }
             let locklab = &self.locklab;
-            let mut all = processes(host, groups, &self.run).into_iter();
-            let found = all.find_map(|process| of_process(process, locklab, &mut self.known));
+            let mut own = all.iter().filter(|it| it.is_of(host, groups, &self.run));
+            let found = own.find_map(|it| of_process(it.number, locklab, &mut self.known));
             self.found = found.map(|(program, why)| (host.clone(), program, why));
         }
     }
