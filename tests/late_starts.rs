@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use locklab_history::Schedule;
+use locklab_history::{Event, Phase, Record, Schedule};
 use locklab_model::fault::expand;
 use locklab_model::scenario::{Scenario, parse};
 use locklab_real::series::{LONGEST_STALL_NS, attempt};
-use locklab_real::{Programs, RealRedis};
+use locklab_real::{Clients, Program, Programs, RealRedis};
 use locklab_runner::backend::Backend;
 use locklab_runner::simulate::Keep;
 use locklab_testing::program;
@@ -132,6 +132,36 @@ fn a_run_whose_client_begins_late_is_discarded() {
     let folder = Folder::new("client");
     let late = folder.script(LATE_CLIENT);
     is_discarded(&backend(|programs| programs.locklab = late), &[]);
+}
+
+#[test]
+fn a_run_of_another_program_counts_however_late_its_server_restarts() {
+    let folder = Folder::new("foreign");
+    let late = folder.script(LATE_SERVER);
+    let script = r#"echo '{"locklab":"acquired"}' >&"$LOCKLAB_FD"; sleep 3"#;
+    let real = RealRedis {
+        clients: Clients::Foreign(Program {
+            name: "/bin/bash".into(),
+            arguments: vec!["-c".into(), script.into()],
+            key: None,
+        }),
+        ..backend(|programs| programs.redis_server = late)
+    };
+    let (scenario, schedule) = scenario(&[]);
+    let run = real.run(&scenario, 1, &schedule, Keep::default());
+    let run = run.expect("it ends");
+    assert_eq!(run.lateness.start_ns, 0);
+    let is_end = |record: &&Record| {
+        matches!(
+            &record.event,
+            Event::Fault {
+                phase: Phase::Ends,
+                ..
+            }
+        )
+    };
+    let end = run.history.records.iter().find(is_end);
+    assert!(end.expect("it is back").at_ns > 2 * NS_PER_S);
 }
 
 /// On a machine that is so busy that a start takes 1.1 s, this fails rightly.

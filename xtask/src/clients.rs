@@ -25,9 +25,6 @@ mod table;
 pub(crate) const LOCKLAB: &str = "target/ci/locklab";
 const FOLDERS: &str = "tests/clients";
 
-/// The most runs at once; most of a run is waiting, and the command makes fewer where they are late.
-const JOBS: &str = "12";
-
 /// How often the command that breaks a lock is run again.
 const REPEATS: u64 = 10;
 
@@ -470,7 +467,7 @@ fn attack(name: &str, lock: &Lock, column: &Column, seeds: u64) -> Result<Seen> 
     }
     command.args(column.sets.iter().flat_map(|set| ["--set", set]));
     command.args(lock.only.get(scenario).into_iter().flatten());
-    { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}"), "--jobs", JOBS]);
+    { command.args(&lock.options) }.args(["--seeds", &format!("0..{seeds}")]);
     let result = told(start(command, name, &lock.run)?)?;
     let file = published(name, lock, column);
     if file.is_file() {

@@ -1,7 +1,9 @@
 //! How many runs of foreign programs there are at once: as many as the machine can bear.
 //!
 //! Most of a run is waiting, but what the programs themselves need is not known. So few runs begin; each that was on
-//! time lets one more begin, and each that was late halves their number.
+//! time lets one more begin. One that was late halves their number, once for all that were under way then: what made
+//! it late may have made them late too. From then on it takes as many runs on time as there are at once for one more,
+//! as in TCP's avoidance of congestion.
 
 use std::error::Error;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -26,6 +28,10 @@ struct Runs {
     allowed: usize,
     under_way: usize,
     begun: u64,
+    /// How many had begun when their number was lowered the last time; 0 if it never was.
+    lowered: u64,
+    /// How many were on time since it last changed.
+    on_time: usize,
 }
 
 /// A run that has begun.
@@ -54,6 +60,8 @@ impl Gate {
                 allowed: most.div_ceil(4),
                 under_way: 0,
                 begun: 0,
+                lowered: 0,
+                on_time: 0,
             }),
             ended: Condvar::new(),
         }
@@ -90,13 +98,31 @@ impl Gate {
     fn end(&self, turn: &Turn, how: Course) -> bool {
         let mut runs = lock(&self.runs);
         runs.under_way -= 1;
-        runs.allowed = match how {
-            Course::OnTime => (runs.allowed + 1).min(self.most),
-            Course::Late => (runs.allowed / 2).max(1),
-            Course::Starved => 1,
-        };
+        let half = runs.allowed / 2;
+        match how {
+            Course::OnTime => runs.raise(self.most),
+            Course::Late => runs.lower(turn, half),
+            Course::Starved => runs.lower(turn, 1),
+        }
         self.ended.notify_all();
         turn.had_others || runs.begun > turn.number
+    }
+}
+
+impl Runs {
+    fn raise(&mut self, most: usize) {
+        self.on_time += 1;
+        if self.lowered == 0 || self.on_time >= self.allowed {
+            self.allowed = (self.allowed + 1).min(most);
+            self.on_time = 0;
+        }
+    }
+
+    fn lower(&mut self, turn: &Turn, allowed: usize) {
+        if turn.number > self.lowered {
+            self.allowed = allowed.max(1);
+            (self.lowered, self.on_time) = (self.begun, 0);
+        }
     }
 }
 
@@ -147,13 +173,26 @@ mod tests {
         };
         let on_time: fn() -> Made = || late_by(LONGEST_STALL_NS);
         let late: fn() -> Made = || late_by(LONGEST_STALL_NS + 1);
-        assert_eq!([allowed(on_time), allowed(on_time)], [6, 7]);
-        assert_eq!([late, late, late].map(allowed), [3, 1, 1]);
-        for _ in 0..30 {
-            allowed(on_time);
-        }
+        let all = |how: fn() -> Made, runs: usize| vec![how; runs].into_iter().map(allowed);
+        assert!(all(on_time, 14).eq(6..20));
         assert_eq!(allowed(on_time), 20);
+        assert!(all(late, 5).eq([10, 5, 2, 1, 1]));
+        // From now on one more for each round.
+        assert!(all(on_time, 6).eq([2, 2, 3, 3, 3, 4]));
         assert_eq!(allowed(mute), 1);
+    }
+
+    #[test]
+    fn runs_that_are_late_together_halve_their_number_once() {
+        let gate = Gate::new(20);
+        lock(&gate.runs).allowed = 8;
+        let turns: Vec<Turn> = (0..8).map(|_| gate.begin()).collect();
+        let after = |turn: &Turn| {
+            gate.end(turn, Course::Late);
+            lock(&gate.runs).allowed
+        };
+        assert!(turns.iter().map(after).all(|allowed| allowed == 4));
+        assert_eq!(after(&gate.begin()), 2);
     }
 
     /// Each run shows nothing if another one is under way.
