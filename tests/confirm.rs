@@ -220,50 +220,6 @@ fn programs_that_are_missing_or_wrong_are_named() {
     assert!(matches!(error, ConfirmError::Died { .. }), "{error:?}");
 }
 
-/// The second process of a server is killed, and only then is it read that it was ready.
-#[test]
-fn a_server_that_was_ready_and_is_dead_serves_nobody() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ready-and-dead");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("it can be made");
-    let script = format!(
-        "case $1 in
-            *redis.conf) echo >> starts
-                if [ $(wc -l < starts) = 2 ]; then
-                    setsid sh -c 'sleep 1; echo Ready to accept connections' & exec sleep 60
-                fi ;;
-        esac
-        cd \"$OLDPWD\" && exec {} \"$@\"",
-        locklab_testing::program().to_string_lossy()
-    );
-    let server = script_in(&folder, &script);
-    let twice = format!(
-        "{K1}
-        [fault.first]
-        kind = 'kill'
-        on = 'n1'
-        at_ms = 300
-        duration_ms = 200
-        [fault.second]
-        kind = 'kill'
-        on = 'n1'
-        at_ms = 1000
-        duration_ms = 1000"
-    );
-    let scenario = parse(&twice);
-    let schedule = expand(&scenario.fault, 1);
-    let programs = Programs {
-        redis_server: server,
-        ..programs()
-    };
-    let real = RealRedis::new(programs);
-    let run = run_with(&real, &scenario, 1, &schedule, Keep::default()).expect("it ends");
-    at_ns(&run, "second", Phase::Ends);
-    let starts = fs::read_to_string(folder.join("starts")).expect("it was started");
-    assert_eq!(starts.lines().count(), 3);
-    fs::remove_dir_all(folder).expect("it is there");
-}
-
 #[test]
 fn nothing_is_left_after_a_run() {
     let mut bench = Bench::start("over", 300);

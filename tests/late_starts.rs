@@ -1,4 +1,5 @@
-//! On real Redis: a run in which a process begins seconds late is discarded and counted.
+//! On real Redis: a run in which a process begins seconds late is discarded and counted. A fault may strike a process
+//! before it is known that it was ready.
 #![cfg(target_os = "linux")]
 
 use std::error::Error;
@@ -36,6 +37,16 @@ const LATE_SERVER: &str = r#"
     if [ -e "$FOLDER/started" ]; then sleep 2; fi
     : > "$FOLDER/started"
     exec "$REDIS" "$@"
+"#;
+
+/// Executes Redis. That the second one is ready is read a second late, from another group, which is not struck. A server
+/// whose output ends is taken for dead.
+const QUIET_SERVER: &str = r#"
+    case "$1" in --version) exec "$REDIS" "$@" ;; esac
+    echo >> "$FOLDER/starts"
+    if [ "$(wc -l < "$FOLDER/starts")" != 2 ]; then exec "$REDIS" "$@"; fi
+    setsid sh -c 'sleep 1; echo Ready to accept connections' &
+    exec "$REDIS" "$@" 5>&1 > /dev/null
 "#;
 
 /// Executes Locklab. What it tells a client after the job, which is when to begin, is two seconds late.
@@ -162,6 +173,39 @@ fn a_run_of_another_program_counts_however_late_its_server_restarts() {
     };
     let end = run.history.records.iter().find(is_end);
     assert!(end.expect("it is back").at_ns > 2 * NS_PER_S);
+}
+
+/// It is dead, or stands still.
+#[test]
+fn a_server_that_was_struck_before_it_was_known_to_be_ready_is_asked_nothing() {
+    for (kind, expected) in [("kill", 3), ("pause", 2)] {
+        let folder = Folder::new(kind);
+        let quiet = folder.script(QUIET_SERVER);
+        let second = format!(
+            "fault.second={{ kind = '{kind}', on = 'n1', at_ms = 600, duration_ms = 1000 }}"
+        );
+        let (scenario, schedule) = scenario(&[second]);
+        let keep = Keep {
+            contents: true,
+            ..Keep::default()
+        };
+        let backend = backend(|programs| programs.redis_server = quiet);
+        let run = backend.run(&scenario, 1, &schedule, keep);
+        let records = run.expect("it ends").history.records;
+        let ends = records.iter().filter(|it| {
+            let is_end = matches!(
+                &it.event,
+                Event::Fault {
+                    phase: Phase::Ends,
+                    ..
+                }
+            );
+            is_end && *it.host == *"n1"
+        });
+        assert!(ends.count() >= 1, "{kind}");
+        let starts = fs::read_to_string(folder.0.join("starts")).expect("it was started");
+        assert_eq!(starts.lines().count(), expected, "{kind}");
+    }
 }
 
 /// On a machine that is so busy that a start takes 1.1 s, this fails rightly.

@@ -61,7 +61,7 @@ use self::excuse::{Obstacle, Silence, kind_of};
 use super::effects::Effects;
 use super::{Bounds, Ms, Verdict, Violation};
 use locklab_history::timeline::Timeline;
-use locklab_history::{Event, Failpoint, Name, Op, Phase, Record, Span};
+use locklab_history::{Event, Failpoint, Name, Op, Outcome, Phase, Record, Span};
 
 pub(super) fn check(
     timeline: &Timeline,
@@ -171,6 +171,8 @@ impl Wait<'_> {
 struct RequestPeriod<'h> {
     client: &'h Name,
     stretch: Interval,
+    /// Whether it ended with a grant. On a real machine the client holds the lock a moment after that.
+    is_granted: bool,
     /// Each larger than those before.
     delays: Vec<Delay>,
 }
@@ -257,7 +259,7 @@ impl<'h> RequestTracker<'h> {
             watch.take(host, record, asks_again);
         }
         for host in 0..watch.wanting.len() {
-            watch.close(host, timeline.end_ns);
+            watch.close(host, timeline.end_ns, false);
         }
         watch
     }
@@ -273,9 +275,11 @@ impl<'h> RequestTracker<'h> {
                 self.open(host, now_ns);
             }
             Event::Complete {
-                op: Op::Acquire, ..
+                op: Op::Acquire,
+                outcome,
+                ..
             } if !asks_again() => {
-                self.close(host, now_ns);
+                self.close(host, now_ns, *outcome == Outcome::Ok);
                 self.wanting[host].requests = false;
             }
             // It waits for its turn and does not retry.
@@ -284,7 +288,7 @@ impl<'h> RequestTracker<'h> {
                 self.open(host, now_ns);
             }
             event if event.is_reached(Failpoint::GivingUp) => {
-                self.close(host, now_ns);
+                self.close(host, now_ns, false);
                 self.wanting[host].requests = false;
             }
             Event::Fault {
@@ -321,7 +325,7 @@ impl<'h> RequestTracker<'h> {
     }
 
     /// Ends a stretch.
-    fn close(&mut self, host: usize, to_ns: u64) {
+    fn close(&mut self, host: usize, to_ns: u64, is_granted: bool) {
         let wanting = &mut self.wanting[host];
         let (Some(client), Some(from_ns)) = (wanting.client, wanting.since_ns.take()) else {
             return;
@@ -330,6 +334,7 @@ impl<'h> RequestTracker<'h> {
             self.wanted.push(RequestPeriod {
                 client,
                 stretch: Interval { from_ns, to_ns },
+                is_granted,
                 delays: mem::take(&mut wanting.delays),
             });
         }
@@ -387,7 +392,10 @@ impl<'h> RequestTracker<'h> {
                     client: wanted.client,
                     stretch: both,
                     exceeds_ns: self.exceeds_ns(both.from_ns, &wanted.delays),
-                    is_ended_by_grant: free.to_ns <= to_ns && free.to_ns < end_ns,
+                    is_ended_by_grant: match free.to_ns <= to_ns {
+                        true => free.to_ns < end_ns,
+                        false => wanted.is_granted,
+                    },
                 })
             })
         })

@@ -99,10 +99,14 @@ impl HistoryBuilder {
         self.completes(ms, client, Op::Acquire, Outcome::Failed)
     }
 
+    /// Records that the client's `acquire` is granted, and that it does not hold the lock yet.
+    pub fn succeeds(self, ms: u64, client: &str) -> Self {
+        self.completes(ms, client, Op::Acquire, Outcome::Ok)
+    }
+
     /// Records that the client is granted the lock after having tried.
     pub fn granted(self, ms: u64, client: &str) -> Self {
-        self.completes(ms, client, Op::Acquire, Outcome::Ok)
-            .begins(ms, client, None, None)
+        self.succeeds(ms, client).begins(ms, client, None, None)
     }
 
     /// Records that the client is granted the lock in shared mode after having tried.

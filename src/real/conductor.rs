@@ -62,6 +62,7 @@ pub(super) fn conduct(
         mute: Mute::new(testbed.clients(), scenario.topology.nodes as usize),
         granted: EventQueue::new(),
         moments: Moments::default(),
+        still: vec![],
         processes: Processes {
             working: testbed.clients().iter().cloned().collect(),
             testbed,
@@ -69,6 +70,7 @@ pub(super) fn conduct(
             starting: VecMap::new(),
             due_ns: 0,
             latest_start_ns: 0,
+            longest_stop_ns: 0,
             rules: VecMap::new(),
         },
     };
@@ -110,6 +112,8 @@ struct Conductor<'a> {
     granted: EventQueue<Name>,
     /// The points that foreign clients came to.
     moments: Moments,
+    /// Servers that were ready, and stood still before we knew it.
+    still: Vec<ProcessId>,
     processes: Processes<'a>,
 }
 
@@ -126,6 +130,8 @@ struct Processes<'a> {
     due_ns: u64,
     /// The longest delay with which a process began, in nanoseconds.
     latest_start_ns: u64,
+    /// The longest time in which processes stopped, or went on, in nanoseconds.
+    longest_stop_ns: u64,
     /// The rules of the link faults in force, by their index in the schedule.
     rules: VecMap<usize, RuleId>,
 }
@@ -164,6 +170,12 @@ impl Conductor<'_> {
             if now_ns >= horizon_ns || self.processes.testbed.is_full() {
                 break;
             }
+            let answers = |who: &ProcessId| !self.processes.testbed.is_asked_in_vain(&who.host);
+            if let Some(place) = self.still.iter().position(answers) {
+                let who = self.still.swap_remove(place);
+                self.ready(&who)?;
+                continue;
+            }
             if let Some(client) = self.granted.pop_due(now_ns) {
                 self.has_read(&client)?;
                 continue;
@@ -185,6 +197,7 @@ impl Conductor<'_> {
 
     fn finish(mut self) -> Result<Conducted, ConfirmError> {
         self.executor.finish(&mut self.processes);
+        let longest_stop_ns = self.processes.longest_stop_ns;
         let mut latest_start_ns = self.processes.latest_start_ns;
         let testbed = self.processes.testbed;
         for client in testbed.clients() {
@@ -196,12 +209,11 @@ impl Conductor<'_> {
             latest_start_ns = latest_start_ns.max(late_ns(ready_ns, end_ns));
         }
         let lateness = Lateness {
-            // A program of somebody else takes its own time to start, and is judged by the faults as they were: a
-            // server that is late was away for longer.
-            start_ns: match testbed.has_foreign_clients() {
-                true => 0,
-                false => latest_start_ns,
-            },
+            start_ns: late_processes_ns(
+                testbed.has_foreign_clients(),
+                latest_start_ns,
+                longest_stop_ns,
+            ),
             ..testbed.lateness()
         };
         Ok(Conducted {
@@ -227,6 +239,28 @@ impl Conductor<'_> {
         }
     }
 
+    /// A process is ready.
+    fn ready(&mut self, who: &ProcessId) -> Result<(), ConfirmError> {
+        let processes = &mut self.processes;
+        // A fault may have struck it since.
+        if !processes.testbed.runs(who) {
+            return Ok(());
+        }
+        if processes.testbed.is_asked_in_vain(&who.host) {
+            self.still.push(who.clone());
+            return Ok(());
+        }
+        processes.testbed.publish(&who.host)?;
+        if let Some(Starting { fault, due_ns }) = processes.starting.remove(who) {
+            let ready_ns = due_ns + usual_start_ns(&processes.testbed, &who.host);
+            processes.began(ready_ns, processes.now_ns());
+            processes.record(&who.host, self.executor.ended(fault));
+            // A restarted client begins immediately; servers ignore the command.
+            processes.testbed.send(who, &Command::Begin { at_ns: 0 });
+        }
+        Ok(())
+    }
+
     /// Handles an event of a process.
     fn handle(&mut self, who: &ProcessId, event: &ChildEvent) -> Result<(), ConfirmError> {
         let processes = &mut self.processes;
@@ -237,20 +271,7 @@ impl Conductor<'_> {
                 // Only now, so that the faults have taken effect before the client's next step.
                 processes.testbed.send(who, &Command::GoOn);
             }
-            event if event.is_ready() => {
-                // A fault may have struck it since.
-                if !processes.testbed.runs(who) {
-                    return Ok(());
-                }
-                processes.testbed.publish(&who.host)?;
-                if let Some(Starting { fault, due_ns }) = processes.starting.remove(who) {
-                    let ready_ns = due_ns + usual_start_ns(&processes.testbed, &who.host);
-                    processes.began(ready_ns, processes.now_ns());
-                    processes.record(&who.host, self.executor.ended(fault));
-                    // A restarted client begins immediately; servers ignore the command.
-                    processes.testbed.send(who, &Command::Begin { at_ns: 0 });
-                }
-            }
+            event if event.is_ready() => self.ready(who)?,
             ChildEvent::Began { due_ns, at_ns } => {
                 processes.began(*due_ns, *at_ns);
                 if let Some(starting) = processes.starting.get_mut(who) {
@@ -365,12 +386,12 @@ impl Processes<'_> {
         injection: &Injection,
         fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
-        let from_ns = self.now_ns();
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
+        let mut from_ns = testbed.now_ns();
         match fault {
-            HostFault::Pause => testbed.pause(hosts),
-            HostFault::Stall => testbed.stall(hosts)?,
-            HostFault::Suspend => testbed.suspend(hosts)?,
+            HostFault::Pause => from_ns = testbed.pause(hosts),
+            HostFault::Stall => from_ns = testbed.stall(hosts)?,
+            HostFault::Suspend => from_ns = testbed.suspend(hosts)?,
             HostFault::Kill => {
                 hosts.iter().for_each(|host| testbed.kill(host));
                 self.died(injection);
@@ -411,7 +432,7 @@ impl Processes<'_> {
     /// machine with much to do takes long to stop all of their threads.
     fn stopped(&mut self, injection: &Injection, from_ns: u64) {
         if injection.fault.kind().stands_still() {
-            self.began(from_ns, self.now_ns());
+            self.longest_stop_ns = self.longest_stop_ns.max(self.now_ns() - from_ns);
         }
     }
 
@@ -420,12 +441,12 @@ impl Processes<'_> {
         injection: &Injection,
         fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
-        let from_ns = self.now_ns();
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
+        let mut from_ns = testbed.now_ns();
         match fault {
-            HostFault::Pause => testbed.resume(hosts),
-            HostFault::Stall => testbed.end_stall(hosts)?,
-            HostFault::Suspend => testbed.wake(hosts)?,
+            HostFault::Pause => from_ns = testbed.resume(hosts),
+            HostFault::Stall => from_ns = testbed.end_stall(hosts)?,
+            HostFault::Suspend => from_ns = testbed.wake(hosts)?,
             HostFault::Kill | HostFault::Crash => {
                 for host in hosts {
                     if testbed.is_alive(host) {
@@ -463,5 +484,29 @@ impl Processes<'_> {
         if injection.fault.duration_ns.is_none() {
             self.working.retain(|client| !is_struck(client));
         }
+    }
+}
+
+/// How late processes were, so that verdicts may depend on it, in nanoseconds. A program of somebody else takes its own
+/// time to start, and is judged by the faults as they were: a server that is late was away for longer. But nobody
+/// records that a process stood still already while it was stopped.
+fn late_processes_ns(is_foreign: bool, latest_start_ns: u64, longest_stop_ns: u64) -> u64 {
+    match is_foreign {
+        true => longest_stop_ns,
+        false => latest_start_ns.max(longest_stop_ns),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn late_starts_count_for_our_own_clients_and_late_stops_for_all() {
+        for is_foreign in [false, true] {
+            assert_eq!(late_processes_ns(is_foreign, 10, 20), 20);
+        }
+        assert_eq!(late_processes_ns(true, 10, 0), 0);
+        assert_eq!(late_processes_ns(false, 10, 0), 10);
     }
 }

@@ -427,6 +427,12 @@ impl<'a> Testbed<'a> {
             .is_some_and(|host| host.child.is_some())
     }
 
+    /// Whether `host` is a server that is asked what it executes, and stands still.
+    pub(super) fn is_asked_in_vain(&self, host: &Name) -> bool {
+        let is_paused = self.hosts.get(host).is_some_and(|host| host.pauses > 0);
+        self.monitors.is_some() && self.plan.servers.contains_key(host) && is_paused
+    }
+
     /// Ends the process of `host`; its kernel closes its sockets, and refuses connections.
     pub(super) fn kill(&mut self, name: &Name) {
         self.end_process(name);

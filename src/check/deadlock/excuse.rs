@@ -123,7 +123,7 @@ impl<'h> RequestTracker<'h> {
             match effect {
                 Effect::Delays { by_ns } => self.wanting[client].delay(record.at_ns, by_ns),
                 Effect::Stops | Effect::Silences | Effect::Cuts => {
-                    self.close(client, record.at_ns);
+                    self.close(client, record.at_ns, false);
                     self.wanting[client].hindered += 1;
                 }
             }

@@ -46,6 +46,7 @@ fn happens(builder: HistoryBuilder, ms: u64, who: &str, what: &[&str]) -> Histor
     match *what {
         ["tries"] => builder.tries(ms, who),
         ["fails"] => builder.fails(ms, who),
+        ["succeeds"] => builder.succeeds(ms, who),
         // Attempts of 10 ms, one every 200 ms, in vain.
         ["polls", "to", to_ms] => (ms..=number(to_ms))
             .step_by(200)

@@ -76,13 +76,16 @@ fn of_another(visit: &Visit, visits: &[Visit]) -> Option<Wrong> {
 }
 
 /// Of a client that tells when it asks for the lock. A line may come as much later than what it tells as a reply may, so
-/// nothing is said of a renewal that is as near to one.
+/// nothing is said of a renewal that is as near to one, or to the end of the run: programs go on until they are
+/// killed, and what they tell then is not kept.
 fn after_release(visit: &Visit, wire: &Wire) -> Option<Wrong> {
     let (client, sent_ns) = (&visit.exchange.client, visit.exchange.sent_ns);
     let told = wire.history.records.iter().filter(|it| it.host == *client);
     let mut turns = told.filter(|it| is_turn(&it.event));
     let tells = turns.clone().any(|it| asks(&it.event));
-    let is_near = { turns.clone() }.any(|it| it.at_ns.abs_diff(sent_ns) <= PATIENCE_NS);
+    let near_ns = sent_ns.saturating_sub(PATIENCE_NS)..=sent_ns + PATIENCE_NS;
+    let is_near = *near_ns.end() >= wire.history.end_ns || { turns.clone() }
+        .any(|it| near_ns.contains(&it.at_ns));
     let last = turns.rfind(|it| it.at_ns < sent_ns)?;
     let is_released = matches!(last.event, Event::Complete { .. });
     (tells && !is_near && is_released).then_some(Wrong::AfterRelease)

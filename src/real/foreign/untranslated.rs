@@ -15,7 +15,6 @@ use std::time::{Duration, Instant};
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::pool::lock;
-use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::environment::RUN;
@@ -235,13 +234,11 @@ fn of_process(
     (has_begun && !is_mapped("liblocklab_shim.so")).then_some((program, Why::NotLoaded))
 }
 
-/// Signals the processes that have the environment of this client, in whatever group.
-pub(crate) fn signal(host: &Name, run: &Path, signal: Signal) {
+/// The processes that have the environment of one of these clients, in whatever group.
+pub(crate) fn processes_of(hosts: &[&Name], run: &Path) -> Vec<Pid> {
     let all = listing(Duration::ZERO);
-    for process in all.iter().filter(|it| it.is_of(host, &[], run)) {
-        // An error means that it has ended.
-        let _ = kill(process.number, signal);
-    }
+    let is_of = |it: &&Process| hosts.iter().any(|host| it.is_of(host, &[], run));
+    all.iter().filter(is_of).map(|it| it.number).collect()
 }
 
 /// A process of this machine.
