@@ -70,6 +70,7 @@ pub(super) fn conduct(
             starting: VecMap::new(),
             due_ns: 0,
             latest_start_ns: 0,
+            latest_return_ns: 0,
             longest_stop_ns: 0,
             rules: VecMap::new(),
         },
@@ -130,6 +131,8 @@ struct Processes<'a> {
     due_ns: u64,
     /// The longest delay with which a process began, in nanoseconds.
     latest_start_ns: u64,
+    /// The longest delay with which a restarted process was ready, in nanoseconds.
+    latest_return_ns: u64,
     /// The longest time in which processes stopped, or went on, in nanoseconds.
     longest_stop_ns: u64,
     /// The rules of the link faults in force, by their index in the schedule.
@@ -197,8 +200,8 @@ impl Conductor<'_> {
 
     fn finish(mut self) -> Result<Conducted, ConfirmError> {
         self.executor.finish(&mut self.processes);
-        let longest_stop_ns = self.processes.longest_stop_ns;
-        let mut latest_start_ns = self.processes.latest_start_ns;
+        let latest_ns = (self.processes.latest_start_ns).max(self.processes.longest_stop_ns);
+        let mut latest_return_ns = self.processes.latest_return_ns;
         let testbed = self.processes.testbed;
         for client in testbed.clients() {
             testbed.record(client, Event::RunEnds);
@@ -206,14 +209,10 @@ impl Conductor<'_> {
         let end_ns = testbed.now_ns();
         for (who, Starting { due_ns, .. }) in &self.processes.starting {
             let ready_ns = due_ns + usual_start_ns(&testbed, &who.host);
-            latest_start_ns = latest_start_ns.max(late_ns(ready_ns, end_ns));
+            latest_return_ns = latest_return_ns.max(late_ns(ready_ns, end_ns));
         }
         let lateness = Lateness {
-            start_ns: late_processes_ns(
-                testbed.has_foreign_clients(),
-                latest_start_ns,
-                longest_stop_ns,
-            ),
+            start_ns: late_processes_ns(testbed.has_foreign_clients(), latest_ns, latest_return_ns),
             ..testbed.lateness()
         };
         Ok(Conducted {
@@ -253,7 +252,7 @@ impl Conductor<'_> {
         processes.testbed.publish(&who.host)?;
         if let Some(Starting { fault, due_ns }) = processes.starting.remove(who) {
             let ready_ns = due_ns + usual_start_ns(&processes.testbed, &who.host);
-            processes.began(ready_ns, processes.now_ns());
+            processes.is_back(ready_ns, processes.now_ns());
             processes.record(&who.host, self.executor.ended(fault));
             // A restarted client begins immediately; servers ignore the command.
             processes.testbed.send(who, &Command::Begin { at_ns: 0 });
@@ -376,6 +375,11 @@ impl Processes<'_> {
         self.latest_start_ns = self.latest_start_ns.max(late_ns(due_ns, at_ns));
     }
 
+    /// A process that was restarted is ready, and was to be at `due_ns`.
+    fn is_back(&mut self, due_ns: u64, at_ns: u64) {
+        self.latest_return_ns = self.latest_return_ns.max(late_ns(due_ns, at_ns));
+    }
+
     fn install(&mut self, index: usize, links: &FaultyLinks) {
         let rule = self.testbed.install(links);
         self.rules.insert(index, rule);
@@ -487,13 +491,13 @@ impl Processes<'_> {
     }
 }
 
-/// How late processes were, so that verdicts may depend on it, in nanoseconds. A program of somebody else takes its own
-/// time to start, and is judged by the faults as they were: a server that is late was away for longer. But nobody
-/// records that a process stood still already while it was stopped.
-fn late_processes_ns(is_foreign: bool, latest_start_ns: u64, longest_stop_ns: u64) -> u64 {
+/// How late processes were, so that verdicts may depend on it, in nanoseconds: when they began, stopped or went on, which
+/// is not recorded; and when they were back after a restart. The last is recorded, and programs of others are judged by
+/// the faults as they were: a server that is late was away for longer.
+fn late_processes_ns(is_foreign: bool, latest_ns: u64, latest_return_ns: u64) -> u64 {
     match is_foreign {
-        true => longest_stop_ns,
-        false => latest_start_ns.max(longest_stop_ns),
+        true => latest_ns,
+        false => latest_ns.max(latest_return_ns),
     }
 }
 
@@ -502,11 +506,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn late_starts_count_for_our_own_clients_and_late_stops_for_all() {
+    fn late_returns_count_for_our_own_clients_and_late_stops_for_all() {
         for is_foreign in [false, true] {
-            assert_eq!(late_processes_ns(is_foreign, 10, 20), 20);
+            assert_eq!(late_processes_ns(is_foreign, 20, 10), 20);
         }
-        assert_eq!(late_processes_ns(true, 10, 0), 0);
-        assert_eq!(late_processes_ns(false, 10, 0), 10);
+        assert_eq!(late_processes_ns(true, 0, 10), 0);
+        assert_eq!(late_processes_ns(false, 0, 10), 10);
     }
 }
