@@ -12,7 +12,6 @@ use locklab_history::Name;
 impl Testbed<'_> {
     /// Stops the processes of these hosts; on return they have stopped. Returns since when they may have.
     pub(crate) fn pause(&mut self, names: &[Name]) -> u64 {
-        let others = self.others(names);
         let from_ns = self.now_ns();
         for name in names {
             if let Some(host) = self.hosts.get_mut(name) {
@@ -20,7 +19,7 @@ impl Testbed<'_> {
                 host.child.iter().for_each(Child::stop);
             }
         }
-        signal(&others, Signal::SIGSTOP);
+        signal(&self.others(names), Signal::SIGSTOP);
         for name in names {
             if let Some(host) = self.hosts.get(name)
                 && host.pauses == 1
