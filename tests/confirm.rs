@@ -1,8 +1,7 @@
 //! Scenarios on real Redis: real servers, real processes, real signals, real time.
 #![cfg(target_os = "linux")]
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -15,7 +14,7 @@ use locklab_real::series::run_undisturbed;
 use locklab_real::{ConfirmError, Programs, RealRedis, run_with, throughput};
 use locklab_runner::run::Run;
 use locklab_runner::simulate::{Keep, simulate};
-use locklab_testing::until;
+use locklab_testing::{script, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -337,11 +336,13 @@ fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("matrix-on-redis");
     fs::create_dir_all(&folder).expect("it can be made");
     // It notes with what it is started.
-    let script = format!(
-        "echo \"$1\" >> starts; cd \"$OLDPWD\" && exec {} \"$@\"",
+    let (server, starts) = (folder.join("server"), folder.join("starts"));
+    let noting = format!(
+        "#!/bin/sh\necho \"$1\" >> '{}'\nexec {} \"$@\"\n",
+        starts.display(),
         locklab_testing::program().to_string_lossy()
     );
-    let server = script_in(&folder, &script);
+    script(&server, &noting);
     let output = Command::new(env!("CARGO_BIN_EXE_locklab"))
         .args(["study", "matrix", "--lock", "set-nx-px ()"])
         .args(["--problem", "outlives", "--on", "redis", "--seeds", "2"])
@@ -358,21 +359,12 @@ fn a_cell_of_the_matrix_is_played_on_a_real_server() {
     assert_eq!(cell["violated"], 2, "{told:#}");
     let page = fs::read_to_string(folder.join("matrix/redis-matrix.md")).expect("it is written");
     assert!(page.contains("2 of 2 runs"), "{page}");
-    let starts = fs::read_to_string(folder.join("starts")).expect("it was started");
+    let starts = fs::read_to_string(starts).expect("it was started");
     let served = starts.lines().filter(|it| it.ends_with("redis.conf"));
     assert!(served.count() >= 2, "{starts}");
     let environment = told["environment"].as_str().unwrap_or_default();
     assert!(page.contains(&format!(", on {environment}")), "{page}");
     fs::remove_dir_all(folder).expect("it is there");
-}
-
-/// A program that runs this script in this folder.
-fn script_in(folder: &Path, script: &str) -> PathBuf {
-    let program = folder.join("program");
-    let text = format!("#!/bin/sh\ncd '{}'\n{script}\n", folder.display());
-    fs::write(&program, text).expect("it can be written");
-    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("it is there");
-    program
 }
 
 fn confirm(scenario: &str) -> Result<Run, ConfirmError> {

@@ -4,7 +4,6 @@
 
 use std::error::Error;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use locklab_history::{Event, Phase, Record, Schedule};
@@ -80,8 +79,7 @@ impl Folder {
             env!("CARGO_BIN_EXE_locklab"),
             self.0.display()
         );
-        fs::write(&path, format!("#!/bin/bash\n{variables}{script}")).expect("it can be written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        locklab_testing::script(&path, &format!("#!/bin/bash\n{variables}{script}"));
         path
     }
 }
@@ -161,7 +159,8 @@ fn a_run_of_another_program_counts_however_late_its_server_restarts() {
     let (scenario, schedule) = scenario(&[]);
     let run = real.run(&scenario, 1, &schedule, Keep::default());
     let run = run.expect("it ends");
-    assert_eq!(run.lateness.start_ns, 0);
+    // The server is two seconds late; its client may be a little.
+    assert!(run.lateness.start_ns < NS_PER_S, "{:?}", run.lateness);
     let is_end = |record: &&Record| {
         matches!(
             &record.event,
@@ -178,7 +177,8 @@ fn a_run_of_another_program_counts_however_late_its_server_restarts() {
 /// It is dead, or stands still.
 #[test]
 fn a_server_that_was_struck_before_it_was_known_to_be_ready_is_asked_nothing() {
-    for (kind, expected) in [("kill", 3), ("pause", 2)] {
+    // Of a server that is killed anew, the first restart does not end.
+    for (kind, expected) in [("kill", (3, 1)), ("pause", (2, 2))] {
         let folder = Folder::new(kind);
         let quiet = folder.script(QUIET_SERVER);
         let second = format!(
@@ -202,9 +202,8 @@ fn a_server_that_was_struck_before_it_was_known_to_be_ready_is_asked_nothing() {
             );
             is_end && *it.host == *"n1"
         });
-        assert!(ends.count() >= 1, "{kind}");
         let starts = fs::read_to_string(folder.0.join("starts")).expect("it was started");
-        assert_eq!(starts.lines().count(), expected, "{kind}");
+        assert_eq!((starts.lines().count(), ends.count()), expected, "{kind}");
     }
 }
 

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use super::child_protocol::{Accessed, ChildMessage, Command, Job, Role, ServerKind};
 use super::foreign::deaths::Deaths;
-use super::foreign::leftovers::{Own, stat};
+use super::foreign::leftovers::Own;
+use super::foreign::processes::stat;
 use super::foreign::told::{self, News, OutputEnd, Told};
 use super::kept::Kept;
 use super::{postgres, redis_server, zookeeper_server};

@@ -71,7 +71,6 @@ pub(super) fn conduct(
             due_ns: 0,
             latest_start_ns: 0,
             latest_return_ns: 0,
-            longest_stop_ns: 0,
             rules: VecMap::new(),
         },
     };
@@ -129,12 +128,10 @@ struct Processes<'a> {
     starting: VecMap<ProcessId, Starting>,
     /// When the step that is performed was due, by true time in nanoseconds.
     due_ns: u64,
-    /// The longest delay with which a process began, in nanoseconds.
+    /// The longest delay with which a process began, or with which one was stopped or went on, in nanoseconds.
     latest_start_ns: u64,
     /// The longest delay with which a restarted process was ready, in nanoseconds.
     latest_return_ns: u64,
-    /// The longest time in which processes stopped, or went on, in nanoseconds.
-    longest_stop_ns: u64,
     /// The rules of the link faults in force, by their index in the schedule.
     rules: VecMap<usize, RuleId>,
 }
@@ -200,7 +197,7 @@ impl Conductor<'_> {
 
     fn finish(mut self) -> Result<Conducted, ConfirmError> {
         self.executor.finish(&mut self.processes);
-        let latest_ns = (self.processes.latest_start_ns).max(self.processes.longest_stop_ns);
+        let latest_start_ns = self.processes.latest_start_ns;
         let mut latest_return_ns = self.processes.latest_return_ns;
         let testbed = self.processes.testbed;
         for client in testbed.clients() {
@@ -212,7 +209,11 @@ impl Conductor<'_> {
             latest_return_ns = latest_return_ns.max(late_ns(ready_ns, end_ns));
         }
         let lateness = Lateness {
-            start_ns: late_processes_ns(testbed.has_foreign_clients(), latest_ns, latest_return_ns),
+            start_ns: late_processes_ns(
+                testbed.has_foreign_clients(),
+                latest_start_ns,
+                latest_return_ns,
+            ),
             ..testbed.lateness()
         };
         Ok(Conducted {
@@ -390,12 +391,12 @@ impl Processes<'_> {
         injection: &Injection,
         fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
+        let from_ns = self.now_ns();
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
-        let mut from_ns = testbed.now_ns();
         match fault {
-            HostFault::Pause => from_ns = testbed.pause(hosts),
-            HostFault::Stall => from_ns = testbed.stall(hosts)?,
-            HostFault::Suspend => from_ns = testbed.suspend(hosts)?,
+            HostFault::Pause => testbed.pause(hosts),
+            HostFault::Stall => testbed.stall(hosts)?,
+            HostFault::Suspend => testbed.suspend(hosts)?,
             HostFault::Kill => {
                 hosts.iter().for_each(|host| testbed.kill(host));
                 self.died(injection);
@@ -436,7 +437,7 @@ impl Processes<'_> {
     /// machine with much to do takes long to stop all of their threads.
     fn stopped(&mut self, injection: &Injection, from_ns: u64) {
         if injection.fault.kind().stands_still() {
-            self.longest_stop_ns = self.longest_stop_ns.max(self.now_ns() - from_ns);
+            self.began(from_ns, self.now_ns());
         }
     }
 
@@ -445,12 +446,12 @@ impl Processes<'_> {
         injection: &Injection,
         fault: &HostFault,
     ) -> Result<Completion, ConfirmError> {
+        let from_ns = self.now_ns();
         let (testbed, hosts) = (&mut self.testbed, injection.hosts);
-        let mut from_ns = testbed.now_ns();
         match fault {
-            HostFault::Pause => from_ns = testbed.resume(hosts),
-            HostFault::Stall => from_ns = testbed.end_stall(hosts)?,
-            HostFault::Suspend => from_ns = testbed.wake(hosts)?,
+            HostFault::Pause => testbed.resume(hosts),
+            HostFault::Stall => testbed.end_stall(hosts)?,
+            HostFault::Suspend => testbed.wake(hosts)?,
             HostFault::Kill | HostFault::Crash => {
                 for host in hosts {
                     if testbed.is_alive(host) {
@@ -494,10 +495,10 @@ impl Processes<'_> {
 /// How late processes were, so that verdicts may depend on it, in nanoseconds: when they began, stopped or went on, which
 /// is not recorded; and when they were back after a restart. The last is recorded, and programs of others are judged by
 /// the faults as they were: a server that is late was away for longer.
-fn late_processes_ns(is_foreign: bool, latest_ns: u64, latest_return_ns: u64) -> u64 {
+fn late_processes_ns(is_foreign: bool, latest_start_ns: u64, latest_return_ns: u64) -> u64 {
     match is_foreign {
-        true => latest_ns,
-        false => latest_ns.max(latest_return_ns),
+        true => latest_start_ns,
+        false => latest_start_ns.max(latest_return_ns),
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) mod leftovers;
 pub(super) mod locks;
 pub(super) mod moments;
 pub(super) mod mute;
+pub(super) mod processes;
 pub(super) mod records;
 pub(super) mod removals;
 pub(super) mod shown;

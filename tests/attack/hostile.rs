@@ -1,7 +1,6 @@
 //! Programs that lie, flood, die, hang, or leave others behind.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
 use std::path::Path;
 
 use locklab_check::Verdict;
@@ -174,8 +173,7 @@ fn a_run_that_ends_does_not_end_what_the_next_one_has_started() {
         "#!/bin/sh\n[ \"$1\" != --version ] || sleep 0.3\nexec {} \"$@\"\n",
         program.to_string_lossy()
     );
-    fs::write(&server, slow).expect("it can be written");
-    fs::set_permissions(&server, Permissions::from_mode(0o755)).expect("it is there");
+    locklab_testing::script(&server, &slow);
     let server = server.to_string_lossy();
     // Two runs begin, and end at the same time; so two more begin, and so on.
     let six = ["--seeds", "0..6", "--at-once", "8", "--server", &server];

@@ -1,7 +1,5 @@
 //! `locklab doctor`: what is there, and what each missing part would add.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -41,9 +39,9 @@ fn what_is_missing_says_what_it_would_add() {
 fn a_server_loads_the_library_unless_it_is_linked_statically() {
     let bench = Bench::new("doctor-server");
     // The shell loads it.
-    let script = bench.write("script", "#!/bin/sh\necho Redis server v=7.0.15\n");
-    let executable = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(bench.folder.join(script), executable).expect("it is ours");
+    let script = "script";
+    let text = "#!/bin/sh\necho Redis server v=7.0.15\n";
+    locklab_testing::script(&bench.folder.join(script), text);
     assert_eq!(part(&bench, script, "Redis")["found"], "7.0.15");
     assert!(part(&bench, script, "preloading")["missing"].is_null());
 

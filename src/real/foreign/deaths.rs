@@ -4,7 +4,7 @@
 use locklab_values::units::NS_PER_MS;
 use locklab_vecmap::VecMap;
 
-use super::leftovers::stat;
+use super::processes::stat;
 
 /// Watches processes until they end.
 #[derive(Debug, Default)]

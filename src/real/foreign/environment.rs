@@ -9,6 +9,9 @@ use locklab_env::redis::MASTER;
 /// The variable that marks all processes of a run; its value is the folder of the run.
 pub(in crate::foreign) const RUN: &str = "LOCKLAB_RUN";
 
+/// The variable that names the host.
+pub(in crate::foreign) const HOST: &str = "LOCKLAB_HOST";
+
 /// What a foreign program is told about its run.
 pub(crate) struct Surroundings<'a> {
     /// The name of its host.
@@ -44,7 +47,7 @@ pub(crate) fn environment(around: &Surroundings<'_>) -> Vec<(OsString, OsString)
             "REDIS_URLS",
             joined(around.nodes.iter().map(of_node).collect()),
         ),
-        ("LOCKLAB_HOST", around.host.to_owned()),
+        (HOST, around.host.to_owned()),
         ("LOCKLAB_SEED", around.seed.to_string()),
         (RUN, around.folder.display().to_string()),
     ];

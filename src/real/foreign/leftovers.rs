@@ -4,8 +4,6 @@
 //! becomes its child, and is ended with the run. Elsewhere, and when Locklab is killed, such processes are known
 //! by the run in their environment only, which they have inherited, unless they cleared it.
 
-use std::fmt::Display;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +16,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
 use super::environment::RUN;
+use super::processes::{marks, numbers, stat};
 
 /// How often the processes of this machine are searched; one may start another meanwhile.
 const ROUNDS: u32 = 20;
@@ -121,14 +120,6 @@ fn adopted() -> Vec<Pid> {
     others.map(Pid::from_raw).collect()
 }
 
-/// What the kernel says of a process after its name, from its state on; nothing if it is gone.
-pub(crate) fn stat(process: impl Display) -> Vec<String> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The name before it may have any characters.
-    let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
-    rest.split_whitespace().map(str::to_owned).collect()
-}
-
 /// Ends all processes of the run with this folder, but this one. A process with another environment
 /// than it was given is not found.
 pub(crate) fn end(folder: &Path) {
@@ -155,10 +146,7 @@ fn mark(folder: &Path) -> Vec<u8> {
 
 /// Whether the environment of a process has this variable.
 fn has_mark(process: i32, mark: &[u8]) -> bool {
-    // A process of another user, or a zombie, has none.
-    let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.any(|variable| variable == mark)
+    marks(process).iter().any(|it| it == mark)
 }
 
 /// The processes of which the environment has this variable, but this one and the dead.
@@ -168,10 +156,4 @@ fn marked(mark: &[u8]) -> Vec<Pid> {
         .filter(|number| !is_own(number) && has_mark(*number, mark))
         .map(Pid::from_raw)
         .collect()
-}
-
-/// The numbers of all processes.
-pub(crate) fn numbers() -> impl Iterator<Item = i32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

@@ -10,20 +10,16 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use locklab_history::{Name, Schedule};
 use locklab_model::scenario::Scenario;
 use locklab_runner::pool::lock;
 use nix::unistd::Pid;
 
-use super::environment::RUN;
-use super::leftovers::{numbers, stat};
+use super::processes::{Process, listing};
 use crate::ConfirmError;
 use crate::clients::Program;
-
-/// How the host stands in the environment of its processes.
-const HOST: &[u8] = b"LOCKLAB_HOST=";
 
 /// Why a program is not reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,62 +228,6 @@ fn of_process(
     // The loader maps the preloaded libraries before the C library.
     let has_begun = is_mapped("libc.so") || is_mapped("libc-") || is_mapped("libc.musl");
     (has_begun && !is_mapped("liblocklab_shim.so")).then_some((program, Why::NotLoaded))
-}
-
-/// The processes that have the environment of one of these clients, in whatever group.
-pub(crate) fn processes_of(hosts: &[&Name], run: &Path) -> Vec<Pid> {
-    let all = listing(Duration::ZERO);
-    let is_of = |it: &&Process| hosts.iter().any(|host| it.is_of(host, &[], run));
-    all.iter().filter(is_of).map(|it| it.number).collect()
-}
-
-/// A process of this machine.
-struct Process {
-    number: Pid,
-    group: Option<Pid>,
-    /// What its environment says of a run and its hosts.
-    marks: Vec<Vec<u8>>,
-}
-
-impl Process {
-    fn read(number: i32) -> Process {
-        let group = stat(number).get(2).and_then(|group| group.parse().ok());
-        let environment = fs::read(format!("/proc/{number}/environ")).unwrap_or_default();
-        let marks = environment.split(|byte| *byte == 0);
-        let marks = marks.filter(|it| it.starts_with(RUN.as_bytes()) || it.starts_with(HOST));
-        Process {
-            number: Pid::from_raw(number),
-            group: group.map(Pid::from_raw),
-            marks: marks.map(<[u8]>::to_vec).collect(),
-        }
-    }
-
-    /// Whether it is a process of this client: in one of its groups, or with its environment.
-    fn is_of(&self, host: &Name, groups: &[Pid], run: &Path) -> bool {
-        let run = format!("{RUN}={}", run.display());
-        let own = [HOST, host.as_bytes()].concat();
-        let mut hosts = self.marks.iter().filter(|it| it.starts_with(HOST));
-        let has_run = self.marks.iter().any(|it| it == run.as_bytes());
-        // One that has put away its host may be that of any.
-        self.group.is_some_and(|group| groups.contains(&group))
-            || has_run && hosts.all(|it| *it == own)
-    }
-}
-
-/// All processes of this machine, as they were at most so long ago. Reading them takes some milliseconds of a
-/// processor, so all runs share what was read.
-fn listing(age: Duration) -> Arc<Vec<Process>> {
-    static LISTING: Mutex<Option<(Instant, Arc<Vec<Process>>)>> = Mutex::new(None);
-    let mut listing = lock(&LISTING);
-    match &*listing {
-        Some((read, processes)) if read.elapsed() < age => processes.clone(),
-        _ => {
-            let read = Instant::now();
-            let processes = Arc::new(numbers().map(Process::read).collect());
-            *listing = Some((read, Arc::clone(&processes)));
-            processes
-        }
-    }
 }
 
 /// Looks at the processes of clients whose clocks may be wrong, as long as it lives.
