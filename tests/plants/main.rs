@@ -22,7 +22,7 @@ const MAX_SEEDS: u64 = 120;
 /// Fewer runs, which are made first.
 const FEW: [u64; 2] = [6, 20];
 
-/// The environment variable with another number of runs; `cargo xtask mutants` sets it.
+/// The environment variable with another number of runs.
 const SEEDS: &str = "LOCKLAB_PLANT_SEEDS";
 
 #[test]

@@ -21,7 +21,6 @@ mod fuzz;
 mod gc_logs;
 mod golden;
 mod locks;
-mod mutants;
 mod page;
 mod parity;
 mod plants;
@@ -117,9 +116,6 @@ enum Chore {
     Published,
     /// Licences, sources and duplicates of the dependencies
     Deny,
-    /// Change the code of locks, injectors, world and judging (or of these) one place at a time, see whether a scenario
-    /// or a test notices, and write reports/mutants; run it again to resume
-    Mutants(mutants::Options),
     /// Plant mistakes, and see whether the scenario or test of each catches it: those that the last commits may concern
     /// and a share of the others, as CI does; or these
     Plants {
@@ -208,7 +204,6 @@ fn run(chore: Chore) -> Result<()> {
         Chore::Page { out } => page::run(Path::new(&out)),
         Chore::Published => published::run(),
         Chore::Deny => deny::run(),
-        Chore::Mutants(options) => mutants::run(&options),
         Chore::Plants { long: true, .. } => plants::run(plants::Which::All),
         Chore::Plants { all: true, .. } => plants::run(plants::Which::Simulated),
         Chore::Plants { names, .. } if names.is_empty() => plants::run(plants::Which::Recent),

@@ -20,7 +20,6 @@ mod trial;
 
 pub use choice::Which;
 pub use data::{Catcher, FOLDER, Plant, of as all};
-pub use tree::write as write_tree;
 pub use trial::{SCENARIO, SEEDS};
 
 /// The folder of the copy.

@@ -12,8 +12,8 @@ use crate::tool::{cargo, git, perform};
 
 const REPORTS: &str = "reports";
 const README: &str = "reports/README.md";
-/// The results of real runs, a page that says on which machine it was made, what a copy of the tree with mistakes makes,
-/// which `cargo xtask mutants --compare` compares, a page with a compiled module, and what a program made that exists no more.
+/// The results of real runs, a page that says on which machine it was made, a page with a compiled module, and what a
+/// program made that exists no more.
 const UNREPEATABLE: [&str; 9] = [
     "reports/calibrate/",
     "reports/clients/",

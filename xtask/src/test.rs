@@ -142,7 +142,6 @@ const LONG: &[Step] = &[
     Step::run("libFuzzer", "cargo xtask fuzz --libfuzzer"),
     // The installation takes minutes of processor time: too long for each commit.
     Step::run("dependencies", "cargo xtask deny"),
-    Step::run("mutants", "cargo xtask mutants --compare"),
     Step::run("other simulators", "cargo xtask bench --build"),
     Step::run("other systems", "cargo xtask cross"),
     // It starts real servers.

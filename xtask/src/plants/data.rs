@@ -62,12 +62,6 @@ impl fmt::Display for Catcher {
 }
 
 impl Catcher {
-    /// The scenario, or the filter of the tests.
-    pub fn name(&self) -> &str {
-        let (Catcher::Scenario(name) | Catcher::Test(_, name)) = self;
-        name
-    }
-
     /// The binary that it runs: for a scenario `tests/plants/main.rs`.
     pub fn binary(&self) -> Binary {
         match self {
