@@ -39,7 +39,7 @@ mod tests;
 mod visits;
 
 pub use self::grants::{Answer, Doubt, Grant, Release, grants};
-pub use self::keys::{granted_keys, has_several, longest_lease_ns};
+pub use self::keys::{GrantedKeys, granted_keys, has_several, longest_lease_ns};
 pub use self::records::{At, Possible, events, possible};
 pub use self::renewals::{Wrong, WrongRenewal, wrong_renewals};
 pub use self::visits::takes;

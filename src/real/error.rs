@@ -119,6 +119,17 @@ pub enum ConfirmError {
     /// The proxy does not work.
     #[error("cannot listen where the connections of a run should go through")]
     Proxy(#[source] io::Error),
+    /// A server is not asked for its requests, or refuses to tell them.
+    #[error("cannot watch with MONITOR what {server} is asked")]
+    Monitor {
+        /// The server.
+        server: Name,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The system refuses what a run needs beside its processes.
+    #[error("the system gives no event loop or no socket to what measures and operates a run")]
+    Machine(#[source] io::Error),
     /// The scenario has no Redis servers for programs of others.
     #[error(
         "a program of your own needs Redis servers, and this scenario has none: choose another one"

@@ -30,7 +30,7 @@ use locklab_shim::Readings;
 use locklab_values::units::NS_PER_US;
 use locklab_vecmap::VecMap;
 
-use self::same_reply::{is_apart, same_replies};
+use self::same_reply::{first_difference, first_reply, is_apart, same_replies};
 use super::monitor::Executed;
 
 /// Why the nodes of a run of this scenario cannot be repeated from its messages, whatever happens in it.
@@ -118,6 +118,15 @@ pub(super) enum Unknown {
         /// The reply of the repetition.
         repeated: String,
     },
+    /// A server has executed a command that the repetition does not know.
+    Command {
+        /// The server.
+        node: Name,
+        /// When it was executed, in nanoseconds since the run began.
+        at_ns: u64,
+        /// The command, in capitals.
+        command: String,
+    },
     /// A server was restarted, and has read its disk.
     Restarted(Name),
     /// A client has sent what are no commands.
@@ -142,6 +151,15 @@ impl fmt::Display for Unknown {
                     "at {at} {node} replied {real}, and its repetition {repeated}"
                 )
             }
+            Unknown::Command {
+                node,
+                at_ns,
+                command,
+            } => write!(
+                f,
+                "{node} executed {command} at {}, which the simulated node does not have",
+                Ms(*at_ns)
+            ),
             Unknown::Restarted(node) => write!(f, "{node} was restarted, and {FROM_DISK}"),
             Unknown::NoCommands(node) => {
                 write!(f, "a client sent {node} what is no command of Redis")
@@ -231,11 +249,21 @@ fn of_node(wire: &Wire, name: &Name, imitated: Imitated, keys: &Keys) -> Result<
     for place in (1..times_ns.len()).rev() {
         times_ns[place - 1] = times_ns[place - 1].min(times_ns[place]);
     }
-    let differs = |at_ns, (real, repeated)| Unknown::Differs {
-        node: name.clone(),
-        at_ns,
-        real,
-        repeated,
+    let differs = |at_ns, (real, repeated): (String, String)| {
+        let (node, unknown) = (name.clone(), unknown_command(&repeated));
+        match unknown.filter(|_| unknown_command(&real).is_none()) {
+            Some(command) => Unknown::Command {
+                node,
+                at_ns,
+                command: command.to_ascii_uppercase(),
+            },
+            None => Unknown::Differs {
+                node,
+                at_ns,
+                real,
+                repeated,
+            },
+        }
     };
     let mut exchanges: Vec<Exchange> = { others.iter() }
         .map(|request| request.exchange(name, wire))
@@ -434,10 +462,7 @@ impl Sent {
                 left.advance(length);
                 *taken += length;
             }
-            None => {
-                let real = &left[..left.len().min(repeated.len())];
-                return Err((text(real), text(repeated)));
-            }
+            None => return Err(first_difference(commands, left, repeated)),
         }
         Ok(())
     }
@@ -458,7 +483,9 @@ impl Sent {
     fn is_repeated(&self) -> Result<(), (String, String)> {
         let mut more = self.0.values().filter(|stream| !stream.left.is_empty());
         let first = more.next();
-        first.map_or(Ok(()), |more| Err((text(&more.left), "nothing".to_owned())))
+        first.map_or(Ok(()), |more| {
+            Err((first_reply(&more.left), "nothing".to_owned()))
+        })
     }
 }
 
@@ -515,6 +542,8 @@ impl Process {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).escape_debug().to_string()
+/// The command that a reply says it does not know.
+fn unknown_command(reply: &str) -> Option<&str> {
+    let command = reply.strip_prefix("-ERR unknown command '")?;
+    Some(command.split_once('\'')?.0)
 }

@@ -133,8 +133,8 @@ impl<'a> Testbed<'a> {
             _under_way: matches!(plan.are, Clients::Foreign(_)).then(UnderWay::begin),
             hosts: VecMap::new(),
             proxy,
-            operator: operator.map_err(ConfirmError::Proxy)?,
-            heartbeat: Heartbeat::start().map_err(ConfirmError::Proxy)?,
+            operator: operator.map_err(ConfirmError::Machine)?,
+            heartbeat: Heartbeat::start().map_err(ConfirmError::Machine)?,
             collector,
             event,
             origin_ns: 0,
@@ -523,7 +523,12 @@ impl<'a> Testbed<'a> {
             && role.is_some()
             && replay::why_never_repeated(self.plan.scenario).is_none()
         {
-            monitors.start(name, hidden).map_err(ConfirmError::Proxy)?;
+            monitors
+                .start(name, hidden)
+                .map_err(|source| ConfirmError::Monitor {
+                    server: name.clone(),
+                    source,
+                })?;
         }
         let published = self.proxy.publish(name, &self.plan.published(name));
         let node = &self.plan.scenario.node;

@@ -213,7 +213,7 @@ impl Log {
         if let Some(key) = named {
             return Ok(key.to_owned());
         }
-        match &*granted {
+        match &*granted.likely {
             [key] => Ok(key.clone()),
             [] => Err("no request made a key exist as a lock does".into()),
             keys => {

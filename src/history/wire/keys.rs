@@ -6,12 +6,23 @@ use super::Wire;
 use super::visits::visits;
 use crate::Name;
 
-/// The keys that were granted to two clients, or twice by one node; if there is none, those that were granted once.
-pub fn granted_keys(wire: &Wire) -> Vec<String> {
+/// Keys that were granted, as a lock is.
+#[derive(Debug, Default)]
+pub struct GrantedKeys {
+    /// All of them.
+    pub all: Vec<String>,
+    /// Those of which the lock's is one: that several clients were granted; if there is none, that a node granted
+    /// twice, such as what a client says of itself again and again; if there is none, all.
+    pub likely: Vec<String>,
+}
+
+/// The keys that were granted.
+pub fn granted_keys(wire: &Wire) -> GrantedKeys {
     let executed = wire.exchanges.iter().filter_map(|it| it.executed.as_ref());
     let changed = executed.flat_map(|it| &it.changed);
     let keys: VecSet<&String> = changed.map(|change| &change.key).collect();
-    let (mut often, mut once) = (Vec::new(), Vec::new());
+    let mut granted = GrantedKeys::default();
+    let (mut to_several, mut often) = (Vec::new(), Vec::new());
     for key in keys {
         let mut clients: VecSet<&Name> = VecSet::new();
         let mut by_node: VecMap<&Name, u32> = VecMap::new();
@@ -19,13 +30,21 @@ pub fn granted_keys(wire: &Wire) -> Vec<String> {
             clients.insert(&visit.exchange.client);
             *by_node.entry(&visit.exchange.node).or_default() += 1;
         }
-        if clients.len() > 1 || by_node.values().any(|grants| *grants > 1) {
+        if clients.is_empty() {
+            continue;
+        }
+        granted.all.push(key.clone());
+        if clients.len() > 1 {
+            to_several.push(key.clone());
+        }
+        if by_node.values().any(|grants| *grants > 1) {
             often.push(key.clone());
-        } else if !clients.is_empty() {
-            once.push(key.clone());
         }
     }
-    if often.is_empty() { once } else { often }
+    let ranks = [to_several, often];
+    let likely = ranks.into_iter().find(|keys| !keys.is_empty());
+    granted.likely = likely.unwrap_or_else(|| granted.all.clone());
+    granted
 }
 
 /// Whether this key has belonged to several clients at a time, or could: then it is no exclusive lock.

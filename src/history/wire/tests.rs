@@ -291,7 +291,7 @@ impl Traffic {
             "renewed" => { wrong_renewals(&self.wire(), "lock").into_iter() }
                 .map(|it| it.to_string())
                 .collect(),
-            "keys" => vec![format!("{:?}", granted_keys(&self.wire()))],
+            "keys" => vec![format!("{:?}", granted_keys(&self.wire()).likely)],
             "events" => { events(&answers, |_, at_ns| at_ns).into_iter() }
                 .map(|(at_ns, client, event)| format!("{} {client} {}", at_ns / MS, told(&event)))
                 .collect(),

@@ -6,7 +6,9 @@
 use std::fmt;
 
 use locklab_check::{Ms, Property};
-use locklab_history::wire::{self, Answer, At, Doubt, Exchange, Grant, Possible, Wire};
+use locklab_history::wire::{
+    self, Answer, At, Doubt, Exchange, Grant, GrantedKeys, Possible, Wire,
+};
 use locklab_history::{Event, History, Name, Record};
 use locklab_shim::Readings;
 use locklab_values::units::{NS_PER_MS, NS_PER_S};
@@ -130,15 +132,15 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     })
 }
 
-/// The key of the lock: the named one, or the only one that was granted.
+/// The key of the lock: the named one if it was granted, or the only likely one.
 fn key(wire: &Wire, named: Option<&str>) -> Result<String, Blind> {
-    let mut granted = wire::granted_keys(wire);
-    match (named, granted.len()) {
-        (Some(key), _) if granted.iter().any(|it| it == key) => Ok(key.to_owned()),
+    let GrantedKeys { all, mut likely } = wire::granted_keys(wire);
+    match (named, likely.len()) {
+        (Some(key), _) if all.iter().any(|it| it == key) => Ok(key.to_owned()),
         (Some(key), _) => Err(Blind::NotGranted(key.to_owned())),
         (None, 0) => Err(Blind::NoKey),
-        (None, 1) => Ok(granted.remove(0)),
-        (None, _) => Err(Blind::SeveralKeys(granted)),
+        (None, 1) => Ok(likely.remove(0)),
+        (None, _) => Err(Blind::SeveralKeys(likely)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! When two replies count as the same.
 
 use bytes::Bytes;
+use locklab_values::untrusted::line;
 
 /// The commands whose replies speak of the server and its connections, and not of its keys.
 const APART: [&str; 5] = ["CLIENT", "COMMAND", "HELLO", "INFO", "TIME"];
@@ -29,6 +30,29 @@ pub(super) fn same_replies(commands: &[Vec<Bytes>], real: &[u8], repeated: &[u8]
         };
     }
     Some(used)
+}
+
+/// The first of the replies to these commands that are not the same, as texts.
+pub(super) fn first_difference(
+    commands: &[Vec<Bytes>],
+    mut real: &[u8],
+    mut repeated: &[u8],
+) -> (String, String) {
+    let mut commands = commands.iter();
+    while let (Some(one), Some(other)) = (value_length(real), value_length(repeated)) {
+        let may_differ = commands.next().is_some_and(|words| is_apart(words));
+        if !may_differ && same_start(&real[..one], &repeated[..other]).is_none() {
+            break;
+        }
+        (real, repeated) = (&real[one..], &repeated[other..]);
+    }
+    (first_reply(real), first_reply(repeated))
+}
+
+/// The first value of these bytes, as a text of one line.
+pub(super) fn first_reply(bytes: &[u8]) -> String {
+    let first = &bytes[..value_length(bytes).unwrap_or(bytes.len())];
+    line(String::from_utf8_lossy(first).trim_end())
 }
 
 /// The whole values that these bytes begin with.
@@ -123,7 +147,7 @@ fn integer(line: &[u8]) -> Option<i64> {
 mod tests {
     use bytes::Bytes;
 
-    use super::{same_replies, same_start, value_length};
+    use super::{first_difference, same_replies, same_start, value_length};
 
     #[test]
     fn a_value_has_all_its_parts() {
@@ -188,5 +212,25 @@ mod tests {
         // The server died, or its client had gone.
         check("", "+OK\r\n", Some(0));
         check("$5\r\nhe", "$5\r\nhello\r\n", Some(6));
+    }
+
+    #[test]
+    fn the_first_replies_that_differ_are_told() {
+        let get = vec![Bytes::from_static(b"GET")];
+        let info = vec![Bytes::from_static(b"INFO")];
+        let check = |commands: &[Vec<Bytes>], real: &str, repeated: &str, expected: [&str; 2]| {
+            let told = first_difference(commands, real.as_bytes(), repeated.as_bytes());
+            assert_eq!(told, (expected[0].to_owned(), expected[1].to_owned()));
+        };
+        let both = [get.clone(), get.clone()];
+        check(
+            &both,
+            ":1\r\n$1\r\na\r\n:9\r\n",
+            ":1\r\n$-1\r\n",
+            ["$1\\r\\na", "$-1"],
+        );
+        // What another request is answered is no part of it.
+        check(&[get.clone()], ":1\r\n:2\r\n", ":3\r\n", [":1", ":3"]);
+        check(&[info, get], ":1\r\n:2\r\n", ":3\r\n:4\r\n", [":2", ":4"]);
     }
 }

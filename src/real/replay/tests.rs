@@ -150,8 +150,8 @@ fn a_lease_ends_by_the_clock_of_the_server() {
     let differs = Unknown::Differs {
         node: "n1".into(),
         at_ns: 51 * NS_PER_MS,
-        real: "+OK\\r\\n".into(),
-        repeated: "$-1\\r\\n".into(),
+        real: "+OK".into(),
+        repeated: "$-1".into(),
     };
     assert_eq!(held(50), Err(differs));
 }
@@ -242,8 +242,23 @@ fn a_reply_that_the_repetition_does_not_give_is_noticed() {
     let differs = Unknown::Differs {
         node: "n1".into(),
         at_ns: 1000 * NS_PER_MS,
-        real: ":1\\r\\n".into(),
+        real: ":1".into(),
         repeated: "nothing".into(),
     };
     assert_eq!(held("+OK\r\n:1\r\n"), Err(differs));
+}
+
+#[test]
+fn a_command_that_the_simulated_node_lacks_is_named() {
+    let held = values(&[Exchange {
+        client: "c1",
+        at_ms: [10, 11],
+        words: &["setbit", "lock", "0", "1"],
+        reply: ":0\r\n",
+        executed_ms: 10,
+        process: 0,
+    }]);
+    let told = held.map_err(|unknown| unknown.to_string());
+    let expected = "n1 executed SETBIT at 11.0 ms, which the simulated node does not have";
+    assert_eq!(told, Err(expected.to_owned()));
 }

@@ -114,6 +114,7 @@ fn the_lock_is_the_named_key_or_the_only_one() {
     let both = Blind::SeveralKeys(vec!["a".into(), "b".into()]);
     check(&["a", "b", "a", "b"], None, Err(both));
     check(&["a", "b", "a", "b"], Some("b"), Ok("b"));
+    check(&["a", "a", "b"], Some("b"), Ok("b"));
     check(&["a"], Some("b"), Err(Blind::NotGranted("b".into())));
     check(&[], None, Err(Blind::NoKey));
 }
