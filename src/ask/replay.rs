@@ -109,8 +109,11 @@ fn again(recorded: &Recording, scenario: &Scenario) -> Result<Recording, RunErro
             again.footer.verdicts = judged::judge_as_shown(
                 &recorded.history,
                 scenario,
-                &header.unshown,
-                header.lease_ns,
+                &judged::Clients {
+                    unshown: &header.unshown,
+                    lease_ns: header.lease_ns,
+                    program: &header.program,
+                },
             );
             Ok(again)
         }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::mem;
 
-use locklab_vecmap::VecMap;
+use locklab_vecmap::{VecMap, VecSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -39,6 +39,7 @@ use locklab_values::count::times;
 use locklab_values::units::NS_PER_MS;
 use locklab_values::untrusted;
 
+mod excused;
 pub(crate) mod foreign;
 mod mute;
 pub(crate) mod on;
@@ -176,9 +177,19 @@ impl Experiment for Run {
                     let is_fact = it.observed == Finding::Violated && result.excuses(it.property);
                     is_fact && !unshown::is_set(it.property, sets)
                 };
+                let mut open = VecSet::new();
                 for comparison in comparisons.iter_mut().filter(is_excused) {
+                    open.extend(excused::open(comparison));
                     (comparison.predicted, comparison.judgement) = (None, Judgement::Unpredicted);
                 }
+                if !result.excused.is_empty() && comparisons.iter().all(|it| it.predicted.is_none())
+                {
+                    open.insert(excused::NOTHING_ELSE.to_owned());
+                }
+                if !open.is_empty() {
+                    report.exit = report.exit.worse(Exit::Inconclusive);
+                }
+                result.notes.extend(open);
             }
             let (evidence, means) = self.gather(scenario, place, &result, &comparisons, folder)?;
             report.exit = report.exit.worse(describe::exit(&comparisons));

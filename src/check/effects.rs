@@ -38,7 +38,6 @@ use locklab_history::{
     Event, Failpoint, Family, FaultKind, FaultyLinks, Name, Op, Outcome, PacketFault, Phase,
     RESOURCE, Record, Span, Symptom,
 };
-use locklab_values::units::NS_PER_MS;
 
 use self::amount::has_no_effect;
 pub(super) use self::reach::Reach;
@@ -106,10 +105,6 @@ impl Effects {
         of_servers.map(|met| met.ended_ns).max()
     }
 }
-
-/// A process that is stopped while it runs, and one that was kept from something, acts as soon as it continues: in
-/// the simulator at that instant, on a real machine within this time.
-const AT_ONCE_NS: u64 = NS_PER_MS;
 
 /// What a fault strikes.
 enum Target {
@@ -264,7 +259,8 @@ impl<'t, 'h> Pass<'t, 'h> {
         let timeline = self.timeline;
         if let Some(fault) = self.clients[host].paused.take() {
             let struck = &mut self.struck[fault];
-            let acts_at_once = record.at_ns <= struck.ended_ns.saturating_add(AT_ONCE_NS);
+            let soon_ns = struck.ended_ns.saturating_add(self.bounds.acts_within_ns);
+            let acts_at_once = record.at_ns <= soon_ns;
             if !acts_at_once {
                 struck.met = None;
             }
@@ -440,7 +436,8 @@ impl<'t, 'h> Pass<'t, 'h> {
             let meets = match &struck.target {
                 Target::Client(of) if *of != host => false,
                 Target::Client(_) => {
-                    let is_running = at_ns <= client.acted_ns.saturating_add(AT_ONCE_NS);
+                    let soon_ns = client.acted_ns.saturating_add(self.bounds.acts_within_ns);
+                    let is_running = at_ns <= soon_ns;
                     let waits = client.calls || client.listens || client.accesses;
                     let is_idle = !is_running && !waits;
                     if struck.kind == FaultKind::Pause && is_idle {

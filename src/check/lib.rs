@@ -167,6 +167,9 @@ pub struct Bounds {
     /// On how many servers the lock's key can be stored: the nodes of a quorum, and every
     /// replica that may be promoted. [`Property::ForeignRelease`] can be judged on one only.
     pub nodes: u32,
+    /// Within this time after it was stopped, or kept from something, a process acts that was about to, in nanoseconds;
+    /// and so long it is still doing what it did last.
+    pub acts_within_ns: u64,
     /// How long after its last fault a run has settled, in nanoseconds, so that
     /// [`Property::Recovery`] can be judged; `None`: it is not.
     pub settle_ns: Option<u64>,

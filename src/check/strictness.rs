@@ -4,8 +4,8 @@
 //!
 //! - [`Bounds::reply_slack_ns`] has none: it decides whether a slow link lengthens the bound or counts as
 //!   cut, and either may excuse more than the other.
-//! - [`Bounds::horizon_ns`] says what a run could have shown. It never changes whether a property is
-//!   violated.
+//! - [`Bounds::horizon_ns`] and [`Bounds::acts_within_ns`] say what a run could have shown. They never change whether a
+//!   property is violated.
 //! - `belief`, `lease`, `resource` and its parts, `progress`, `fifo` and `acknowledged-lost` have no
 //!   parameter.
 //!
@@ -170,8 +170,9 @@ proptest! {
         history in any_histories(),
         bounds in bounds(),
         horizon_ns in 0..500 * MS,
+        acts_within_ns in 0..100 * MS,
     ) {
-        let other = Bounds { horizon_ns, ..bounds };
+        let other = Bounds { horizon_ns, acts_within_ns, ..bounds };
         prop_assert_eq!(violated(&history, &bounds), violated(&history, &other));
     }
 }

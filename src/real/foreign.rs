@@ -26,6 +26,7 @@
 //! will say nothing. Of a program that tells when it releases its lock, the wire shows what that deleted
 //! ([`removals`]).
 
+pub(super) mod answers;
 pub(super) mod deaths;
 pub(super) mod environment;
 pub(super) mod inferred;

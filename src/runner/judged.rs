@@ -141,7 +141,15 @@ impl JudgedRun {
     /// Judges a run of `scenario` with the faults of `schedule`.
     pub fn of(run: Run, schedule: Schedule, scenario: &Scenario) -> JudgedRun {
         JudgedRun {
-            verdicts: judge_as_shown(&run.history, scenario, &run.unshown, run.lease_ns),
+            verdicts: judge_as_shown(
+                &run.history,
+                scenario,
+                &Clients {
+                    unshown: &run.unshown,
+                    lease_ns: run.lease_ns,
+                    program: &run.program,
+                },
+            ),
             schedule,
             history: run.history,
             trace_hash: run.trace_hash,
@@ -186,16 +194,37 @@ impl JudgedRun {
     }
 }
 
+/// Within this time after it was stopped a program of somebody else acts that was about to, in nanoseconds: it runs in an
+/// interpreter, sleeps by timers, and what it tells is read a moment later.
+const PROGRAM_ACTS_WITHIN_NS: u64 = 50 * NS_PER_MS;
+
+/// What is known of the clients of a run beside its history.
+pub struct Clients<'a> {
+    /// See [`Run::unshown`].
+    pub unshown: &'a VecMap<Property, String>,
+    /// See [`Run::lease_ns`].
+    pub lease_ns: Option<u64>,
+    /// See [`Run::program`].
+    pub program: &'a [String],
+}
+
 /// Judges the history of a run of `scenario`. Of a property that it does not show, only a violation counts. Where
 /// foreign programs had a longer lease than that of the scenario, which its bound is made for, the lock is free so much
 /// later after the death of its holder.
 pub fn judge_as_shown(
     history: &History,
     scenario: &Scenario,
-    unshown: &VecMap<Property, String>,
-    lease_ns: Option<u64>,
+    clients: &Clients<'_>,
 ) -> VecMap<Property, Verdict> {
+    let Clients {
+        unshown,
+        lease_ns,
+        program,
+    } = *clients;
     let mut bounds = bounds(scenario);
+    if !program.is_empty() {
+        bounds.acts_within_ns = PROGRAM_ACTS_WITHIN_NS;
+    }
     if let (Some(lease_ns), Some(made_for_ms)) = (lease_ns, scenario.lock.facts().lease_ms) {
         let longer_ns = lease_ns.saturating_sub(ns_from_ms(made_for_ms));
         bounds.deadlock_ns = bounds.deadlock_ns.saturating_add(longer_ns);
@@ -298,6 +327,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
         compares_tokens: scenario.resource.fencing != Fencing::None,
         masters: topology.nodes,
         nodes: topology.nodes * (1 + topology.replicas),
+        acts_within_ns: NS_PER_MS,
         settle_ns: scenario.settle_ms.map(ns_from_ms),
         horizon_ns: ns_from_ms(scenario.horizon_ms),
     }
@@ -388,7 +418,12 @@ mod tests {
             .tries(200, "c2");
         let judge = |lease_ns, end_ms| {
             let history = history.clone().ends(end_ms).history();
-            let verdicts = judge_as_shown(&history, &scenario, &VecMap::new(), lease_ns);
+            let clients = Clients {
+                unshown: &VecMap::new(),
+                lease_ns,
+                program: &["worker".to_owned()],
+            };
+            let verdicts = judge_as_shown(&history, &scenario, &clients);
             matches!(verdicts[&Property::Deadlock], Verdict::Violated(_))
         };
         let lease_ns = Some(ns_from_ms(6000));
@@ -398,5 +433,30 @@ mod tests {
         assert!(judge(lease_ns, 20_000));
         // A shorter one is the program's own, too, but faults and attempts have the scenario's times.
         assert!(judge(Some(0), 6000));
+    }
+
+    #[test]
+    fn a_program_that_acts_a_moment_after_its_pause_was_kept_by_it() {
+        let scenario = load("kleppmann/k1", &["lock.ttl_ms=1000".into()]).expect("it ships");
+        let history = HistoryBuilder::default()
+            .tries(90, "c1")
+            .granted_for(100, "c1", ClockKind::Monotonic, 1000)
+            .fault_begins(108, "c1", "pause")
+            .tries(500, "c2")
+            .granted_for(1150, "c2", ClockKind::Monotonic, 1000)
+            .fault_ends(2608, "c1", "pause")
+            .releases(2620, "c1")
+            .ends(4000)
+            .history();
+        let holds = |program: &[String]| {
+            let clients = Clients {
+                unshown: &VecMap::new(),
+                lease_ns: None,
+                program,
+            };
+            judge_as_shown(&history, &scenario, &clients)[&Property::Lease] == Verdict::Holds
+        };
+        assert!(holds(&["worker".to_owned()]));
+        assert!(!holds(&[]));
     }
 }

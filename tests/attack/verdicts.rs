@@ -219,7 +219,11 @@ impl Case {
         let out = format!("verdict-{language}-{program}-{under:?}");
         let sets = under.sets().iter().flat_map(|set| ["--set", set]);
         // The wire shows less than a program tells: two that renew by SET may seem to take turns for a whole run.
-        let seeds = if program.starts_with("silent") { "3" } else { "1" };
+        let seeds = if program.starts_with("silent") {
+            "3"
+        } else {
+            "1"
+        };
         let options = ["--scenario", "attack/pause", "--seeds", seeds];
         let options = options.into_iter().chain(sets);
         let options: Vec<&str> = options.collect();

@@ -152,9 +152,10 @@ fn lease_ns(wire: &Wire, counts_ns: u64, held: &[&Hold]) -> u64 {
 }
 
 /// The request with which the client gave the key up: the one that deleted it, or else the first that names it and
-/// did not find it in the client's hands; before the client asks again.
+/// did not find it in the client's hands; before the client asks again. What it deletes in another's name is none.
 fn release(visits: &[Visit], hold: &Hold) -> Option<Release> {
-    let mut until_asked = later(visits, hold.grant).take_while(|visit| !visit.asks);
+    let until_asked = later(visits, hold.grant).take_while(|visit| !visit.asks);
+    let mut until_asked = until_asked.filter(|visit| !visit.hands_back);
     let gives_up = |visit: &&Visit| visit.names && !visit.keeps(hold.grant);
     let visit = { until_asked.clone() }
         .find(|visit| visit.deleted.is_some())

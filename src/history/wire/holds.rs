@@ -66,7 +66,11 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     } = course((wire, blind), visits, grant, counts_ns);
     let died_ns = blind.death_after(client, sent_ns).unwrap_or(u64::MAX);
     let heard_ns = heard_ns(wire, visits, grant);
-    let mut until_ns = ends_ns.min(lapse_ns).min(died_ns).min(heard_ns);
+    let handed_back_ns = handed_back_ns(visits, grant);
+    let mut until_ns = { [ends_ns, lapse_ns, died_ns, heard_ns, handed_back_ns] }
+        .into_iter()
+        .chain([replaced_ns(visits, grant)])
+        .fold(u64::MAX, u64::min);
     let mut doubt = None;
     if let Some(begins_ns) = from_ns {
         let is_late = own.answered_ns() > Some(sent_ns.saturating_add(PATIENCE_NS))
@@ -90,7 +94,7 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
         ttl_ns: own.set_ttl_ns.flatten(),
         lapse_ns,
         until_ns,
-        gives_up_ns: gives_up_ns.min(died_ns),
+        gives_up_ns: gives_up_ns.min(died_ns).min(handed_back_ns),
         asks_again,
         doubt,
     }
@@ -165,6 +169,33 @@ fn look_ns(kept: &[&Visit], gives_up_ns: u64) -> u64 {
         next_ns = next_ns.min(visit.exchange.sent_ns);
     }
     next_ns
+}
+
+/// When another client deleted the key in the client's name; `u64::MAX` if none did.
+fn handed_back_ns(visits: &[Visit], grant: usize) -> u64 {
+    let mut visits = visits[grant..].iter();
+    let back = visits.find(|visit| visit.hands_back && visit.deleted == Some(Some(grant)));
+    back.map_or(u64::MAX, executed_ns)
+}
+
+/// When another client replaced the value of a key without a time to live; `u64::MAX` if none did. The value may be the
+/// time at which such a lock is over, so that this takes it over.
+fn replaced_ns(visits: &[Visit], grant: usize) -> u64 {
+    let own = &visits[grant];
+    if own.set_ttl_ns.flatten().is_some() {
+        return u64::MAX;
+    }
+    let mut visits = visits[grant..].iter();
+    let by_another = visits.find(|visit| {
+        let is_anothers = visit.exchange.client != own.exchange.client;
+        visit.replaces == Some(grant) && is_anothers && !visit.grants
+    });
+    by_another.map_or(u64::MAX, executed_ns)
+}
+
+fn executed_ns(visit: &Visit) -> u64 {
+    let executed = visit.exchange.executed.as_ref();
+    executed.map_or(u64::MAX, |executed| executed.at_ns)
 }
 
 /// When a message arrived that the node had sent after another client took the key away; `u64::MAX` if none did.

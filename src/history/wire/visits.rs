@@ -30,8 +30,13 @@ pub(super) struct Visit<'a> {
     pub(super) extends: bool,
     /// Whether it named the value that the key had, and kept: its sender knows by what the key is held.
     pub(super) knows_value: bool,
+    /// The grant that the key was held by, if it replaced its value.
+    pub(super) replaces: Option<usize>,
     /// Whether it deleted the key, and the grant that it was held by.
     pub(super) deleted: Option<Option<usize>>,
+    /// Whether it deleted it in the name of the client that held it, to which it was handed over: it named a value that
+    /// this client alone has set.
+    pub(super) hands_back: bool,
 }
 
 impl Visit<'_> {
@@ -53,6 +58,8 @@ struct OnNode<'a> {
     process: usize,
     state: Option<&'a KeyState>,
     holder: Option<usize>,
+    /// Who was granted the key by which value.
+    owners: VecMap<&'a str, VecSet<&'a Name>>,
 }
 
 /// The requests of all clients, in the order of the wire, as far as this key is concerned.
@@ -73,11 +80,13 @@ pub(super) fn visits<'a>(wire: &Wire<'a>, key: &str) -> Vec<Visit<'a>> {
             set_ttl_ns: None,
             extends: false,
             knows_value: false,
+            replaces: None,
             deleted: None,
+            hands_back: false,
         };
         if let Some(executed) = &exchange.executed {
-            let replaced = execute(node, &mut visit, executed, place, key);
-            if let (Some(held), Some(now)) = (replaced, node.state)
+            execute(node, &mut visit, executed, place, key);
+            if let (Some(held), Some(now)) = (visit.replaces, node.state)
                 && now.expires.is_some()
                 && takes_over(&visit, &visits[held], key)
             {
@@ -129,14 +138,14 @@ pub(super) fn later<'v, 'a>(
     successors(after(&visits[place]), move |visit| after(visit))
 }
 
-/// Executes a request; returns the grant that held the key, if it replaced its value.
+/// Executes a request.
 fn execute<'a>(
     node: &mut OnNode<'a>,
-    visit: &mut Visit,
+    visit: &mut Visit<'a>,
     executed: &'a Executed,
     place: usize,
     key: &str,
-) -> Option<usize> {
+) {
     if executed.process != node.process {
         *node = OnNode {
             process: executed.process,
@@ -150,13 +159,17 @@ fn execute<'a>(
     if node.state.is_some_and(|state| !is_alive(state)) {
         (node.state, node.holder) = (None, None);
     }
-    let change = executed.changed.iter().find(|change| change.key == key)?;
+    let mut changed = executed.changed.iter();
+    let Some(change) = changed.find(|change| change.key == key) else {
+        return;
+    };
     visit.names = true;
     let before = node.state;
     node.state = change.now.as_ref().filter(|state| is_alive(state));
     match (before, node.state) {
         (_, None) => {
             visit.deleted = before.map(|_| node.holder);
+            visit.hands_back = before.is_some_and(|before| hands_back(visit, before, node));
             node.holder = None;
         }
         (None, Some(now)) => {
@@ -164,6 +177,10 @@ fn execute<'a>(
             visit.set_ttl_ns = Some(ttl_ns(executed, now));
             visit.extends = true;
             node.holder = visit.grants.then_some(place);
+            if visit.grants {
+                let owners = node.owners.entry(&*now.value).or_default();
+                owners.insert(&visit.exchange.client);
+            }
         }
         (Some(before), Some(now)) if before.value == now.value => {
             visit.set_ttl_ns = Some(ttl_ns(executed, now));
@@ -171,9 +188,8 @@ fn execute<'a>(
             visit.knows_value = carries(visit.exchange, &now.value);
         }
         // Whose value this is, is known only of a few requests.
-        (Some(_), Some(_)) => return node.holder.take(),
+        (Some(_), Some(_)) => visit.replaces = node.holder.take(),
     }
-    None
 }
 
 /// Whether a key lives for longer with the second end.
@@ -184,9 +200,20 @@ fn is_later(before: Option<Deadline>, now: Option<Deadline>) -> bool {
     }
 }
 
+/// Whether a request that deleted the key named the value that it had, by which only another client was granted it. A
+/// short value, such as 1, may stand for something else.
+fn hands_back(visit: &Visit, before: &KeyState, node: &OnNode) -> bool {
+    let client = &visit.exchange.client;
+    let owners = node.owners.get(&*before.value);
+    let is_anothers = owners.is_some_and(|owners| owners.len() == 1 && !owners.contains(client));
+    is_anothers && before.value.len() >= TOKEN && carries(visit.exchange, &before.value)
+}
+
+/// The shortest value, in bytes, that says who has set it.
+const TOKEN: usize = 8;
+
 /// Whether a request has a word that is the value, or, as a token of some length, a part of it, such as a field of a hash.
 fn carries(exchange: &Exchange, value: &str) -> bool {
-    const TOKEN: usize = 8;
     let mut words = exchange.commands.iter().flatten();
     words.any(|word| {
         word == value.as_bytes() || (word.len() >= TOKEN && contains(value.as_bytes(), word))

@@ -122,14 +122,26 @@ pub(crate) fn infer(seen: &Seen<'_>) -> Result<Inferred, Blind> {
     Ok(Inferred {
         records: events.map(|event| seen.record(event)).collect(),
         note: format!(
-            "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock",
-            untrusted::line(&key)
+            "judged from the wire: the program tells nothing, and `{}` is taken for the key of its lock{}",
+            untrusted::line(&key),
+            quorum(&wire)
         ),
         unshown: unshown(&answers),
         lease_ns: wire::longest_lease_ns(&wire, &key),
         wrong_renewals: wrong_renewals.map(|it| it.to_string()).collect(),
         removals,
     })
+}
+
+/// What is taken for a grant of several nodes: a program to which fewer suffice shows nothing of that.
+fn quorum(wire: &Wire) -> String {
+    match wire.nodes {
+        1 => String::new(),
+        nodes => format!(
+            ", which {} of {nodes} nodes have to grant; a lock to which fewer suffice has to tell",
+            wire.need()
+        ),
+    }
 }
 
 /// The key of the lock: the named one if it was granted, or the only likely one.

@@ -13,6 +13,7 @@ use locklab_shim::Readings;
 use locklab_values::units::ns_from_fractional_ms;
 use locklab_vecmap::{VecMap, VecSet};
 
+use super::answers::Answers;
 use super::told::{Line, News, Text, Told, Word};
 
 /// The clocks of the hosts of a run.
@@ -73,11 +74,12 @@ pub(crate) fn program_of(holder: &str) -> &str {
 }
 
 /// Converts everything that was told, in the order in which it was read.
-pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
+pub(crate) fn convert(told: &[Told], wire: &Answers, clocks: &dyn HostReadings) -> Converted {
     let mut converted = Converted::default();
     let hosts: VecSet<&Name> = told.iter().map(|told| &told.host).collect();
     for host in hosts {
-        let own: Vec<&Told> = told.iter().filter(|told| told.host == *host).collect();
+        let own = told.iter().filter(|told| told.host == *host);
+        let own = in_order(own.collect(), clocks.may_be_wrong(host));
         let clock = clock_of(host, &own, clocks);
         // Each of its tasks knows each lock for itself.
         let mut held: VecMap<(Name, Name), Program<'_>> = VecMap::new();
@@ -111,6 +113,7 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
                         host,
                         holder,
                         lock,
+                        wire,
                         clocks,
                         clock,
                         now_ns: 0,
@@ -145,6 +148,22 @@ pub(crate) fn convert(told: &[Told], clocks: &dyn HostReadings) -> Converted {
         converted.notes.push(more);
     }
     converted
+}
+
+/// Puts lines in the order of what they say, where each says when it was, and none says a time after it was read. A
+/// program may collect lines, and write them later, in any order.
+fn in_order(mut told: Vec<&Told>, may_be_wrong: bool) -> Vec<&Told> {
+    let stamp = |told: &&Told| match told.news {
+        News::Line(Line { ns, .. }) => ns.filter(|ns| *ns <= told.by_ns),
+        _ => None,
+    };
+    let is_line = |told: &&Told| matches!(told.news, News::Line(_));
+    for lines in told.split_mut(|told| !is_line(told)) {
+        if !may_be_wrong && lines.iter().all(|line| stamp(line).is_some()) {
+            lines.sort_by_key(|line| stamp(line));
+        }
+    }
+    told
 }
 
 /// What these lines name, if they name one thing only.
@@ -304,6 +323,7 @@ struct Program<'a> {
     host: &'a Name,
     holder: Name,
     lock: Name,
+    wire: &'a Answers<'a>,
     clocks: &'a dyn HostReadings,
     clock: Clock,
     /// The time of its last record.
@@ -357,7 +377,7 @@ impl Program<'_> {
                     Word::Acquired => self.process.holds = line.pid,
                     _ => {}
                 }
-                self.hear(line, time, converted);
+                self.hear(line, time, told.by_ns, converted);
             }
         }
     }
@@ -375,13 +395,13 @@ impl Program<'_> {
         Time { after_ns, by_ns }
     }
 
-    fn hear(&mut self, line: &Line, time: Time, to: &mut Converted) {
+    fn hear(&mut self, line: &Line, time: Time, read_ns: u64, to: &mut Converted) {
         match line.word {
             Word::Acquiring => self.asks(time, to),
-            Word::Refused => self.completes(Outcome::Failed, time, to),
-            Word::Acquired => self.gets(line, time, to),
+            Word::Refused => self.completes(Outcome::Failed, time.by_ns, to),
+            Word::Acquired => self.gets(line, time, read_ns, to),
             Word::Extended => match self.holds {
-                Some(grant) => self.believes(grant, line, time, to),
+                Some(grant) => self.believes(grant, line, (time, time.by_ns), to),
                 None => to.note(self.host, "told \"extended\" without a lock"),
             },
             Word::Lost => {
@@ -406,7 +426,7 @@ impl Program<'_> {
         }
     }
 
-    fn completes(&mut self, outcome: Outcome, time: Time, to: &mut Converted) {
+    fn completes(&mut self, outcome: Outcome, at_ns: u64, to: &mut Converted) {
         if let Some(call) = self.acquires.take() {
             let event = Event::Complete {
                 call,
@@ -414,20 +434,24 @@ impl Program<'_> {
                 outcome,
                 detail: String::new(),
             };
-            self.push(time.by_ns, event, to);
+            self.push(at_ns, event, to);
         }
     }
 
-    fn gets(&mut self, line: &Line, time: Time, to: &mut Converted) {
+    /// `read_ns`: when the line was read.
+    fn gets(&mut self, line: &Line, time: Time, read_ns: u64, to: &mut Converted) {
         if self.holds.is_some() {
             to.note(self.host, "told \"acquired\" while it had the lock");
             self.end_belief(time, to);
         }
-        self.completes(Outcome::Ok, time, to);
+        // Its lease may count from before the request, and it had the lock when it was answered.
+        let answered_ns = self.wire.after(self.host, time.by_ns, read_ns);
+        let had_ns = answered_ns.unwrap_or(time.by_ns);
+        self.completes(Outcome::Ok, had_ns, to);
         self.has_lost = false;
         self.grants += 1;
         self.holds = Some(self.grants);
-        self.believes(self.grants, line, time, to);
+        self.believes(self.grants, line, (time, had_ns), to);
         let lock = to.locks.entry(self.lock.clone()).or_default();
         lock.permits = lock.permits.max(line.permits.unwrap_or(1));
         lock.grants.push(Granted {
@@ -438,8 +462,14 @@ impl Program<'_> {
         });
     }
 
-    /// It may rely on the lock from the latest time on, and for as long as it tells from the earliest.
-    fn believes(&mut self, grant: u32, line: &Line, time: Time, to: &mut Converted) {
+    /// It may rely on the lock from `from_ns` on, and for as long as it tells from the earliest time.
+    fn believes(
+        &mut self,
+        grant: u32,
+        line: &Line,
+        (time, from_ns): (Time, u64),
+        to: &mut Converted,
+    ) {
         // The cast saturates: a grant that came after its lease has a time below 0, and gives nothing.
         let ttl_ns = line.ttl_ms.map(|ms| ns_from_fractional_ms(ms) as u64);
         let event = Event::BeliefBegins {
@@ -448,7 +478,7 @@ impl Program<'_> {
             token: line.token,
             shared: line.shared.unwrap_or(false),
         };
-        self.push(time.by_ns, event, to);
+        self.push(from_ns, event, to);
     }
 
     /// When a lease ends by the clock that the program goes by. Where no stamp tells which one that is, the

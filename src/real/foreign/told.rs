@@ -1,5 +1,5 @@
-//! What a foreign program tells: lines of JSON, of which the first key is `locklab`, on its standard
-//! output or on the descriptor `LOCKLAB_FD`. `docs/attack.md` is the protocol.
+//! What a foreign program tells: lines of JSON with the key `locklab`, on its standard output or on the descriptor
+//! `LOCKLAB_FD`. `docs/attack.md` is the protocol.
 //!
 //! A line is written at an unknown time: after the pipe was last seen empty, and before the line was
 //! read from it. Both times are kept. The program may say more exactly when it was.
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::real_env::read_clock;
 use locklab_history::{ClockKind, Failpoint, Name};
@@ -137,23 +138,36 @@ pub(crate) struct Told {
     pub(crate) news: News,
 }
 
-/// With this a line of the protocol begins; anything may stand before it.
+/// With this a line of the protocol usually begins; anything may stand before it.
 const BEGINNING: &str = "{\"locklab\"";
 
 impl News {
     /// Reads a line of output; `None` if it is the program's own.
     pub(crate) fn read(line: &str) -> Option<News> {
-        let place = line.rfind(BEGINNING)?;
+        let place = line.rfind(BEGINNING).or_else(|| object(line))?;
         Some(match serde_json::from_str(&line[place..]) {
             Ok(line) => News::Line(line),
             Err(error) => {
                 // The same mistake is the same wherever it stands in its line.
                 let why = error.to_string();
                 let why = why.split(" at line ").next().unwrap_or(&why);
+                let why = ["f64", "u64", "u32"]
+                    .iter()
+                    .fold(why.to_owned(), |why, number| {
+                        why.replace(&format!("expected {number}"), "expected a number")
+                    });
                 News::Garbled(why.chars().take(LONGEST_WHY).collect())
             }
         })
     }
+}
+
+/// Where the object of the protocol begins in a line whose keys stand in another order, or with spaces: some languages
+/// sort them.
+fn object(line: &str) -> Option<usize> {
+    let place = line.find('{').filter(|_| line.contains("\"locklab\""))?;
+    let object: serde_json::Map<String, Value> = serde_json::from_str(&line[place..]).ok()?;
+    object.contains_key("locklab").then_some(place)
 }
 
 /// The longest line, in bytes. A longer one is no line of the protocol.
@@ -312,7 +326,14 @@ mod tests {
             read(r#"working... {"locklab":"acquired","ns":7,"ttl_ms":0.5,"level":"info"}"#),
             acquired(Some(7), Some(0.5))
         );
+        for other in [
+            r#"{"ttl_ms":0.5,"locklab":"acquired","ns":7}"#,
+            r#"[1] { "ns": 7, "ttl_ms": 0.5, "locklab": "acquired" }"#,
+        ] {
+            assert_eq!(read(other), acquired(Some(7), Some(0.5)), "{other}");
+        }
         assert_eq!(read("acquired"), None);
+        assert_eq!(read(r#"{"note":"\"locklab\""}"#), None);
         assert_eq!(read(r#"{"level":"info"}"#), None);
         for garbled in [
             r#"{"locklab":"grabbed"}"#,
@@ -322,5 +343,10 @@ mod tests {
         ] {
             assert!(matches!(read(garbled), Some(News::Garbled(_))), "{garbled}");
         }
+        let why = r#"invalid type: string "9", expected a number"#;
+        assert_eq!(
+            read(r#"{"locklab":"acquired","ttl_ms":"9"}"#),
+            Some(News::Garbled(why.to_owned()))
+        );
     }
 }

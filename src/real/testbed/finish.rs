@@ -17,6 +17,7 @@ use locklab_vecmap::{VecMap, VecSet};
 use super::Testbed;
 use crate::child_protocol::Accessed;
 use crate::child_protocol::ServerKind;
+use crate::foreign::answers::Answers;
 use crate::foreign::inferred;
 use crate::foreign::locks::{self, Part};
 use crate::foreign::records::{self, Converted};
@@ -74,7 +75,12 @@ impl Testbed<'_> {
         shared.sort_by_key(|record| record.at_ns);
         let accesses = std::mem::take(&mut *self.collector.accesses());
         let told = std::mem::take(&mut *self.collector.told());
-        let mut converted = records::convert(&told, &self.plan.clocks);
+        let segments = self.proxy.take_messages();
+        let answers = match self.has_foreign_clients() {
+            true => Answers::of(&segments, |name| self.plan.clients.contains(name)),
+            false => Answers::default(),
+        };
+        let mut converted = records::convert(&told, &answers, &self.plan.clocks);
         let silent = self.silent(&accesses, &converted);
         let parts = match self.has_foreign_clients() {
             true => locks::parts(&shared, accesses, &mut converted),
@@ -83,7 +89,6 @@ impl Testbed<'_> {
         let notes = [std::mem::take(&mut self.notes), converted.notes].concat();
         let locks = parts.into_iter().map(|part| self.lock_run(part, end_ns));
         let mut locks: Vec<LockRun> = locks.collect();
-        let segments = self.proxy.take_messages();
         let is_one = locks.len() == 1;
         let mut history = match is_one {
             true => std::mem::take(&mut locks[0].history),

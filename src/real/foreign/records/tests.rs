@@ -1,5 +1,6 @@
 //! Programs that tell the truth, nonsense, or nothing exact; each test has the lines and the records.
 
+use locklab_proxy::Segment;
 use locklab_values::units::NS_PER_MS;
 
 use super::*;
@@ -59,7 +60,7 @@ fn check(told: &[Told], expected: &[(u64, &str)]) -> Converted {
 
 #[track_caller]
 fn check_with(clocks: Clocks, told: &[Told], expected: &[(u64, &str)]) -> Converted {
-    let converted = convert(told, &clocks);
+    let converted = convert(told, &Answers::default(), &clocks);
     let short = |record: &Record| {
         let event = match &record.event {
             Event::Invoke { op, .. } => format!("calls {op:?}"),
@@ -232,7 +233,7 @@ fn much_nonsense_is_counted_and_quoted_in_part() {
         line(at, at, &format!("\"{word}\""))
     };
     let told: Vec<Told> = (0..1000).map(garbled).collect();
-    let notes = convert(&told, &Clocks::Right).notes;
+    let notes = convert(&told, &Answers::default(), &Clocks::Right).notes;
     assert_eq!(notes.len(), MOST_NOTES + 1);
     assert_eq!(notes[MOST_NOTES], "950 more lines make no sense");
     assert!(notes.iter().all(|note| note.chars().count() < 300));
@@ -287,7 +288,7 @@ fn an_access_is_under_the_last_grant_if_its_time_is_known() {
         line(20, 21, r#""acquired","ns":20000000"#),
         line(30, 31, r#""acquired""#),
     ];
-    let converted = convert(&told, &Clocks::Right);
+    let converted = convert(&told, &Answers::default(), &Clocks::Right);
     let mut records = [5, 15, 25, 35].map(access);
     assign_grants(&mut records, &converted.locks[&Name::from("")].grants);
     let grants = records.map(|record| match record.event {
@@ -457,4 +458,54 @@ fn a_release_of_what_was_lost_makes_sense() {
     let stopped = format!("{:?}", Event::reached(Failpoint::Stopped));
     let converted = check(&lost, &[(10, "has 1"), (20, &stopped), (20, "ends 1")]);
     assert_eq!(converted.notes, [""; 0]);
+}
+
+#[test]
+fn lines_that_come_later_in_another_order_are_put_in_theirs() {
+    let told = [
+        began(),
+        line(100, 101, r#""releasing","ns":40000000"#),
+        line(100, 101, r#""acquired","ns":20000000"#),
+        line(100, 101, r#""acquiring","ns":10000000"#),
+        line(100, 101, r#""released","ns":50000000"#),
+    ];
+    let converted = check(
+        &told,
+        &[
+            (10, "calls Acquire"),
+            (20, "Acquire returns Ok"),
+            (20, "has 1"),
+            (40, "ends 1"),
+            (40, "calls Release"),
+            (50, "Release returns Ok"),
+        ],
+    );
+    assert_eq!(converted.notes, [""; 0]);
+}
+
+/// The lease may count from before the request; the lock is had when the reply is there.
+#[test]
+fn a_program_has_the_lock_when_it_was_answered() {
+    let segment = |from: &str, to: &str, sent_ms: u64, arrived_ms: u64| Segment {
+        connection: 1,
+        from: from.into(),
+        to: to.into(),
+        sent_ns: sent_ms * NS_PER_MS,
+        arrived_ns: Some(arrived_ms * NS_PER_MS),
+        payload: vec![1].into(),
+    };
+    let segments = [segment("c1", "n1", 12, 50), segment("n1", "c1", 51, 90)];
+    let answers = Answers::of(&segments, |name| name.starts_with('c'));
+    let told = [
+        began(),
+        line(10, 11, r#""acquiring","ns":10000000"#),
+        line(91, 92, r#""acquired","ns":11000000,"ttl_ms":1000"#),
+    ];
+    let converted = convert(&told, &answers, &Clocks::Right);
+    let records = &converted.locks[&Name::from("")].records;
+    let begins = records.iter().find_map(|record| match record.event {
+        Event::BeliefBegins { deadline, .. } => Some((record.at_ns, deadline?.at_ns)),
+        _ => None,
+    });
+    assert_eq!(begins, Some((90 * NS_PER_MS, 1011 * NS_PER_MS)));
 }
