@@ -341,8 +341,8 @@ impl Case<'_> {
             .find_map(|client| self.late_access(client, counts))
     }
 
-    /// Why the last such access of a client came after its lease. Where the resource compares its token, that is no
-    /// excuse.
+    /// Why the last such access of a client came after its lease. Where it has a token, and the resource compares those,
+    /// that is no excuse, whether it showed it or not.
     fn late_access(&self, writer: &Name, counts: fn(&Access) -> bool) -> Option<Excuse> {
         let accessed = |record: &&Record| {
             let is_before = record.at_ns <= self.violation.at_ns;
@@ -360,11 +360,12 @@ impl Case<'_> {
             }
             (Fencing::ReadsAndWrites, _) | (_, Access::Write { .. }) => true,
         };
-        if token.is_some() && compares {
-            return None;
-        }
         let at_ns = write.at_ns;
         let grant = self.grant(writer, at_ns);
+        let had_token = token.is_some() || grant.is_some_and(|grant| grant.token.is_some());
+        if had_token && compares {
+            return None;
+        }
         // Of one that does not tell its grants, from its own read on.
         let from_ns = match grant {
             Some(grant) => grant.begins_ns,

@@ -9,13 +9,17 @@ use locklab_runner::run::Run;
 
 /// The excuse for a property that such a history violates.
 fn excused(property: Property, history: HistoryBuilder, extra: &str) -> Option<Excuse> {
+    excused_in(property, history.ends(3000).history(), extra)
+}
+
+fn excused_in(property: Property, history: History, extra: &str) -> Option<Excuse> {
     let text = format!(
         "title = \"a program\"\nhorizon_ms = 5000\ntopology = {{ nodes = 1, clients = 2 }}\n\
          lock.name = \"set-nx-px\"\nlock.ttl_ms = 1000\n{extra}"
     );
     let scenario = parse("t.toml", &text, &[]).expect("a sound scenario");
     let run = Run {
-        history: history.ends(3000).history(),
+        history,
         ..Run::default()
     };
     let run = JudgedRun::of(run, expand(&scenario.fault, 0), &scenario);
@@ -273,6 +277,14 @@ fn a_token_that_the_resource_compares_leaves_no_excuse() {
     let fencing = "lock.fencing_token = true\nresource.fencing = \"writes\"";
     let of = |token, extra| excused(Property::LostUpdate, history(token), extra);
     assert_eq!(of(Some(1), fencing), None);
+    // Nor if it shows none.
+    let mut unshown = history(Some(1)).ends(3000).history();
+    for record in &mut unshown.records {
+        if let Event::Access { token, .. } = &mut record.event {
+            *token = None;
+        }
+    }
+    assert_eq!(excused_in(Property::LostUpdate, unshown, fencing), None);
     assert_eq!(of(Some(1), ""), Some(Excuse::WriterStopped));
     assert_eq!(of(None, fencing), Some(Excuse::WriterStopped));
     // A read is not compared, and the write after it would be refused.
