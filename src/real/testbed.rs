@@ -523,12 +523,9 @@ impl<'a> Testbed<'a> {
             && role.is_some()
             && replay::why_never_repeated(self.plan.scenario).is_none()
         {
-            monitors
-                .start(name, hidden)
-                .map_err(|source| ConfirmError::Monitor {
-                    server: name.clone(),
-                    source,
-                })?;
+            let server = name.clone();
+            let failed = |source| ConfirmError::Monitor { server, source };
+            monitors.start(name, hidden).map_err(failed)?;
         }
         let published = self.proxy.publish(name, &self.plan.published(name));
         let node = &self.plan.scenario.node;
