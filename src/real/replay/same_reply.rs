@@ -145,6 +145,8 @@ fn integer(line: &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use bytes::Bytes;
 
     use super::{first_difference, same_replies, same_start, value_length};
@@ -230,7 +232,12 @@ mod tests {
             ["$1\\r\\na", "$-1"],
         );
         // What another request is answered is no part of it.
-        check(&[get.clone()], ":1\r\n:2\r\n", ":3\r\n", [":1", ":3"]);
+        check(
+            slice::from_ref(&get),
+            ":1\r\n:2\r\n",
+            ":3\r\n",
+            [":1", ":3"],
+        );
         check(&[info, get], ":1\r\n:2\r\n", ":3\r\n:4\r\n", [":2", ":4"]);
     }
 }
