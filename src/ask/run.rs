@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::mem;
 
-use locklab_vecmap::{VecMap, VecSet};
+use locklab_vecmap::VecMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -173,19 +173,10 @@ impl Experiment for Run {
             if self.clients != Clients::Own {
                 comparisons.retain(is_told);
                 let sets = &self.scenarios.sets;
-                let is_excused = |it: &&mut Comparison| {
+                let open = excused::set_aside(&mut comparisons, |it| {
                     let is_fact = it.observed == Finding::Violated && result.excuses(it.property);
                     is_fact && !unshown::is_set(it.property, sets)
-                };
-                let mut open = VecSet::new();
-                for comparison in comparisons.iter_mut().filter(is_excused) {
-                    open.extend(excused::open(comparison));
-                    (comparison.predicted, comparison.judgement) = (None, Judgement::Unpredicted);
-                }
-                if !result.excused.is_empty() && comparisons.iter().all(|it| it.predicted.is_none())
-                {
-                    open.insert(excused::NOTHING_ELSE.to_owned());
-                }
+                });
                 if !open.is_empty() {
                     report.exit = report.exit.worse(Exit::Inconclusive);
                 }

@@ -79,7 +79,7 @@ impl Default for HistoryBuilder {
                 compares_tokens: true,
                 masters: 1,
                 nodes: 1,
-                acts_within_ns: MS,
+                acts_within_ns: Bounds::ACTS_WITHIN_NS,
                 settle_ns: None,
                 horizon_ns: u64::MAX,
             },

@@ -6,6 +6,7 @@
 
 use std::cell::LazyCell;
 
+use locklab_values::units::NS_PER_MS;
 use locklab_vecmap::VecMap;
 use serde::{Deserialize, Serialize};
 
@@ -167,8 +168,8 @@ pub struct Bounds {
     /// On how many servers the lock's key can be stored: the nodes of a quorum, and every
     /// replica that may be promoted. [`Property::ForeignRelease`] can be judged on one only.
     pub nodes: u32,
-    /// Within this time after it was stopped, or kept from something, a process acts that was about to, in nanoseconds;
-    /// and so long it is still doing what it did last.
+    /// How soon a client that a pause interrupted acts again, in nanoseconds. One that did nothing for longer before the
+    /// pause and after it was idle, and the pause changed nothing for it.
     pub acts_within_ns: u64,
     /// How long after its last fault a run has settled, in nanoseconds, so that
     /// [`Property::Recovery`] can be judged; `None`: it is not.
@@ -176,6 +177,12 @@ pub struct Bounds {
     /// How long the run could have lasted, in nanoseconds: it may have ended earlier, because its
     /// clients were done.
     pub horizon_ns: u64,
+}
+
+impl Bounds {
+    /// [`Bounds::acts_within_ns`] of clients of the catalogue: in the simulator they act at that instant, on a real
+    /// machine within this time.
+    pub const ACTS_WITHIN_NS: u64 = NS_PER_MS;
 }
 
 /// The role of the resource for the lock that protects it.

@@ -17,7 +17,7 @@ pub const BOUNDS: Bounds = Bounds {
     compares_tokens: true,
     masters: 1,
     nodes: 1,
-    acts_within_ns: MS,
+    acts_within_ns: Bounds::ACTS_WITHIN_NS,
     settle_ns: Some(0),
     horizon_ns: u64::MAX,
 };

@@ -16,10 +16,10 @@
 //!   the belief when it leaves: it may be a release, whether it arrives or not, and a request that asks for the
 //!   key again comes from a program that does not have it. A release may begin with a look at the key (`GET`, or
 //!   a script that the node does not know yet); then the look ends the belief. So does any message that the node
-//!   sent after another client took the key away, when it arrives; and the end of the process. A lock may be handed over:
-//!   a request of another client that names the value, which the holder alone has set, and deletes the key ends the
-//!   belief too, and is no release of that client's own. So does one that replaces the value of a key without a time to
-//!   live, since the value may be the time at which the lock is over.
+//!   sent after another client took the key away, when it arrives; and the end of the process. A lock may be
+//!   handed over: if another client deletes the key and names its value, which the holder alone has set, the belief ends
+//!   too, and that client has released nothing of its own. The belief also ends if another client replaces the value
+//!   of a key without a time to live: the value may be the time at which the lock is over.
 //! - *Blind spots.* While a link is disturbed, or a node is down, a program can try in vain to connect, and give
 //!   up. That is not on the wire. So a disturbed link ends the belief. A node that goes down ends it, unless the
 //!   client sends a request about its key long after the node is back ([`RETRIES_NS`]). A request that is the first

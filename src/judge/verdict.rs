@@ -5,7 +5,6 @@ use std::fmt;
 use locklab_check::{Bounds, Property, ResourceRole, Violation, judge_by};
 use locklab_history::timeline::Timeline;
 use locklab_history::{History, Name};
-use locklab_values::units::NS_PER_MS;
 use serde::Serialize;
 
 use crate::checks::{grant_tokens, permits, unheld_release};
@@ -298,7 +297,7 @@ pub fn unbounded(servers: u32) -> Bounds {
         compares_tokens: true,
         masters: servers,
         nodes: servers,
-        acts_within_ns: NS_PER_MS,
+        acts_within_ns: Bounds::ACTS_WITHIN_NS,
         settle_ns: None,
         horizon_ns: u64::MAX,
     }

@@ -194,8 +194,8 @@ impl JudgedRun {
     }
 }
 
-/// Within this time after it was stopped a program of somebody else acts that was about to, in nanoseconds: it runs in an
-/// interpreter, sleeps by timers, and what it tells is read a moment later.
+/// [`Bounds::acts_within_ns`] of programs of others: they run in interpreters and sleep by timers, and a line of theirs is
+/// read a moment after it was written.
 const PROGRAM_ACTS_WITHIN_NS: u64 = 50 * NS_PER_MS;
 
 /// What is known of the clients of a run beside its history.
@@ -327,7 +327,7 @@ pub fn bounds(scenario: &Scenario) -> Bounds {
         compares_tokens: scenario.resource.fencing != Fencing::None,
         masters: topology.nodes,
         nodes: topology.nodes * (1 + topology.replicas),
-        acts_within_ns: NS_PER_MS,
+        acts_within_ns: Bounds::ACTS_WITHIN_NS,
         settle_ns: scenario.settle_ms.map(ns_from_ms),
         horizon_ns: ns_from_ms(scenario.horizon_ms),
     }

@@ -65,7 +65,7 @@ impl Under {
 }
 
 /// Locks that do what a lock with a lease can do.
-const CORRECT: [(&str, Under); 21] = [
+const CORRECT: [(&str, Under); 26] = [
     ("compares", Under::Pause),
     ("watches", Under::Pause),
     ("one-field", Under::Pause),
@@ -87,6 +87,11 @@ const CORRECT: [(&str, Under); 21] = [
     ("silent-renews", Under::Pause),
     ("compares", Under::Stall),
     ("renews-in-a-thread", Under::Stall),
+    ("counts-from-before", Under::Pause),
+    ("counts-from-before", Under::SlowLink),
+    ("tells-later", Under::Pause),
+    ("silent-hands-over", Under::Pause),
+    ("silent-time-as-value", Under::ShortPause),
 ];
 
 /// Locks that do not.

@@ -110,10 +110,19 @@ class Cluster(Server):
         raise OSError("sent on and on")
 
 
+untold = []
+
+
 def tell(word, **more):
-    if not SILENT:
-        line = json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n"
-        os.write(int(os.environ["LOCKLAB_FD"]), line.encode())
+    if SILENT:
+        return
+    untold.append(json.dumps({"locklab": word, "ns": time.monotonic_ns(), **more}) + "\n")
+    if NAME == "tells-later":
+        if word not in ("refused", "released"):
+            return
+        random.shuffle(untold)
+    os.write(int(os.environ["LOCKLAB_FD"]), "".join(untold).encode())
+    untold.clear()
 
 
 if "REDIS_CLUSTER" in os.environ:
@@ -353,6 +362,35 @@ def leads():
         time.sleep(LEASE_MS / 4000)
 
 
+def hands_over():
+    """Queues a job together with its lock; whoever works on the job gives the lock back, by the token of the job."""
+    queue = (
+        "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then redis.call('rpush', KEYS[2], ARGV[1]) end"
+    )
+    while True:
+        node.call("EVAL", queue, 2, "lock", "jobs", uuid.uuid4().hex, LEASE_MS)
+        job = node.call("LPOP", "jobs")
+        if job:
+            time.sleep(random.uniform(0.05, 0.15))
+            node.call("EVAL", DELETE, 1, "lock", job)
+        time.sleep(0.02)
+
+
+def time_as_value():
+    """The value of the key is the time at which the lock is over; who finds it over replaces it."""
+    while True:
+        now = int(1000 * time.time())
+        end = now + LEASE_MS
+        granted = node.call("SETNX", "lock", end) == 1
+        if not granted and int(node.call("GET", "lock") or 0) < now:
+            granted = int(node.call("GETSET", "lock", end) or 0) < now
+        if granted:
+            time.sleep(random.choice((0.1, 1.6)))
+            if 1000 * time.time() < end:
+                node.call("DEL", "lock")
+        time.sleep(0.02)
+
+
 if NAME == "deletes-at-the-start":
     node.call("DEL", "lock")
 others = {
@@ -366,6 +404,8 @@ others = {
     "tasks-share": lambda: tasks(False),
     "children": children,
     "leader": leads,
+    "hands-over": hands_over,
+    "time-as-value": time_as_value,
 }
 if NAME in others:
     others[NAME]()
@@ -386,6 +426,8 @@ while NAME not in others:
         more = {"ns": time.monotonic_ns()}
         if NAME not in ("no-expiry", "renews-in-a-thread", "renews-any"):
             more["ttl_ms"] = promised - more["ns"] / 1e6 + 1000 * asked
+        if NAME == "counts-from-before":
+            more = {"ns": int(1e9 * asked), "ttl_ms": LEASE_MS}
         if token is not None:
             more["token"] = token
         # Before it tells: a fault that waits for that must not strike before the renewals begin.

@@ -66,11 +66,11 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     } = course((wire, blind), visits, grant, counts_ns);
     let died_ns = blind.death_after(client, sent_ns).unwrap_or(u64::MAX);
     let heard_ns = heard_ns(wire, visits, grant);
-    let handed_back_ns = handed_back_ns(visits, grant);
-    let mut until_ns = { [ends_ns, lapse_ns, died_ns, heard_ns, handed_back_ns] }
-        .into_iter()
-        .chain([replaced_ns(visits, grant)])
-        .fold(u64::MAX, u64::min);
+    let back = handed_back(visits, grant);
+    let back_ns = back.map_or(u64::MAX, executed_ns);
+    let replaced_ns = replaced_ns(visits, grant);
+    let ends_ns = ends_ns.min(lapse_ns).min(died_ns).min(heard_ns);
+    let mut until_ns = ends_ns.min(back_ns).min(replaced_ns);
     let mut doubt = None;
     if let Some(begins_ns) = from_ns {
         let is_late = own.answered_ns() > Some(sent_ns.saturating_add(PATIENCE_NS))
@@ -86,6 +86,9 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
     let gives_up = later.find(|visit| visit.names && !visit.keeps(grant));
     let gives_up_ns = gives_up.map_or(u64::MAX, |visit| visit.exchange.sent_ns);
     let asks_again = gives_up.is_some_and(|visit| visit.asks);
+    // Who looked at the key may have its value from there.
+    let surely_back = back.filter(|back| !has_looked(visits, grant, &back.exchange.client));
+    let surely_back_ns = surely_back.map_or(u64::MAX, executed_ns);
     Hold {
         client,
         grant,
@@ -94,7 +97,7 @@ fn hold<'a>(wire: &Wire<'a>, visits: &[Visit<'a>], grant: usize, blind: &Blind<'
         ttl_ns: own.set_ttl_ns.flatten(),
         lapse_ns,
         until_ns,
-        gives_up_ns: gives_up_ns.min(died_ns).min(handed_back_ns),
+        gives_up_ns: gives_up_ns.min(died_ns).min(surely_back_ns),
         asks_again,
         doubt,
     }
@@ -171,11 +174,16 @@ fn look_ns(kept: &[&Visit], gives_up_ns: u64) -> u64 {
     next_ns
 }
 
-/// When another client deleted the key in the client's name; `u64::MAX` if none did.
-fn handed_back_ns(visits: &[Visit], grant: usize) -> u64 {
+/// The request with which another client deleted the key in the client's name.
+fn handed_back<'v, 'a>(visits: &'v [Visit<'a>], grant: usize) -> Option<&'v Visit<'a>> {
     let mut visits = visits[grant..].iter();
-    let back = visits.find(|visit| visit.hands_back && visit.deleted == Some(Some(grant)));
-    back.map_or(u64::MAX, executed_ns)
+    visits.find(|visit| visit.hands_back && visit.deleted == Some(Some(grant)))
+}
+
+/// Whether this client read the key while the node held it by the grant.
+fn has_looked(visits: &[Visit], grant: usize, client: &Name) -> bool {
+    let mut held = { visits[grant..].iter() }.filter(|visit| visit.keeps(grant));
+    held.any(|visit| visit.names && visit.exchange.client == *client)
 }
 
 /// When another client replaced the value of a key without a time to live; `u64::MAX` if none did. The value may be the

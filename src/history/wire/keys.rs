@@ -11,8 +11,8 @@ use crate::Name;
 pub struct GrantedKeys {
     /// All of them.
     pub all: Vec<String>,
-    /// Those of which the lock's is one: that several clients were granted; if there is none, that a node granted
-    /// twice, such as what a client says of itself again and again; if there is none, all.
+    /// Those that may be the lock's: the ones that several clients were granted. If there are none, those that a node
+    /// granted twice, such as a client's sign of life; if there are none either, all.
     pub likely: Vec<String>,
 }
 

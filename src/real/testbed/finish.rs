@@ -5,7 +5,7 @@ use std::fs;
 
 use locklab_check::{Ms, Property};
 use locklab_history::{
-    ClockKind, Contents, Event, History, Message, Name, Phase, RESOURCE, Record,
+    ClockKind, Contents, Event, History, Message, Name, Phase, RESOURCE, Record, Role,
 };
 use locklab_proxy::{MAX_MESSAGES, Segment};
 use locklab_runner::key_log::Keys;
@@ -76,10 +76,7 @@ impl Testbed<'_> {
         let accesses = std::mem::take(&mut *self.collector.accesses());
         let told = std::mem::take(&mut *self.collector.told());
         let segments = self.proxy.take_messages();
-        let answers = match self.has_foreign_clients() {
-            true => Answers::of(&segments, |name| self.plan.clients.contains(name)),
-            false => Answers::default(),
-        };
+        let answers = self.answers(&segments);
         let mut converted = records::convert(&told, &answers, &self.plan.clocks);
         let silent = self.silent(&accesses, &converted);
         let parts = match self.has_foreign_clients() {
@@ -236,6 +233,23 @@ impl Testbed<'_> {
             .filter(|it| !spoke.contains(&***it))
             .cloned()
             .collect()
+    }
+
+    /// What the nodes answered programs of others. A lock in a cluster is granted by the one that has its slot.
+    fn answers<'s>(&self, segments: &'s [Segment]) -> Answers<'s> {
+        if !self.has_foreign_clients() {
+            return Answers::default();
+        }
+        let scenario = self.plan.scenario;
+        let need = match scenario.cluster {
+            Some(_) => 1,
+            None => scenario.topology.nodes as usize / 2 + 1,
+        };
+        let is_node = |name: &Name| {
+            let role = self.plan.servers.get(name);
+            matches!(role, Some(Role::Node | Role::Replica { .. }))
+        };
+        Answers::of(segments, is_node, need)
     }
 
     /// Adds what the wire shows of programs that say nothing, and what the releases of the others deleted. If all

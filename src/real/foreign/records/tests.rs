@@ -1,8 +1,8 @@
 //! Programs that tell the truth, nonsense, or nothing exact; each test has the lines and the records.
 
-use locklab_proxy::Segment;
 use locklab_values::units::NS_PER_MS;
 
+use super::super::answers::segment;
 use super::*;
 
 /// A host whose clocks are right, or whose monotonic clock is fast or slow by a half.
@@ -486,16 +486,12 @@ fn lines_that_come_later_in_another_order_are_put_in_theirs() {
 /// The lease may count from before the request; the lock is had when the reply is there.
 #[test]
 fn a_program_has_the_lock_when_it_was_answered() {
-    let segment = |from: &str, to: &str, sent_ms: u64, arrived_ms: u64| Segment {
-        connection: 1,
-        from: from.into(),
-        to: to.into(),
-        sent_ns: sent_ms * NS_PER_MS,
-        arrived_ns: Some(arrived_ms * NS_PER_MS),
-        payload: vec![1].into(),
-    };
-    let segments = [segment("c1", "n1", 12, 50), segment("n1", "c1", 51, 90)];
-    let answers = Answers::of(&segments, |name| name.starts_with('c'));
+    let ns = |ms: u64| ms * NS_PER_MS;
+    let segments = [
+        segment(1, ["c1", "n1"], ns(12), ns(50)),
+        segment(1, ["n1", "c1"], ns(51), ns(90)),
+    ];
+    let answers = Answers::of(&segments, |name| name.starts_with('n'), 1);
     let told = [
         began(),
         line(10, 11, r#""acquiring","ns":10000000"#),
